@@ -2,11 +2,14 @@
 """wattle profile: functions get the CPU time and energy that they used, and all rows add up to what was measured."""
 
 import errno
+import os
 import pstats
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from decimal import Decimal
 from pathlib import Path
 
@@ -177,6 +180,63 @@ def test_files_of_a_process_that_runs_already(program, name, tmp_path):
         running.kill()
     assert result.code == 0 and result.err == "", result
     assert name.endswith((".pb.gz", ".json")) or f"process {running.pid}" in (tmp_path / name).read_text()
+
+
+@pytest.fixture(name="running")
+def started():
+    """Starts programs that run until the test ends, and all that they start."""
+    groups = []
+
+    def start(*words):
+        process = subprocess.Popen(list(map(str, words)), start_new_session=True)
+        groups.append(process)
+        return process
+    yield start
+    for process in groups:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def threads_of(pid):
+    """How many threads a process and its descendants have."""
+    try:
+        tasks = os.listdir(f"/proc/{pid}/task")
+        children = [Path(f"/proc/{pid}/task/{task}/children").read_text().split() for task in tasks]
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return len(tasks) + sum(threads_of(child) for some in children for child in some)
+
+
+def wait_until(is_so):
+    for _ in range(500):
+        if is_so():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it took too long")
+
+
+def test_descendants_that_run_already(program, running, tmp_path):
+    """The shell's child and grandchild, and their threads: all that was there before wattle."""
+    family = running("sh", "-c", f"'{program}' family; :")
+    wait_until(lambda: threads_of(family.pid) == 5)
+    result = run_wattle("profile", "-q", "--pid", str(family.pid), "--duration", "0.5", "-o", tmp_path / "p.json")
+    assert result.code == 0, result
+    seen = Profile(tmp_path / "p.json", 0)
+    check_sums(seen.json)
+    assert seen.json["threads"] == 5
+    assert seen.cpu_s("heavy") > 0.01 and seen.cpu_s("in_thread") > 0.01
+    assert seen.cpu_s("[not seen]") < 0.5 * (seen.cpu_s("heavy") + seen.cpu_s("in_thread"))
+
+
+def test_children_that_are_born_while_it_attaches(program, running, tmp_path):
+    """None is missing, and none is seen twice."""
+    shell = running("sh", "-c", f"while :; do '{program}' short; done")
+    result = run_wattle("profile", "-q", "--pid", str(shell.pid), "--duration", "1", "-o", tmp_path / "p.json")
+    assert result.code == 0, result
+    seen = Profile(tmp_path / "p.json", 0)
+    check_sums(seen.json)
+    assert seen.cpu_s("before") > 0.05
+    assert seen.json["samples"] < 1.1 * 997 * float(sum(row["own_cpu_s"] for row in seen.json["functions"]))
 
 
 def test_functions_of_python(program, tmp_path):

@@ -90,7 +90,9 @@ struct session {
 	struct wtl_loop loop;
 	struct wtl_billing billing;
 	struct wtl_rings *rings;
-	struct wtl_trace trace; /* the reader's, while there is one */
+	struct wtl_trace trace; /* the reader's, while there is one; */
+	pthread_mutex_t taking; /* or whoever has this */
+	size_t n_denied;	/* descendants that may not be looked at */
 	pthread_t reader;
 	int reader_stop; /* readable: the reader is to end */
 	struct wtl_split split;
@@ -146,9 +148,11 @@ static void take_bill(struct session *session)
 
 static void drain(struct session *session, int64_t until_ns)
 {
+	pthread_mutex_lock(&session->taking);
 	wtl_rings_glance(session->rings, wtl_trace_glance, &session->trace);
 	wtl_rings_drain(session->rings, until_ns, wtl_trace_take, &session->trace);
 	wtl_rings_hurry(session->rings, wtl_python_is_there(&session->trace.python));
+	pthread_mutex_unlock(&session->taking);
 }
 
 /* A thread of its own: a ring fills up while the meter reads its sensors, and Python runs on. */
@@ -390,6 +394,7 @@ static int tell(struct session *session, const struct wattle_window *window)
 				      .energies = session->energies,
 				      .ledgers = ledgers,
 				      .counts = counts,
+				      .n_denied = session->n_denied,
 				      .hz = session->settings->hz};
 	int rc = ledgers && counts ? 0 : -ENOMEM;
 
@@ -476,15 +481,27 @@ static int profile_process(struct session *session, int pidfd)
 	const struct wtl_profile_settings *settings = session->settings;
 	int64_t duration_ns =
 		settings->duration_ns ? settings->duration_ns : DURATION_MAX_S * WTL_NS_PER_S;
+	struct wtl_trace_attach attach = {.trace = &session->trace,
+					  .rings = session->rings,
+					  .lock = &session->taking,
+					  .pid = settings->pid};
+	struct wtl_err err = {.code = 0};
+	int rc;
 
-	begin_window(session);
-	if (wtl_trace_seed(&session->trace, settings->pid) < 0 ||
-	    wtl_consumers_follow(session->billing.consumers, settings->pid) < 0) {
-		wtl_complain(session->app, "process %d has ended", settings->pid);
-		return WTL_EXIT_WATTLE_FAILED;
-	}
+	/* What comes before the window begins is not divided. */
 	if (start_reader(session) < 0)
 		return WTL_EXIT_WATTLE_FAILED;
+	rc = wtl_trace_attach(&attach, &err);
+	if (rc < 0)
+		wtl_complain(session->app, "%s", err.text);
+	session->n_denied = attach.n_denied;
+	begin_window(session);
+	if (rc == 0 && (rc = wtl_consumers_follow(session->billing.consumers, settings->pid)) < 0)
+		wtl_complain(session->app, "process %d has ended", settings->pid);
+	if (rc < 0) {
+		stop_reader(session);
+		return WTL_EXIT_WATTLE_FAILED;
+	}
 	wtl_loop_watch(&session->loop, pidfd, process_ended, session);
 	wtl_loop_idle(&session->loop, session->meter, session->io, duration_ns);
 	return end_window(session) < 0 ? WTL_EXIT_WATTLE_FAILED : WTL_EXIT_DONE;
@@ -516,6 +533,7 @@ static int profile(struct session *session)
 
 	if (how.pid && pidfd < 0)
 		return code;
+	wtl_thread_mutex_init(&session->taking);
 	wtl_split_init(&session->split, n, 0);
 	session->learns = calloc(n + 1, sizeof(*session->learns));
 	session->split.learns = session->learns;

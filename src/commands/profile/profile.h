@@ -39,6 +39,7 @@ struct wtl_profile {
 	uint64_t uncertainty_uj;	  /* of the program's dynamic energy; k = 2 */
 	bool has_idle;			  /* idle power is known, and taken out */
 	struct wtl_report_place place;	  /* what its electricity emits */
+	size_t n_denied; /* descendants of a process that ran already, which may not be looked at */
 	unsigned hz;
 	int64_t own_cpu_ns; /* of the profiler */
 };

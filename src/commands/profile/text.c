@@ -297,6 +297,10 @@ static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile)
 			       trace->n_lost, trace->n_broken, trace->n_unresolved);
 	if (trace->is_full)
 		wtl_buf_puts(buf, "there was too little memory: what came later is missing\n");
+	if (profile->n_denied)
+		wtl_buf_printf(buf,
+			       "%zu of its child processes are another user's, and not looked at\n",
+			       profile->n_denied);
 	put_python(buf, &trace->python);
 	wtl_buf_printf(buf, "the profiler used %.3f s of CPU time\n\n",
 		       (double)profile->own_cpu_ns / 1e9);
