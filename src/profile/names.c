@@ -47,7 +47,7 @@ static void clean_name(const struct naming *naming, const char *name, char clean
 static void name_module(const struct wtl_module *module, char name[NAME_SIZE])
 {
 	const char *slash = strrchr(module->path, '/');
-	char clean[NAME_SIZE - 2];
+	char clean[NAME_SIZE - 32];
 
 	if (module->path[0] == '[') {
 		wtl_text_clean(name, NAME_SIZE, module->path, strlen(module->path));
@@ -55,7 +55,8 @@ static void name_module(const struct wtl_module *module, char name[NAME_SIZE])
 	}
 	slash = slash ? slash + 1 : module->path;
 	wtl_text_clean(clean, sizeof(clean), slash, strlen(slash));
-	snprintf(name, NAME_SIZE, "[%s]", clean);
+	snprintf(name, NAME_SIZE, "[%s%s]", clean,
+		 module->error == -ESTALE ? ": file was replaced" : "");
 }
 
 /* The innermost function of a place, as its symbol says. */

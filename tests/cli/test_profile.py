@@ -151,6 +151,44 @@ def test_a_program_that_is_gone(profile, program, tmp_path):
     assert float(sum(row["own_cpu_s"] for row in seen.json["functions"])) == pytest.approx(0.6, abs=0.06)
 
 
+def test_a_program_whose_file_is_emptied(profile, program, tmp_path):
+    """Before its functions are looked up: all that was measured is told, and why it has no names."""
+    copy = tmp_path / "copy"
+    shutil.copy(program, copy)
+    script = tmp_path / "script"
+    script.write_text(f"#!/bin/sh\n{copy} two\n: >{copy}\n")
+    script.chmod(0o755)
+    seen = profile(program=script)
+    assert seen.cpu_s("[copy: file was replaced]") == pytest.approx(0.6, abs=0.06)
+
+
+@pytest.mark.parametrize("what", ["deleted", "replaced"])
+def test_a_file_that_is_not_what_runs(program, running, what, tmp_path):
+    """Another program has its name by now, or none: the functions are those of the one that runs."""
+    copy = tmp_path / "copy"
+    shutil.copy(program, copy)
+    busy = running(copy, "busy")
+    wait_until(lambda: threads_of(busy.pid) == 2)
+    copy.unlink()
+    if what == "replaced":
+        shutil.copy("/bin/sleep", copy)
+    result = run_wattle("profile", "-q", "--pid", str(busy.pid), "--duration", "0.5", "-o", tmp_path / "p.json")
+    assert result.code == 0, result
+    seen = Profile(tmp_path / "p.json", 0)
+    assert seen.cpu_s("heavy") > 0.01 and seen.cpu_s("in_thread") > 0.01
+    assert not any("sleep" in str(row.get("file")) for row in seen.json["functions"])
+
+
+def test_a_file_of_another_mount_namespace(profile, program, tmp_path):
+    """It is only there, and gone with the program."""
+    script = tmp_path / "script"
+    script.write_text(f"#!/bin/sh\nexec unshare -m sh -c 'mount -t tmpfs none /mnt && cp {program} /mnt/inside && /mnt/inside two'\n")
+    script.chmod(0o755)
+    if subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"], check=False, capture_output=True).returncode:
+        pytest.skip("no mount namespace can be made here")
+    assert profile(program=script).cpu_s("heavy") == pytest.approx(0.45, abs=0.05)
+
+
 def test_tree_and_table(program):
     tree = run_wattle("profile", "--", program, "two")
     assert tree.code == 0 and tree.out == ""
