@@ -50,11 +50,17 @@ static int open_mapping(int pid, uint64_t inode)
 	return fd;
 }
 
-int wtl_file_open(int pid, const char *path, uint64_t inode)
+size_t wtl_file_name_len(const char *path)
 {
 	static const char deleted[] = " (deleted)";
-	char name[PATH_MAX + 32];
 	size_t len = strlen(path), behind = sizeof(deleted) - 1;
+
+	return len > behind && strcmp(path + len - behind, deleted) == 0 ? len - behind : len;
+}
+
+int wtl_file_open(int pid, const char *path, uint64_t inode)
+{
+	char name[PATH_MAX + 32];
 	int fd, rc;
 
 	snprintf(name, sizeof(name), "/proc/%d/root%s", pid, path);
@@ -70,8 +76,7 @@ int wtl_file_open(int pid, const char *path, uint64_t inode)
 		return fd;
 	/* It has ended. */
 	fd = open_same(path, inode);
-	if (fd < 0 &&
-	    (rc == -ESTALE || (len > behind && strcmp(path + len - behind, deleted) == 0)))
+	if (fd < 0 && (rc == -ESTALE || path[wtl_file_name_len(path)]))
 		fd = -ESTALE;
 	return fd;
 }

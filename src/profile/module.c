@@ -41,13 +41,14 @@ static void open_vdso(const struct wtl_dw *dw, struct wtl_module *module)
 		module->elf = dw->elf_memory(at, size);
 }
 
-static void open_module(const struct wtl_dw *dw, struct wtl_module *module, int pid)
+static void open_module(const struct wtl_dw *dw, struct wtl_module *module, int pid,
+			const char *path)
 {
 	module->fd = -1;
 	if (strcmp(module->path, "[vdso]") == 0) {
 		open_vdso(dw, module);
 	} else if (module->path[0] == '/' && strncmp(module->path, "//anon", 6) != 0) {
-		module->fd = wtl_file_open(pid, module->path, module->inode);
+		module->fd = wtl_file_open(pid, path, module->inode);
 		/* Not mapped: whoever truncates it would end wattle. Sections are read when they are asked for. */
 		if (module->fd >= 0 && fstat(module->fd, &module->status) == 0)
 			module->elf = dw->elf_begin(module->fd, ELF_C_READ, NULL);
@@ -91,12 +92,13 @@ void wtl_modules_done(struct wtl_modules *modules)
 struct wtl_module *wtl_modules_find(struct wtl_modules *modules, int pid, const char *path,
 				    uint64_t device, uint64_t inode)
 {
+	size_t len = wtl_file_name_len(path);
 	struct wtl_module *module;
 
 	for (size_t i = 0; i < modules->n; i++) {
 		module = modules->list[i];
 		if (module->device == device && module->inode == inode &&
-		    strcmp(module->path, path) == 0)
+		    strncmp(module->path, path, len) == 0 && !module->path[len])
 			return module;
 	}
 	if (wtl_array_reserve(&modules->list, &modules->room, modules->n + 1,
@@ -105,14 +107,14 @@ struct wtl_module *wtl_modules_find(struct wtl_modules *modules, int pid, const 
 	module = calloc(1, sizeof(*module));
 	if (!module)
 		return NULL;
-	module->path = strdup(path);
+	module->path = strndup(path, len);
 	if (!module->path) {
 		free(module);
 		return NULL;
 	}
 	module->device = device;
 	module->inode = inode;
-	open_module(&modules->dw, module, pid);
+	open_module(&modules->dw, module, pid, path);
 	modules->list[modules->n++] = module;
 	return module;
 }

@@ -71,6 +71,15 @@ static void test_files_by_inode(void **state)
 	assert_int_equal(wtl_file_open(getpid(), path, inode), -ENOENT);
 }
 
+static void test_names_of_deleted_files(void **state)
+{
+	(void)state;
+	assert_int_equal(wtl_file_name_len("/a (deleted)"), 2);
+	assert_int_equal(wtl_file_name_len("/a(deleted)"), 11);
+	assert_int_equal(wtl_file_name_len(" (deleted)"), 10);
+	assert_int_equal(wtl_file_name_len(""), 0);
+}
+
 /* It would wait for somebody to write. */
 static void test_no_pipe_is_opened(void **state)
 {
@@ -89,6 +98,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_files_by_inode),
+		cmocka_unit_test(test_names_of_deleted_files),
 		cmocka_unit_test(test_no_pipe_is_opened),
 	};
 
