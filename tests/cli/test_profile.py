@@ -285,7 +285,47 @@ def test_functions_of_python(program, tmp_path):
     keys = pstats.Stats(str(tmp_path / "p.pstats")).stats
     if not any(key[2] == "<module>" for key in keys):
         pytest.skip("the frames of this Python cannot be read")
-    assert ("work.py", 5, "run") in keys and ("work.py", 1, "spin") in keys
+    path = str(tmp_path / "work.py")
+    assert (path, 5, "run") in keys and (path, 1, "spin") in keys
+
+
+TWIN = """
+static volatile unsigned long sink;
+static __attribute__((noinline)) void work(unsigned long n) { while (n--) sink++; }
+void NAME(unsigned long n);
+void NAME(unsigned long n) { work(n); sink++; }
+"""
+
+
+def test_functions_of_one_name(profile, program, tmp_path):
+    """Static ones of two files: with debug information by their files, without by where they are."""
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.c").write_text(TWIN.replace("NAME", name))
+    (tmp_path / "main.c").write_text("void one(unsigned long), two(unsigned long);\nint main(void) { one(600000000); two(200000000); return 0; }\n")
+    for debug, names in ("-g", ("work (one.c)", "work (two.c)")), ("-g0", None):
+        subprocess.run(["gcc", "-O2", debug, "-o", "twins", "main.c", "one.c", "two.c"], check=True, cwd=tmp_path)
+        seen = profile(program=tmp_path / "twins")
+        first, second = names or sorted(name for name in seen.functions if re.fullmatch(r"work \(twins\+0x[0-9a-f]+\)", name))
+        assert seen.cpu_s(first) > 0 and seen.cpu_s(second) > 0, seen.functions.keys()
+        assert "work" not in seen.functions
+
+
+def test_python_functions_of_one_name(program, tmp_path):
+    """In files of one name: each is a row in every output, with its own file."""
+    for name, n in ("one", 60), ("two", 20):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "work.py").write_text(f"def spin():\n    for _ in range({n}):\n        sum(i * i for i in range(50000))\n")
+    (tmp_path / "run.py").write_text("import one.work\nimport two.work\none.work.spin()\ntwo.work.spin()\n")
+    files = {str(tmp_path / name / "work.py"): f"spin ({name}/work.py:1)" for name in ("one", "two")}
+    result = run_wattle("profile", "-o", tmp_path / "p.json", "--", sys.executable, tmp_path / "run.py")
+    seen = Profile(tmp_path / "p.json", result.code)
+    if "[python: unresolved]" in seen.functions and not any("run.py" in name for name in seen.functions):
+        pytest.skip("the frames of this Python cannot be read")
+    for file, name in files.items():
+        assert seen.functions[name]["file"] == file and seen.functions[name]["line"] == 1
+        assert name in result.err
+    run_wattle("profile", "-q", "-o", tmp_path / "p.pstats", "--", sys.executable, tmp_path / "run.py")
+    assert {key[0] for key in pstats.Stats(str(tmp_path / "p.pstats")).stats if key[2] == "spin"} == set(files)
 
 
 @pytest.mark.parametrize("name", ["profile", "profile.what", ".json/x", "json"])

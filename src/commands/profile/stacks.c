@@ -197,19 +197,20 @@ static const char *clean_file(struct wtl_stacks *stacks, const char *file)
 	return number < 0 ? "" : stacks->files.names[number];
 }
 
-/* Python's functions have their places in their names: "fit (train.py:12)". */
+/* Where a Python function is stands in the frame's name: "fit (/home/me/train.py:12)". */
 static void place_python(struct wtl_stacks *stacks, struct wtl_stacks_function *function,
-			 uint32_t line)
+			 const struct wtl_frame *frame)
 {
-	const char *open = strrchr(function->name, '('), *colon = open ? strrchr(open, ':') : NULL;
+	const char *name = stacks->profile->trace->tree.names[frame->name];
+	const char *open = strstr(name, " ("), *colon = strrchr(name, ':');
 	char part[PATH_MAX];
 
-	if (!colon || open < function->name + 2)
+	if (!open || !colon || colon <= open + 2)
 		return;
-	snprintf(part, sizeof(part), "%.*s", (int)(colon - open - 1), open + 1);
+	snprintf(part, sizeof(part), "%.*s", (int)(colon - open - 2), open + 2);
 	function->file = clean_file(stacks, part);
-	function->line = line;
-	snprintf(part, sizeof(part), "%.*s", (int)(open - function->name - 1), function->name);
+	function->line = (uint32_t)frame->address;
+	snprintf(part, sizeof(part), "%.*s", (int)(open - name), name);
 	function->label = clean_file(stacks, part);
 }
 
@@ -237,7 +238,7 @@ static int place_functions(struct making *making)
 		if (innermost->file[0] || node == until)
 			continue;
 		if (frame->kind == WTL_FRAME_PYTHON)
-			place_python(stacks, innermost, (uint32_t)frame->address);
+			place_python(stacks, innermost, frame);
 		if (frame->kind == WTL_FRAME_NATIVE && frame->module)
 			innermost->file = clean_file(stacks, frame->module->path);
 		n = lines_of_frame(trace, frame, lines);
