@@ -102,6 +102,8 @@ int main(int argc, char **argv)
 		}
 	if (strcmp(what, "deep") == 0)
 		recursive(20, 200);
+	if (strcmp(what, "deeper") == 0)
+		recursive(150, 200);
 	if (strcmp(what, "threads") == 0)
 		threads(150);
 	if (strcmp(what, "child") == 0)

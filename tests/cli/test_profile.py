@@ -203,6 +203,29 @@ def test_tree_and_table(program):
         assert sum(map(float, parts.values())) == pytest.approx(total, abs=0.005)
 
 
+ROW = r"^ +(\d+\.\d+) ± +\d+\.\d+ +\d+\.\d +\d+\.\d+  ( *)(\S+)$"
+
+
+def test_a_deep_tree(program):
+    """150 calls deep: each is a row, or its joules are told."""
+    deep = run_wattle("profile", "--", program, "deeper")
+    rows = re.findall(ROW, deep.err, re.M)
+    assert sum(row[2] == "recursive" for row in rows) == 151 and "--rows" not in deep.err, deep
+    few = run_wattle("profile", "--rows", "20", "--", program, "deeper")
+    rows = re.findall(ROW, few.err, re.M)
+    left, n = re.search(r"^ +(\d+\.\d+) J  not shown, in (\d+) more calls: --rows 20 is too few$", few.err, re.M).groups()
+    assert len(rows) == 20 and [len(row[1]) for row in rows] == list(range(0, 40, 2)), few
+    assert float(left) == pytest.approx(float(rows[-1][0]), rel=0.05, abs=0.02) and n == "1"
+
+
+def test_small_functions_are_told(program):
+    table = run_wattle("profile", "--table", "--rows", "1", "--", program, "two")
+    own = [float(value) for value in re.findall(r"^ +(\d+\.\d+) ± .* {2}\S+$", table.err, re.M)]
+    left = [float(value) for value in re.findall(r"^ +(\d+\.\d+) J  not shown, in ", table.err, re.M)]
+    stacks = float(re.search(r"^ +(\d+\.\d+) J  in the program's stacks", table.err, re.M).group(1))
+    assert len(own) == 1 and left and sum(own + left) == pytest.approx(stacks, abs=0.005), table
+
+
 def test_commands_that_cannot_run(tmp_path):
     assert run_wattle("profile", "--", "no-such-command").code == 127
     (tmp_path / "text").write_text("x")

@@ -39,9 +39,11 @@
 #define INTERVAL_NS (5 * WTL_NS_PER_MS)
 
 enum {
-	TEXT_MAX = 8 << 20,
+	TEXT_MAX = 32 << 20,
 	FILE_MAX = 512 << 20,
 	HZ = 997,
+	ROWS = 400,
+	ROWS_MAX = 10000,
 	HZ_MAX = 10000,
 	STACK_BYTES = 16384,
 	STACK_MAX = 65528,
@@ -73,6 +75,9 @@ static const struct wtl_option options[] = {
 	 .takes = "a time from 100ms to a day such as 90, 30m or 1h30m"},
 	{"table", 0, NULL, "Functions by their own energy, instead of a tree of calls",
 	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_profile_settings, is_table)},
+	{"rows", 0, "N", "Rows of the tree or table at the most (default 400); files have all",
+	 WTL_OPTION_NUMBER, WTL_OWN(struct wtl_profile_settings, rows), .least = 1,
+	 .most = ROWS_MAX},
 	{0},
 };
 
@@ -619,7 +624,7 @@ static int run(struct wtl_app *app)
 }
 
 static const struct wtl_profile_settings defaults = {
-	.hz = HZ, .stack_bytes = STACK_BYTES, .least_percent = 1.0};
+	.hz = HZ, .stack_bytes = STACK_BYTES, .least_percent = 1.0, .rows = ROWS};
 
 const struct wtl_command wtl_command_profile = {
 	.name = "profile",

@@ -19,6 +19,7 @@ struct wtl_profile_settings {
 	unsigned stack_bytes;
 	double least_percent; /* rows with less are folded */
 	bool is_table;
+	unsigned rows;	 /* at the most */
 	unsigned format; /* of wtl_profile_format_at() */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,8 +10,6 @@
 #include "document/format.h"
 #include "meter/meter.h"
 #include "text/layout.h"
-
-enum { DEPTH_MAX = 64, ROWS_MAX = 400 };
 
 uint64_t wtl_profile_energy_uj(const struct wtl_profile *profile, const struct wtl_calls_cost *cost)
 {
@@ -45,6 +44,36 @@ static void put_row(struct wtl_buf *buf, const struct wtl_profile *profile,
 		       (double)cost->cpu_ns / 1e9);
 }
 
+/* What is not shown. */
+struct cut {
+	size_t n;
+	uint64_t energy_uj;
+};
+
+static void leave_out(struct cut *to, uint64_t energy_uj)
+{
+	to->n++;
+	to->energy_uj += energy_uj;
+}
+
+static void put_cut(struct wtl_buf *buf, const struct cut *cut, const char *what)
+{
+	if (cut->n > 0)
+		wtl_buf_printf(buf, "%10.3f J  not shown, in %zu %s\n",
+			       (double)cut->energy_uj / 1e6, cut->n, what);
+}
+
+static void put_cuts(struct wtl_buf *buf, const struct wtl_profile_settings *settings,
+		     const struct cut *small, const struct cut *many, const char *what)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "%s of less than %g %% each", what, settings->least_percent);
+	put_cut(buf, small, text);
+	snprintf(text, sizeof(text), "more %s: --rows %u is too few", what, settings->rows);
+	put_cut(buf, many, text);
+}
+
 /* ---- The tree ---- */
 
 struct tree {
@@ -52,8 +81,10 @@ struct tree {
 	const struct wtl_profile *profile;
 	const struct wtl_output_style *style;
 	uint64_t least_uj;
+	size_t rows_max;
 	uint32_t *first, *next; /* children of each node, those with most first */
-	size_t n_rows;
+	bool *is_shown;
+	struct cut small, many; /* too little of each; too many of them */
 };
 
 struct child {
@@ -70,7 +101,8 @@ static int by_energy(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* Lists each node's children. 0 or -1: no memory. */
+/* Lists each node's children, and chooses what is shown: those with most, below each other, as no call has more than the
+ * one that it is below. 0 or -1: no memory. */
 static int list_children(struct tree *tree)
 {
 	const struct wtl_calls *calls = tree->profile->calls;
@@ -79,19 +111,19 @@ static int list_children(struct tree *tree)
 
 	tree->first = calloc(n, sizeof(*tree->first));
 	tree->next = calloc(n, sizeof(*tree->next));
-	if (!all || !tree->first || !tree->next) {
+	tree->is_shown = calloc(n, sizeof(*tree->is_shown));
+	if (!all || !tree->first || !tree->next || !tree->is_shown) {
 		free(all);
 		return -1;
 	}
-	for (size_t i = 0; i < n; i++)
-		all[i] = (struct child){(uint32_t)i,
-					wtl_profile_energy_uj(tree->profile, &calls->all[i])};
-	qsort(all, n, sizeof(*all), by_energy);
-	for (size_t i = n; i-- > 0;) { /* the largest is put last, at the front */
+	for (size_t i = 1; i < n; i++)
+		all[i - 1] = (struct child){(uint32_t)i,
+					    wtl_profile_energy_uj(tree->profile, &calls->all[i])};
+	qsort(all, n - 1, sizeof(*all), by_energy);
+	for (size_t i = n - 1; i-- > 0;) { /* the largest is put last, at the front */
 		uint32_t node = all[i].node, parent = calls->tree.nodes[node].parent;
 
-		if (node == 0)
-			continue;
+		tree->is_shown[node] = i < tree->rows_max && all[i].energy_uj >= tree->least_uj;
 		tree->next[node] = tree->first[parent];
 		tree->first[parent] = node;
 	}
@@ -99,32 +131,34 @@ static int list_children(struct tree *tree)
 	return 0;
 }
 
-static void put_node(struct tree *tree, uint32_t node, unsigned depth)
+static void put_calls(struct tree *tree, uint32_t parent, unsigned depth)
 {
 	const struct wtl_calls *calls = tree->profile->calls;
 
-	if (tree->n_rows++ >= ROWS_MAX)
-		return;
-	put_row(tree->buf, tree->profile, &calls->all[node]);
-	wtl_buf_printf(tree->buf, "%*s", (int)(2 * depth), "");
-	wtl_layout_text(tree->buf, wtl_calls_name(calls, node), tree->style);
-	wtl_buf_putc(tree->buf, '\n');
-	for (uint32_t child = tree->first[node]; child && depth < DEPTH_MAX;
-	     child = tree->next[child])
-		if (wtl_profile_energy_uj(tree->profile, &calls->all[child]) >= tree->least_uj)
-			put_node(tree, child, depth + 1);
+	for (uint32_t node = tree->first[parent]; node; node = tree->next[node]) {
+		uint64_t energy_uj = wtl_profile_energy_uj(tree->profile, &calls->all[node]);
+
+		if (!tree->is_shown[node]) {
+			leave_out(energy_uj < tree->least_uj ? &tree->small : &tree->many,
+				  energy_uj);
+			continue;
+		}
+		put_row(tree->buf, tree->profile, &calls->all[node]);
+		wtl_buf_printf(tree->buf, "%*s", (int)(2 * depth), "");
+		wtl_layout_text(tree->buf, wtl_calls_name(calls, node), tree->style);
+		wtl_buf_putc(tree->buf, '\n');
+		put_calls(tree, node, depth + 1);
+	}
 }
 
-static void put_tree(struct tree *tree)
+static void put_tree(struct tree *tree, const struct wtl_profile_settings *settings)
 {
 	if (list_children(tree) == 0)
-		for (uint32_t node = tree->first[0]; node; node = tree->next[node])
-			if (wtl_profile_energy_uj(tree->profile,
-						  &tree->profile->calls->all[node]) >=
-			    tree->least_uj)
-				put_node(tree, node, 0);
+		put_calls(tree, 0, 0);
+	put_cuts(tree->buf, settings, &tree->small, &tree->many, "calls");
 	free(tree->first);
 	free(tree->next);
+	free(tree->is_shown);
 }
 
 /* ---- The table ---- */
@@ -157,9 +191,11 @@ static bool is_outermost(const struct wtl_calls *calls, uint32_t node)
 }
 
 static void put_table(struct wtl_buf *buf, const struct wtl_profile *profile,
+		      const struct wtl_profile_settings *settings,
 		      const struct wtl_output_style *style, uint64_t least_uj)
 {
 	const struct wtl_calls *calls = profile->calls;
+	struct cut small = {.n = 0}, many = {.n = 0};
 	struct function *functions = calloc(calls->tree.n_frames + 1, sizeof(*functions));
 
 	for (uint32_t node = 1; functions && node < calls->tree.n_nodes; node++) {
@@ -179,8 +215,12 @@ static void put_table(struct wtl_buf *buf, const struct wtl_profile *profile,
 	for (size_t i = 0; functions && i < calls->tree.n_frames; i++) {
 		const struct function *function = &functions[i];
 
-		if (function->own_uj < least_uj || function->own_uj == 0)
+		if (function->own_uj == 0)
 			break;
+		if (function->own_uj < least_uj || i >= settings->rows) {
+			leave_out(function->own_uj < least_uj ? &small : &many, function->own_uj);
+			continue;
+		}
 		wtl_buf_printf(buf, "%10.3f \xc2\xb1 %-8.3f %14.3f %9.3f %8" PRIu64 "  ",
 			       (double)function->own_uj / 1e6,
 			       wtl_profile_uncertainty_uj(profile, (double)function->own_uj,
@@ -192,6 +232,7 @@ static void put_table(struct wtl_buf *buf, const struct wtl_profile *profile,
 				style);
 		wtl_buf_putc(buf, '\n');
 	}
+	put_cuts(buf, settings, &small, &many, "functions");
 	free(functions);
 }
 
@@ -313,15 +354,16 @@ void wtl_profile_text(struct wtl_buf *buf, const struct wtl_profile *profile,
 	struct tree tree = {.buf = buf,
 			    .profile = profile,
 			    .style = style,
+			    .rows_max = settings->rows,
 			    .least_uj = (uint64_t)((double)profile->dynamic_uj *
 						   settings->least_percent / 100.0)};
 
 	put_head(buf, profile);
 	if (settings->is_table) {
-		put_table(buf, profile, style, tree.least_uj);
+		put_table(buf, profile, settings, style, tree.least_uj);
 	} else {
 		wtl_buf_puts(buf, "      energy [J]          %   CPU [s]  function\n");
-		put_tree(&tree);
+		put_tree(&tree, settings);
 	}
 	put_rest(buf, profile);
 }
