@@ -2,6 +2,7 @@
 #include "profile/trace.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,13 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "base/thread.h"
+
+enum { CPUS_MAX = 1 << 16 };
+
+/* Whoever was on a processor so shortly before the end may still be. */
+#define LATELY_NS INT64_C(100000000)
+/* Nobody leaves and comes again within that time, to be sure: that much may be wrong where a record was lost. */
+#define NEAR_NS INT64_C(5000000)
 
 int wtl_trace_init(struct wtl_trace *trace, struct wtl_err *err)
 {
@@ -33,6 +41,7 @@ void wtl_trace_done(struct wtl_trace *trace)
 	free(trace->threads);
 	free(trace->slices);
 	free(trace->samples);
+	free(trace->on_cpus);
 	wtl_hash_done(&trace->by_tid);
 	wtl_python_done(&trace->python);
 	wtl_tree_done(&trace->tree);
@@ -80,14 +89,6 @@ static int64_t find_thread(struct wtl_trace *trace, int pid, int tid)
 
 /* ---- On a processor ---- */
 
-static void come(struct wtl_trace_thread *thread, int64_t t_ns)
-{
-	if (thread->is_on)
-		return;
-	thread->is_on = true;
-	thread->on_ns = t_ns;
-}
-
 static void leave(struct wtl_trace *trace, size_t i, int64_t t_ns)
 {
 	struct wtl_trace_thread *thread = &trace->threads[i];
@@ -106,10 +107,81 @@ static void leave(struct wtl_trace *trace, size_t i, int64_t t_ns)
 			(struct wtl_trace_slice){(uint32_t)i, thread->on_ns, t_ns};
 }
 
+/*
+ * That a thread left may not be known, where records were lost. Then it was there as long as it was seen; the time
+ * behind that is among what it is billed for unseen.
+ */
+static struct wtl_trace_thread *on_cpu(const struct wtl_trace *trace, uint32_t cpu)
+{
+	size_t i = cpu < trace->n_on_cpus ? trace->on_cpus[cpu] : 0;
+	struct wtl_trace_thread *thread = i > 0 ? &trace->threads[i - 1] : NULL;
+
+	return thread && thread->is_on && thread->cpu == cpu ? thread : NULL;
+}
+
+/* It is told to be on a processor, or to leave it now: and before? */
+static void settle(struct wtl_trace *trace, size_t i, int64_t t_ns)
+{
+	struct wtl_trace_thread *thread = &trace->threads[i];
+
+	if (thread->is_doubtful && t_ns - thread->seen_ns > NEAR_NS)
+		leave(trace, i, thread->seen_ns);
+	thread->is_doubtful = false;
+}
+
+static void go(struct wtl_trace *trace, size_t i, int64_t t_ns)
+{
+	settle(trace, i, t_ns);
+	leave(trace, i, t_ns);
+}
+
+static void come(struct wtl_trace *trace, size_t i, const struct wtl_ring_event *event)
+{
+	struct wtl_trace_thread *thread = &trace->threads[i], *other = on_cpu(trace, event->cpu);
+
+	if (other && other != thread)
+		leave(trace, (size_t)(other - trace->threads), other->seen_ns);
+	if (event->kind == WTL_RING_SWITCH)
+		thread->is_doubtful = thread->is_on;
+	settle(trace, i, event->t_ns);
+	if (!thread->is_on)
+		thread->on_ns = event->t_ns;
+	thread->is_on = true;
+	thread->cpu = event->cpu;
+	thread->seen_ns = event->t_ns;
+	if (event->cpu < CPUS_MAX && wtl_array_widen(&trace->on_cpus, &trace->n_on_cpus,
+						     event->cpu + 1, sizeof(*trace->on_cpus)) == 0)
+		trace->on_cpus[event->cpu] = (uint32_t)i + 1;
+}
+
+/* What the kernel says of it now. */
+static bool is_running(const struct wtl_trace_thread *thread)
+{
+	char name[64], line[512];
+	const char *behind;
+	size_t n;
+	FILE *file;
+
+	snprintf(name, sizeof(name), "/proc/%d/task/%d/stat", thread->pid, thread->tid);
+	file = fopen(name, "re");
+	if (!file)
+		return false;
+	n = fread(line, 1, sizeof(line) - 1, file);
+	fclose(file);
+	line[n] = '\0';
+	behind = strrchr(line, ')');
+	return behind && strncmp(behind, ") R", 3) == 0;
+}
+
 void wtl_trace_end(struct wtl_trace *trace, int64_t now_ns)
 {
-	for (size_t i = 0; i < trace->n_threads; i++)
-		leave(trace, i, now_ns);
+	for (size_t i = 0; i < trace->n_threads; i++) {
+		const struct wtl_trace_thread *thread = &trace->threads[i];
+		bool is_known = !thread->is_doubtful &&
+				(now_ns - thread->seen_ns < LATELY_NS || is_running(thread));
+
+		leave(trace, i, is_known ? now_ns : thread->seen_ns);
+	}
 }
 
 /* ---- Samples ---- */
@@ -148,7 +220,7 @@ static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl
 	else
 		node = node_of(trace, places, n);
 
-	come(&trace->threads[thread], event->t_ns);
+	come(trace, thread, event);
 	trace->n_broken += n > 0 && !is_whole;
 	trace->n_unresolved += n == 0;
 	if (node < 0 || wtl_array_reserve(&trace->samples, &trace->room_samples,
@@ -209,16 +281,20 @@ static void take_name(struct wtl_trace *trace, size_t thread, const struct wtl_r
 		wtl_space_clear(space);
 	wtl_python_ended(&trace->python, event->pid);
 	/* Counting begins with the exec(): whoever calls it is on a processor. */
-	come(&trace->threads[thread], event->t_ns);
+	come(trace, thread, event);
 }
 
 void wtl_trace_take(void *context, const struct wtl_ring_event *event)
 {
 	struct wtl_trace *trace = context;
+	struct wtl_trace_thread *on;
 	int64_t thread;
 
 	if (event->kind == WTL_RING_LOST) {
 		trace->n_lost += event->n_lost;
+		on = on_cpu(trace, event->cpu);
+		if (on)
+			on->is_doubtful = true;
 		return;
 	}
 	if (event->kind == WTL_RING_BORN) {
@@ -234,9 +310,9 @@ void wtl_trace_take(void *context, const struct wtl_ring_event *event)
 		break;
 	case WTL_RING_SWITCH:
 		if (event->turn.is_out)
-			leave(trace, (size_t)thread, event->t_ns);
+			go(trace, (size_t)thread, event->t_ns);
 		else
-			come(&trace->threads[thread], event->t_ns);
+			come(trace, (size_t)thread, event);
 		break;
 	case WTL_RING_MAP:
 		take_map(trace, event);
@@ -245,7 +321,7 @@ void wtl_trace_take(void *context, const struct wtl_ring_event *event)
 		take_name(trace, (size_t)thread, event);
 		break;
 	case WTL_RING_ENDED:
-		leave(trace, (size_t)thread, event->t_ns);
+		go(trace, (size_t)thread, event->t_ns);
 		if (event->pid == event->tid)
 			wtl_python_ended(&trace->python, event->pid);
 		break;
