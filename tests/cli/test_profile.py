@@ -213,7 +213,7 @@ def test_a_deep_tree(program):
     assert sum(row[2] == "recursive" for row in rows) == 151 and "--rows" not in deep.err, deep
     few = run_wattle("profile", "--rows", "20", "--", program, "deeper")
     rows = re.findall(ROW, few.err, re.M)
-    left, n = re.search(r"^ +(\d+\.\d+) J  not shown, in (\d+) more calls: --rows 20 is too few$", few.err, re.M).groups()
+    left, n = re.search(r"^ +(\d+\.\d+) J in (\d+) more calls than --rows 20, not shown$", few.err, re.M).groups()
     assert len(rows) == 20 and [len(row[1]) for row in rows] == list(range(0, 40, 2)), few
     assert float(left) == pytest.approx(float(rows[-1][0]), rel=0.05, abs=0.02) and n == "1"
 
@@ -221,7 +221,7 @@ def test_a_deep_tree(program):
 def test_small_functions_are_told(program):
     table = run_wattle("profile", "--table", "--rows", "1", "--", program, "two")
     own = [float(value) for value in re.findall(r"^ +(\d+\.\d+) ± .* {2}\S+$", table.err, re.M)]
-    left = [float(value) for value in re.findall(r"^ +(\d+\.\d+) J  not shown, in ", table.err, re.M)]
+    left = [float(value) for value in re.findall(r"^ +(\d+\.\d+) J in .* not shown$", table.err, re.M)]
     stacks = float(re.search(r"^ +(\d+\.\d+) J  in the program's stacks", table.err, re.M).group(1))
     assert len(own) == 1 and left and sum(own + left) == pytest.approx(stacks, abs=0.005), table
 
@@ -297,7 +297,7 @@ def test_children_that_are_born_while_it_attaches(program, running, tmp_path):
     seen = Profile(tmp_path / "p.json", 0)
     check_sums(seen.json)
     assert seen.cpu_s("before") > 0.05
-    assert seen.json["samples"] < 1.1 * 997 * float(sum(row["own_cpu_s"] for row in seen.json["functions"]))
+    assert seen.json["samples"] < 1.5 * 997 * float(sum(row["own_cpu_s"] for row in seen.json["functions"]))
 
 
 def test_functions_of_python(program, tmp_path):

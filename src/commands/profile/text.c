@@ -59,8 +59,8 @@ static void leave_out(struct cut *to, uint64_t energy_uj)
 static void put_cut(struct wtl_buf *buf, const struct cut *cut, const char *what)
 {
 	if (cut->n > 0)
-		wtl_buf_printf(buf, "%10.3f J  not shown, in %zu %s\n",
-			       (double)cut->energy_uj / 1e6, cut->n, what);
+		wtl_buf_printf(buf, "%10.3f J in %zu %s, not shown\n", (double)cut->energy_uj / 1e6,
+			       cut->n, what);
 }
 
 static void put_cuts(struct wtl_buf *buf, const struct wtl_profile_settings *settings,
@@ -70,7 +70,7 @@ static void put_cuts(struct wtl_buf *buf, const struct wtl_profile_settings *set
 
 	snprintf(text, sizeof(text), "%s of less than %g %% each", what, settings->least_percent);
 	put_cut(buf, small, text);
-	snprintf(text, sizeof(text), "more %s: --rows %u is too few", what, settings->rows);
+	snprintf(text, sizeof(text), "more %s than --rows %u", what, settings->rows);
 	put_cut(buf, many, text);
 }
 
