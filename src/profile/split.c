@@ -11,9 +11,14 @@
 /* A stretch without a sample is that of the thread's next one, if that is so near. */
 #define NEAR_NS INT64_C(5000000)
 
+enum { TICKS_MOST = 1 << 18 };
+
 void wtl_split_init(struct wtl_split *split, size_t n_domains, int64_t begin_ns)
 {
-	*split = (struct wtl_split){.n_domains = n_domains, .begin_ns = begin_ns};
+	*split = (struct wtl_split){.n_domains = n_domains,
+				    .begin_ns = begin_ns,
+				    .ticks_most = TICKS_MOST,
+				    .ticks_each = 1};
 }
 
 void wtl_split_done(struct wtl_split *split)
@@ -26,10 +31,41 @@ void wtl_split_done(struct wtl_split *split)
 	free(split->bills);
 }
 
+/* Every second one is dropped, but the last. */
+static void halve_ticks(struct wtl_split *split)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < split->n_ticks; i++) {
+		if (i % 2 == 0 && i + 1 < split->n_ticks)
+			free(split->ticks[i].energy_uj);
+		else
+			split->ticks[n++] = split->ticks[i];
+	}
+	split->n_ticks = n;
+	split->ticks_each *= 2;
+}
+
+/* The last one, to be told again: it is not among those that are kept. */
+static struct wtl_split_tick *replace_tick(struct wtl_split *split, int64_t t_ns)
+{
+	struct wtl_split_tick *last = &split->ticks[split->n_ticks - 1];
+
+	last->t_ns = t_ns;
+	memset(last->energy_uj, 0, split->n_domains * sizeof(*last->energy_uj));
+	return last;
+}
+
 struct wtl_split_tick *wtl_split_add_tick(struct wtl_split *split, int64_t t_ns)
 {
-	uint64_t *energies = calloc(split->n_domains + 1, sizeof(*energies));
+	uint64_t *energies;
 
+	if (split->n_ticks > 0 && ++split->n_since < split->ticks_each)
+		return replace_tick(split, t_ns);
+	split->n_since = 0;
+	if (split->n_ticks >= split->ticks_most)
+		halve_ticks(split);
+	energies = calloc(split->n_domains + 1, sizeof(*energies));
 	if (!energies || wtl_array_reserve(&split->ticks, &split->room_ticks, split->n_ticks + 1,
 					   sizeof(*split->ticks)) < 0) {
 		free(energies);
@@ -111,7 +147,8 @@ static size_t first_at(const struct thread_samples *samples, int64_t t_ns)
 	return low;
 }
 
-static uint32_t nearest(const struct thread_samples *samples, size_t at, int64_t t_ns)
+static uint32_t nearest(const struct thread_samples *samples, size_t at, int64_t t_ns,
+			int64_t near_ns)
 {
 	const struct wtl_trace_sample *best = NULL;
 
@@ -119,12 +156,12 @@ static uint32_t nearest(const struct thread_samples *samples, size_t at, int64_t
 		best = samples->list[at];
 	if (at > 0 && (!best || distance(samples->list[at - 1], t_ns) < distance(best, t_ns)))
 		best = samples->list[at - 1];
-	return best && distance(best, t_ns) <= NEAR_NS ? best->node : (uint32_t)NOBODY;
+	return best && distance(best, t_ns) <= near_ns ? best->node : (uint32_t)NOBODY;
 }
 
 /* A slice is cut half way between samples: each stack has the time around the moment when it was seen. */
 static int cut_slice(const struct wtl_trace_slice *slice, const struct thread_samples *samples,
-		     struct pieces *pieces)
+		     int64_t near_ns, struct pieces *pieces)
 {
 	size_t at = first_at(samples, slice->begin_ns);
 	int64_t begin_ns = slice->begin_ns;
@@ -132,7 +169,7 @@ static int cut_slice(const struct wtl_trace_slice *slice, const struct thread_sa
 
 	if (at == samples->n || samples->list[at]->t_ns > slice->end_ns)
 		return add_piece(pieces, slice->begin_ns, slice->end_ns,
-				 nearest(samples, at, slice->begin_ns));
+				 nearest(samples, at, slice->begin_ns, near_ns));
 	for (; rc == 0 && at < samples->n && samples->list[at]->t_ns <= slice->end_ns; at++) {
 		bool is_last = at + 1 == samples->n || samples->list[at + 1]->t_ns > slice->end_ns;
 		int64_t end_ns = is_last ? slice->end_ns
@@ -184,7 +221,8 @@ static int make_pieces(const struct wtl_trace *trace, struct pieces *pieces)
 	int rc = sort_samples(trace, &threads, &all);
 
 	for (size_t i = 0; rc == 0 && i < trace->n_slices; i++)
-		rc = cut_slice(&trace->slices[i], &threads[trace->slices[i].thread], pieces);
+		rc = cut_slice(&trace->slices[i], &threads[trace->slices[i].thread],
+			       NEAR_NS << trace->n_halved, pieces);
 	free(threads);
 	free((void *)all);
 	if (rc == 0 && pieces->n > 0)

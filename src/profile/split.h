@@ -43,6 +43,8 @@ struct wtl_split {
 	struct wtl_split_bill *bills;
 	size_t n_ticks, n_bills, room_ticks, room_bills;
 	int64_t begin_ns; /* the first bill's interval begins */
+	/* However long it takes, there are no more ticks than that: then one of so many is kept, and the last one. */
+	size_t ticks_most, ticks_each, n_since;
 	/* Of each domain: are watts of functions learned (learn.h), or is every second of CPU time alike? NULL: they are
 	 * alike everywhere. Borrowed. */
 	const bool *learns;

@@ -11,7 +11,10 @@
 #include "base/text.h"
 #include "base/thread.h"
 
-enum { CPUS_MAX = 1 << 16 };
+enum { CPUS_MAX = 1 << 16, SAMPLES_MOST = 1 << 20, SLICES_MOST = 1 << 20 };
+
+#define SLICE_MIN_NS INT64_C(1000000)
+#define SLICE_MAX_NS INT64_C(60000000000)
 
 /* Whoever was on a processor so shortly before the end may still be. */
 #define LATELY_NS INT64_C(100000000)
@@ -23,7 +26,7 @@ int wtl_trace_init(struct wtl_trace *trace, struct wtl_err *err)
 	const struct wtl_frame unresolved = {.kind = WTL_FRAME_NAMED};
 	int rc;
 
-	*trace = (struct wtl_trace){.n_threads = 0};
+	*trace = (struct wtl_trace){.samples_most = SAMPLES_MOST, .slices_most = SLICES_MOST};
 	rc = wtl_modules_init(&trace->modules, err);
 	if (rc < 0)
 		return rc;
@@ -64,6 +67,7 @@ static int64_t add_thread(struct wtl_trace *trace, int pid, int tid)
 {
 	uint32_t sum = wtl_hash_number((uint32_t)tid);
 	uint32_t *found = wtl_hash_find(&trace->by_tid, sum, has_tid, trace, &tid);
+	struct wtl_space *space;
 
 	if (wtl_array_reserve(&trace->threads, &trace->room_threads, trace->n_threads + 1,
 			      sizeof(*trace->threads)) < 0 ||
@@ -71,6 +75,9 @@ static int64_t add_thread(struct wtl_trace *trace, int pid, int tid)
 		trace->is_full = true;
 		return -ENOMEM;
 	}
+	space = wtl_spaces_find(&trace->spaces, pid);
+	if (space)
+		space->n_threads++;
 	trace->threads[trace->n_threads] = (struct wtl_trace_thread){.pid = pid, .tid = tid};
 	if (found)
 		*found = (uint32_t)trace->n_threads; /* the number belongs to a new one */
@@ -87,7 +94,68 @@ static int64_t find_thread(struct wtl_trace *trace, int pid, int tid)
 	return found && trace->threads[*found].pid == pid ? *found : add_thread(trace, pid, tid);
 }
 
+/* With the last one, what the process has mapped is nobody's. */
+static void end_thread(struct wtl_trace *trace, size_t i)
+{
+	struct wtl_trace_thread *thread = &trace->threads[i];
+	struct wtl_space *space;
+
+	if (thread->has_ended)
+		return;
+	thread->has_ended = true;
+	space = wtl_spaces_find(&trace->spaces, thread->pid);
+	if (space && (space->n_threads == 0 || --space->n_threads == 0))
+		wtl_spaces_remove(&trace->spaces, space);
+}
+
 /* ---- On a processor ---- */
+
+/* To the thread's last slice, if that began at about the same time. */
+static bool join_slice(struct wtl_trace *trace, uint32_t thread, int64_t begin_ns,
+		       int64_t length_ns)
+{
+	size_t last = trace->threads[thread].slice;
+
+	if (last == 0 || trace->slice_ns == 0 ||
+	    trace->slices[last - 1].begin_ns / trace->slice_ns != begin_ns / trace->slice_ns)
+		return false;
+	trace->slices[last - 1].end_ns += length_ns;
+	return true;
+}
+
+static void join_slices(struct wtl_trace *trace)
+{
+	size_t n = 0;
+
+	trace->slice_ns = trace->slice_ns ? 2 * trace->slice_ns : SLICE_MIN_NS;
+	for (size_t i = 0; i < trace->n_threads; i++)
+		trace->threads[i].slice = 0;
+	for (size_t i = 0; i < trace->n_slices; i++) {
+		const struct wtl_trace_slice slice = trace->slices[i];
+
+		if (join_slice(trace, slice.thread, slice.begin_ns, slice.end_ns - slice.begin_ns))
+			continue;
+		trace->slices[n++] = slice;
+		trace->threads[slice.thread].slice = n;
+	}
+	trace->n_slices = n;
+}
+
+static void add_slice(struct wtl_trace *trace, uint32_t thread, int64_t begin_ns, int64_t end_ns)
+{
+	while (trace->n_slices >= trace->slices_most && trace->slice_ns < SLICE_MAX_NS)
+		join_slices(trace);
+	if (join_slice(trace, thread, begin_ns, end_ns - begin_ns))
+		return;
+	if (trace->n_slices >= trace->slices_most ||
+	    wtl_array_reserve(&trace->slices, &trace->room_slices, trace->n_slices + 1,
+			      sizeof(*trace->slices)) < 0) {
+		trace->is_full = true;
+		return;
+	}
+	trace->slices[trace->n_slices++] = (struct wtl_trace_slice){thread, begin_ns, end_ns};
+	trace->threads[thread].slice = trace->n_slices;
+}
 
 static void leave(struct wtl_trace *trace, size_t i, int64_t t_ns)
 {
@@ -99,12 +167,7 @@ static void leave(struct wtl_trace *trace, size_t i, int64_t t_ns)
 	if (t_ns <= thread->on_ns)
 		return;
 	thread->cpu_ns += t_ns - thread->on_ns;
-	if (wtl_array_reserve(&trace->slices, &trace->room_slices, trace->n_slices + 1,
-			      sizeof(*trace->slices)) < 0)
-		trace->is_full = true;
-	else
-		trace->slices[trace->n_slices++] =
-			(struct wtl_trace_slice){(uint32_t)i, thread->on_ns, t_ns};
+	add_slice(trace, (uint32_t)i, thread->on_ns, t_ns);
 }
 
 /*
@@ -202,6 +265,32 @@ static int64_t node_of(struct wtl_trace *trace, const struct wtl_unwind_place pl
 	return node;
 }
 
+/* Every second one is dropped. */
+static void halve_samples(struct wtl_trace *trace)
+{
+	for (size_t i = 1; i < trace->n_samples; i += 2)
+		trace->threads[trace->samples[i].thread].n_samples--;
+	for (size_t i = 0; i < trace->n_samples; i += 2)
+		trace->samples[i / 2] = trace->samples[i];
+	trace->n_samples = (trace->n_samples + 1) / 2;
+	trace->n_halved++;
+}
+
+static void add_sample(struct wtl_trace *trace, uint32_t thread, uint32_t node, int64_t t_ns)
+{
+	if (trace->n_taken++ & ((UINT64_C(1) << trace->n_halved) - 1))
+		return;
+	if (trace->n_samples >= trace->samples_most)
+		halve_samples(trace);
+	if (wtl_array_reserve(&trace->samples, &trace->room_samples, trace->n_samples + 1,
+			      sizeof(*trace->samples)) < 0) {
+		trace->is_full = true;
+		return;
+	}
+	trace->threads[thread].n_samples++;
+	trace->samples[trace->n_samples++] = (struct wtl_trace_sample){thread, node, t_ns};
+}
+
 static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl_ring_event *event)
 {
 	struct wtl_unwind_place places[WTL_TRACE_DEPTH];
@@ -223,14 +312,10 @@ static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl
 	come(trace, thread, event);
 	trace->n_broken += n > 0 && !is_whole;
 	trace->n_unresolved += n == 0;
-	if (node < 0 || wtl_array_reserve(&trace->samples, &trace->room_samples,
-					  trace->n_samples + 1, sizeof(*trace->samples)) < 0) {
+	if (node < 0)
 		trace->is_full = true;
-	} else {
-		trace->threads[thread].n_samples++;
-		trace->samples[trace->n_samples++] =
-			(struct wtl_trace_sample){(uint32_t)thread, (uint32_t)node, event->t_ns};
-	}
+	else
+		add_sample(trace, (uint32_t)thread, (uint32_t)node, event->t_ns);
 }
 
 static void take_map(struct wtl_trace *trace, const struct wtl_ring_event *event)
@@ -324,6 +409,7 @@ void wtl_trace_take(void *context, const struct wtl_ring_event *event)
 		go(trace, (size_t)thread, event->t_ns);
 		if (event->pid == event->tid)
 			wtl_python_ended(&trace->python, event->pid);
+		end_thread(trace, (size_t)thread);
 		break;
 	case WTL_RING_BORN:
 	case WTL_RING_LOST:

@@ -30,6 +30,8 @@ struct wtl_trace_thread {
 	int64_t on_ns, seen_ns; /* and was told to be then, for the last time */
 	int64_t cpu_ns;
 	uint64_t n_samples;
+	size_t slice; /* its last one, + 1 */
+	bool has_ended;
 };
 
 /* A stretch on a processor. */
@@ -60,7 +62,15 @@ struct wtl_trace {
 	uint64_t n_broken;     /* samples whose stack is not whole */
 	uint64_t n_unresolved; /* samples without any place */
 	bool is_full;	       /* there was no memory for all */
-	uint32_t unresolved;   /* the frame of those */
+	/*
+	 * However long a profile takes, there are no more than so many of them. Of samples, then, one of each 2^n_halved
+	 * is kept; slices of a thread that begin within the same slice_ns become one, as long as all of them.
+	 */
+	size_t samples_most, slices_most;
+	unsigned n_halved;
+	uint64_t n_taken;
+	int64_t slice_ns;
+	uint32_t unresolved; /* the frame of those */
 };
 
 int wtl_trace_init(struct wtl_trace *trace, struct wtl_err *err);

@@ -170,6 +170,61 @@ static void test_lost_at_the_end(void **state)
 	assert_slice(0, 1, 0, 4);
 }
 
+/* As of a program that runs for days: no more than a hundred of each, and no time is lost. */
+static void test_long_profiles(void **state)
+{
+	int64_t cpu_ns = 0;
+
+	(void)state;
+	trace.samples_most = trace.slices_most = 100;
+	for (int64_t t_ms = 0; t_ms < 100000; t_ms += 10) {
+		in(1, 0, t_ms);
+		sample(1, 0, t_ms + 1);
+		out(1, 0, t_ms + 4);
+		in(2, 0, t_ms + 5);
+		out(2, 0, t_ms + 7);
+	}
+	wtl_trace_end(&trace, 100000 * MS);
+	assert_in_range(trace.n_slices, 50, 100);
+	assert_in_range(trace.n_samples, 50, 100);
+	assert_int_equal(trace.threads[0].n_samples, trace.n_samples);
+	assert_int_equal(trace.n_samples << trace.n_halved, 10000 / 128 * 128 + 128);
+	for (size_t i = 0; i < trace.n_slices; i++)
+		cpu_ns += trace.slices[i].end_ns - trace.slices[i].begin_ns;
+	assert_int_equal(cpu_ns, 10000 * 6 * MS);
+	assert_false(trace.is_full);
+}
+
+static void born(int pid, int parent)
+{
+	const struct wtl_ring_event event = {.kind = WTL_RING_BORN,
+					     .pid = NOBODY + pid,
+					     .tid = NOBODY + pid,
+					     .born = {NOBODY + parent, NOBODY + parent}};
+
+	wtl_trace_take(&trace, &event);
+}
+
+static void ended(int pid)
+{
+	const struct wtl_ring_event event = {
+		.kind = WTL_RING_ENDED, .pid = NOBODY + pid, .tid = NOBODY + pid};
+
+	wtl_trace_take(&trace, &event);
+}
+
+/* What they had mapped is forgotten. */
+static void test_processes_that_ended(void **state)
+{
+	(void)state;
+	for (int pid = 1; pid <= 1000; pid++) {
+		born(pid, 0);
+		ended(pid);
+		ended(pid); /* twice is once */
+	}
+	assert_int_equal(trace.spaces.n, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -179,6 +234,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_it_came_again, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_another_one_is_there, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_lost_at_the_end, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_long_profiles, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_processes_that_ended, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

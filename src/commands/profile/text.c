@@ -336,6 +336,9 @@ static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile)
 			       "%" PRIu64 " records were lost, %" PRIu64
 			       " stacks are not whole, %" PRIu64 " are not known\n",
 			       trace->n_lost, trace->n_broken, trace->n_unresolved);
+	if (trace->n_halved)
+		wtl_buf_printf(buf, "it was long: one of %" PRIu64 " samples is kept\n",
+			       UINT64_C(1) << trace->n_halved);
 	if (trace->is_full)
 		wtl_buf_puts(buf, "there was too little memory: what came later is missing\n");
 	if (profile->n_denied)
