@@ -24,7 +24,12 @@
 #include "base/thread.h"
 
 /* 512 KiB a processor is what the kernel lets a user lock (perf_event_mlock_kb); less where others use that. */
-enum { PAGES_MOST = 128, PAGES_LEAST = 8, RECORD_MAX = 1 << 16, SAMPLES_WAIT = 8 };
+enum { PAGES_MOST = 128, PAGES_LEAST = 8, RECORD_MAX = 1 << 16 };
+
+/* So many samples may wait for the reader, and so long, but no more than fill a quarter of a ring: records of switches
+ * come beside them. Registers and what else is in a sample take some 300 bytes. */
+enum { SAMPLES_WAIT = 8, SAMPLE_HEAD = 300 };
+#define WAIT_MAX_NS INT64_C(50000000)
 
 /* Where DWARF's registers are in what the kernel tells (asm/perf_regs.h), in its order. */
 #if defined(__x86_64__)
@@ -164,6 +169,16 @@ static int fail(struct wtl_err *err, int pid, int rc)
 			   wtl_err_text(rc));
 }
 
+static int fail_to_map(struct wtl_err *err)
+{
+	return wtl_err_set(
+		err, EPERM, "profile", NULL,
+		"samples need memory that is locked, %d KiB for each processor, and your "
+		"profiles have used up what the kernel lets you have: end others, raise "
+		"ulimit -l, or sysctl kernel.perf_event_mlock_kb",
+		(int)((PAGES_LEAST + 1) * sysconf(_SC_PAGESIZE) / 1024));
+}
+
 static int watch(int epoll, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN};
@@ -209,6 +224,8 @@ static int open_rings(struct wtl_rings *rings, const struct wtl_rings_options *o
 			return fail(err, options->pid, ring->fd);
 		rings->n++;
 		rc = map_ring(ring);
+		if (rc == -EPERM)
+			return fail_to_map(err);
 		if (rc == 0)
 			rc = watch(rings->epoll, ring->fd);
 		if (rc < 0)
@@ -356,6 +373,20 @@ static void switch_all(struct wtl_rings *rings, unsigned long request)
 	pthread_mutex_unlock(&rings->lock);
 }
 
+static int64_t wait_of(const struct wtl_rings *rings, const struct wtl_rings_options *options)
+{
+	uint64_t n = SAMPLES_WAIT;
+	int64_t ns;
+
+	for (size_t i = 0; i < rings->n; i++) {
+		uint64_t fit = rings->list[i].size / 4 / (options->stack_bytes + SAMPLE_HEAD);
+
+		n = fit < n ? fit : n;
+	}
+	ns = (int64_t)n * INT64_C(1000000000) / options->hz;
+	return ns < WAIT_MAX_NS ? ns : WAIT_MAX_NS;
+}
+
 int wtl_rings_open(const struct wtl_rings_options *options, struct wtl_rings **ret_rings,
 		   struct wtl_err *err)
 {
@@ -367,12 +398,12 @@ int wtl_rings_open(const struct wtl_rings_options *options, struct wtl_rings **r
 	rings->has_stack = options->stack_bytes > 0;
 	wtl_thread_mutex_init(&rings->lock);
 	rings->epoll = epoll_create1(EPOLL_CLOEXEC);
-	rings->wait_ns = SAMPLES_WAIT * INT64_C(1000000000) / options->hz;
 	rings->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	rc = rings->epoll < 0 || rings->timer < 0 ? -errno : watch(rings->epoll, rings->timer);
 	if (rc == 0)
 		rc = try_event(rings, options);
 	rc = rc < 0 ? fail(err, options->pid, rc) : open_rings(rings, options, err);
+	rings->wait_ns = rc < 0 ? 0 : wait_of(rings, options);
 	if (rc < 0)
 		wtl_rings_close(rings);
 	else
@@ -667,7 +698,7 @@ static void set_timer(const struct wtl_rings *rings, int64_t ns)
  */
 static void wait_for_more(struct wtl_rings *rings, bool has_more)
 {
-	bool waits = has_more && !rings->hurries;
+	bool waits = has_more && !rings->hurries && rings->wait_ns > 0;
 
 	if (waits != rings->waits)
 		watch_rings(rings, !waits);

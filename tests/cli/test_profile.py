@@ -9,13 +9,14 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
-from conftest import REPO, parse_json, run_wattle
+from conftest import REPO, command_path, parse_json, run_wattle
 from test_seccomp import denied  # noqa: F401 (a fixture)
 
 SUMS = ("stacks_j", "not_seen_j", "unknown_time_j", "others_j", "kernel_j", "idle_j", "unattributed_j")
@@ -370,6 +371,27 @@ def test_a_disk_that_is_full(program, name):
     result = run_wattle("profile", "-q", "-f", name, "-o", "/dev/full", "--", program, "two")
     assert result.code == 125, result
     assert "cannot write the profile to '/dev/full'" in result.err and "measured in all" in result.err
+
+
+def test_locked_memory_that_is_used_up(program):
+    """By another profile of that user: what is missing is told, and not that perf is denied."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to become another user")
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        shutil.copy(command_path(), folder)
+        words = ["setpriv", "--reuid=61234", "--regid=61234", "--clear-groups", "prlimit", "--memlock=0", f"{folder}/{Path(command_path()).name}",
+                 "profile", "--"]
+        how = {"stderr": subprocess.PIPE, "text": True, "env": {**os.environ, "HOME": folder, "XDG_STATE_HOME": folder}}
+        with subprocess.Popen([*words, "sleep", "20"], **how) as first:
+            wait_until(lambda: "[perf_event]" in Path(f"/proc/{first.pid}/maps").read_text())
+            second = subprocess.run([*words, "true"], check=False, **how)
+            first.terminate()
+            first.communicate()
+    if second.returncode == 0:
+        pytest.skip("the kernel lets users lock more")
+    assert second.returncode == 125, second
+    assert "ulimit -l" in second.stderr and "kernel.perf_event_mlock_kb" in second.stderr and "paranoid" not in second.stderr
 
 
 @pytest.mark.parametrize("error", [errno.EPERM, errno.EACCES, errno.ENOSYS])

@@ -322,6 +322,27 @@ static void test_memory_that_lies(void **state)
 	free(memory);
 }
 
+/* Memory that was read while it changed, or that lies: a frame that is called by one that it calls. It ends. */
+static void test_circles_of_frames(void **state)
+{
+	static struct wtl_python_stack stack;
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(versions); i++)
+		for (uint64_t to = 0; to < 3; to++) {
+			struct memory *memory = make_memory(versions[i]);
+			const struct wtl_python_memory reader = {read_memory, memory};
+			struct wtl_python_target target = target_of(memory);
+
+			put_frame(memory, 1, FRAMES + 0x100 * to, code_at(1), 0);
+			assert_int_equal(wtl_python_read(&target, &reader, TID, 1, &stack), 0);
+			assert_int_equal(stack.n, to < 2 ? WTL_PYTHON_DEPTH : 3);
+			assert_int_equal(stack.is_cut, to < 2);
+			wtl_python_target_done(&target);
+			free(memory);
+		}
+}
+
 /* ---- Names ---- */
 
 static const char *name_of(struct wtl_python_codes *codes, struct wtl_tree *tree,
@@ -572,13 +593,10 @@ static void test_unresolved(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_layouts),
-		cmocka_unit_test(test_frames),
-		cmocka_unit_test(test_thread_that_moves),
-		cmocka_unit_test(test_memory_that_lies),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_merging),
-		cmocka_unit_test(test_unresolved),
+		cmocka_unit_test(test_layouts),		  cmocka_unit_test(test_frames),
+		cmocka_unit_test(test_thread_that_moves), cmocka_unit_test(test_memory_that_lies),
+		cmocka_unit_test(test_circles_of_frames), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_merging),		  cmocka_unit_test(test_unresolved),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,6 +42,7 @@ enum {
 	TEXT_MAX = 32 << 20,
 	FILE_MAX = 512 << 20,
 	HZ = 997,
+	LOOK_MS = 100,
 	ROWS = 400,
 	ROWS_MAX = 10000,
 	HZ_MAX = 10000,
@@ -73,6 +74,10 @@ static const struct wtl_option options[] = {
 	 WTL_OPTION_DURATION, WTL_OWN(struct wtl_profile_settings, duration_ns),
 	 .least = WTL_NS_PER_S / 10, .most = DURATION_MAX_S * WTL_NS_PER_S,
 	 .takes = "a time from 100ms to a day such as 90, 30m or 1h30m"},
+	{"interval", 'i', "MS",
+	 "Take a sample of the meter every MS milliseconds (1 to 60000; default 5)",
+	 WTL_OPTION_DURATION, WTL_SHARED(interval_ns), .least = WTL_NS_PER_MS,
+	 .most = 60 * WTL_NS_PER_S, .is_ms = true},
 	{"table", 0, NULL, "Functions by their own energy, instead of a tree of calls",
 	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_profile_settings, is_table)},
 	{"rows", 0, "N", "Rows of the tree or table at the most (default 400); files have all",
@@ -82,9 +87,8 @@ static const struct wtl_option options[] = {
 };
 
 static const struct wtl_option *const shared[] = {
-	wtl_options_idle_first, wtl_options_idle_file, wtl_options_interval,
-	wtl_options_gpus,	wtl_options_carbon,    wtl_options_terminal,
-	wtl_options_machine,	wtl_options_general,   NULL,
+	wtl_options_idle_first, wtl_options_idle_file, wtl_options_gpus,    wtl_options_carbon,
+	wtl_options_terminal,	wtl_options_machine,   wtl_options_general, NULL,
 };
 
 struct session {
@@ -168,7 +172,8 @@ static void *read_rings(void *context)
 				  {.fd = wtl_rings_fd(session->rings), .events = POLLIN}};
 
 	while (!(polled[0].revents & POLLIN)) {
-		if (poll(polled, 2, -1) < 0)
+		/* Samples wake it. A program of which none come, as it is in the kernel, has switches too. */
+		if (poll(polled, 2, LOOK_MS) < 0)
 			polled[0].revents = 0;
 		drain(session, wtl_thread_clock_ns() - LATE_NS);
 	}
