@@ -213,6 +213,7 @@ static void add_cost(struct wtl_calls_cost *to, const struct wtl_calls_cost *mor
 	for (size_t i = 0; i < n_domains; i++) {
 		to->dynamic_uj[i] += more->dynamic_uj[i];
 		to->idle_uj[i] += more->idle_uj[i];
+		to->doubt_uj[i] += more->doubt_uj[i];
 	}
 	to->cpu_ns += more->cpu_ns;
 	to->n_samples += more->n_samples;
@@ -224,15 +225,17 @@ static int make_costs(struct wtl_calls *calls)
 
 	calls->own = calloc(n, sizeof(*calls->own));
 	calls->all = calloc(n, sizeof(*calls->all));
-	calls->energies = calloc(4 * n * each + 1, sizeof(*calls->energies));
+	calls->energies = calloc(6 * n * each + 1, sizeof(*calls->energies));
 	if (!calls->own || !calls->all || !calls->energies)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		uint64_t *at = &calls->energies[4 * i * each];
+		uint64_t *at = &calls->energies[6 * i * each];
 
-		calls->own[i] = (struct wtl_calls_cost){.dynamic_uj = at, .idle_uj = at + each};
-		calls->all[i] = (struct wtl_calls_cost){.dynamic_uj = at + 2 * each,
-							.idle_uj = at + 3 * each};
+		calls->own[i] = (struct wtl_calls_cost){
+			.dynamic_uj = at, .idle_uj = at + each, .doubt_uj = at + 2 * each};
+		calls->all[i] = (struct wtl_calls_cost){.dynamic_uj = at + 3 * each,
+							.idle_uj = at + 4 * each,
+							.doubt_uj = at + 5 * each};
 	}
 	return 0;
 }
@@ -244,6 +247,7 @@ static void add_up(struct wtl_calls *calls, const struct wtl_split_result *resul
 		const struct wtl_calls_cost own = {
 			.dynamic_uj = &result->dynamic_uj[i * result->n_domains],
 			.idle_uj = &result->idle_uj[i * result->n_domains],
+			.doubt_uj = &result->doubt_uj[i * result->n_domains],
 			.cpu_ns = result->cpu_ns[i],
 			.n_samples = result->n_samples[i]};
 

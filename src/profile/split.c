@@ -2,6 +2,7 @@
 #include "profile/split.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -236,7 +237,7 @@ static int make_pieces(const struct wtl_trace *trace, struct pieces *pieces)
 struct part {
 	uint32_t tick, node;
 	int64_t ns;
-	double weight;
+	double weight, doubt;
 };
 
 struct work {
@@ -248,7 +249,8 @@ struct work {
 	size_t first_tick;
 	struct part *parts; /* of the bill, by their ticks */
 	size_t n, room;
-	double others; /* CPU time of others in a nanosecond of the bill */
+	double others;	/* CPU time of others in a nanosecond of the bill */
+	double *doubts; /* as result->doubt_uj */
 };
 
 static size_t place_of(const struct wtl_split_result *result, uint32_t node, enum wtl_split_row row)
@@ -417,7 +419,8 @@ static void weigh_tick(struct work *work, size_t first, size_t n, size_t domain,
 {
 	const struct wtl_split *split = work->split;
 	size_t tick = work->parts[first].tick;
-	double watts[WTL_LEARNED_PLACES], others_s, sum = 0.0, drawn;
+	double watts[WTL_LEARNED_PLACES], doubts[WTL_LEARNED_PLACES] = {0.0};
+	double others_s, sum = 0.0, drawn;
 	struct part *parts = &work->parts[first];
 
 	if (tick >= split->n_ticks)
@@ -428,12 +431,13 @@ static void weigh_tick(struct work *work, size_t first, size_t n, size_t domain,
 		watts[i] = 1.0;
 	if (work->functions) {
 		tell_use(work, work->functions, first, n);
-		wtl_learned_functions_weigh(work->functions, watts);
+		wtl_learned_functions_weigh(work->functions, watts, doubts);
 	}
 	for (size_t i = 0; i < n; i++) {
-		parts[i].weight =
-			watts[wtl_learned_functions_place(work->functions, parts[i].node)] *
-			(double)parts[i].ns / 1e9;
+		size_t place = wtl_learned_functions_place(work->functions, parts[i].node);
+
+		parts[i].weight = watts[place] * (double)parts[i].ns / 1e9;
+		parts[i].doubt = doubts[place];
 		sum += parts[i].weight;
 	}
 	sum += watts[WTL_LEARNED_OTHERS] * others_s;
@@ -450,7 +454,7 @@ static void weigh_parts(struct work *work, size_t domain, uint64_t idle_uw)
 	double sum = 0.0;
 
 	for (size_t i = 0; i < work->n; i++)
-		work->parts[i].weight = 0.0;
+		work->parts[i].weight = work->parts[i].doubt = 0.0;
 	for (size_t first = 0, n; first < work->n; first += n) {
 		n = count_in_tick(work, first);
 		weigh_tick(work, first, n, domain, idle_uw);
@@ -491,12 +495,30 @@ static void divide(struct work *work, uint64_t total_uj, uint64_t *energies, siz
 	}
 }
 
+/* Watts that are wrong are so in all ticks: their errors add up. */
+static void add_doubts(struct work *work, uint64_t total_uj, size_t domain)
+{
+	const struct wtl_split_result *result = work->result;
+	double all = 0.0;
+
+	for (size_t i = 0; i < work->n; i++)
+		all += work->parts[i].weight;
+	for (size_t i = 0; i < work->n && all > 0.0; i++) {
+		const struct part *part = &work->parts[i];
+		size_t place = place_of(result, part->node, WTL_SPLIT_UNSAMPLED);
+
+		work->doubts[place * result->n_domains + domain] +=
+			part->doubt * (double)total_uj * part->weight / all;
+	}
+}
+
 static void divide_bill(struct work *work, const struct wtl_split_bill *bill, size_t domain)
 {
 	struct wtl_split_result *result = work->result;
 
 	weigh_parts(work, domain, bill->idle_uw[domain]);
 	divide(work, bill->dynamic_uj[domain], result->dynamic_uj, domain);
+	add_doubts(work, bill->dynamic_uj[domain], domain);
 	/* Idle power is drawn all the time. */
 	for (size_t i = 0; i < work->n; i++)
 		work->parts[i].weight = (double)work->parts[i].ns;
@@ -588,22 +610,41 @@ int wtl_split_compute(const struct wtl_split *split, const struct wtl_trace *tra
 					    .n_nodes = trace->tree.n_nodes};
 	result->dynamic_uj = calloc(n_places * split->n_domains + 1, sizeof(uint64_t));
 	result->idle_uj = calloc(n_places * split->n_domains + 1, sizeof(uint64_t));
+	result->doubt_uj = calloc(n_places * split->n_domains + 1, sizeof(uint64_t));
 	result->cpu_ns = calloc(n_places, sizeof(int64_t));
 	result->n_samples = calloc(n_places, sizeof(uint64_t));
-	if (!result->dynamic_uj || !result->idle_uj || !result->cpu_ns || !result->n_samples)
+	work.doubts = calloc(n_places * split->n_domains + 1, sizeof(double));
+	if (!result->dynamic_uj || !result->idle_uj || !result->doubt_uj || !result->cpu_ns ||
+	    !result->n_samples || !work.doubts) {
+		free(work.doubts);
 		return -ENOMEM;
+	}
 	for (size_t i = 0; i < trace->n_samples; i++)
 		result->n_samples[trace->samples[i].node]++;
 	rc = divide_all(&work, trace);
+	for (size_t i = 0; i < n_places * split->n_domains; i++)
+		result->doubt_uj[i] = (uint64_t)work.doubts[i];
+	free(work.doubts);
 	free(work.pieces.list);
 	free(work.parts);
 	return rc;
+}
+
+double wtl_split_uncertainty_uj(double energy_uj, uint64_t n, uint64_t n_all, double doubt_uj,
+				double doubt_all_uj)
+{
+	double p = n_all > 0 ? (double)n / (double)n_all : 0.0;
+	double seen_uj = n > 0 ? energy_uj * sqrt((1.0 - p) / (double)n) : energy_uj / 2.0;
+	double others_uj = doubt_all_uj > doubt_uj ? doubt_all_uj - doubt_uj : 0.0;
+
+	return 2.0 * hypot(seen_uj, doubt_uj < others_uj ? doubt_uj : others_uj);
 }
 
 void wtl_split_result_done(struct wtl_split_result *result)
 {
 	free(result->dynamic_uj);
 	free(result->idle_uj);
+	free(result->doubt_uj);
 	free(result->cpu_ns);
 	free(result->n_samples);
 	*result = (struct wtl_split_result){.n_nodes = 0};

@@ -299,6 +299,28 @@ static void add_up(struct wtl_stacks *stacks, const uint32_t rows[WTL_SPLIT_ROWS
 	}
 }
 
+static void add_doubts(struct wtl_stacks *stacks, const uint32_t rows[WTL_SPLIT_ROWS])
+{
+	const struct wtl_split_result *split = stacks->profile->split;
+
+	for (size_t i = 0; i < split->n_nodes + WTL_SPLIT_ROWS; i++) {
+		uint32_t node = i < split->n_nodes ? stacks->of_nodes[i] : rows[i - split->n_nodes];
+
+		stacks->doubts[2 * node] += wtl_profile_total_uj(
+			stacks->profile, &split->doubt_uj[i * split->n_domains]);
+	}
+	for (size_t i = stacks->tree.n_nodes; i-- > 1;) {
+		uint64_t *own = &stacks->doubts[2 * i];
+		uint64_t *function = &stacks->functions_doubts[2 * wtl_stacks_function(stacks, i)];
+
+		own[1] += own[0];
+		stacks->doubts[2 * stacks->tree.nodes[i].parent + 1] += own[1];
+		function[0] += own[0];
+		if (is_outermost(stacks, i))
+			function[1] += own[1];
+	}
+}
+
 static int make_costs(struct wtl_stacks *stacks)
 {
 	size_t n_nodes = stacks->tree.n_nodes, n_functions = stacks->tree.n_names + 1;
@@ -307,7 +329,10 @@ static int make_costs(struct wtl_stacks *stacks)
 	stacks->all = calloc(n_nodes * stacks->n_metrics, sizeof(uint64_t));
 	stacks->functions_own = calloc(n_functions * stacks->n_metrics, sizeof(uint64_t));
 	stacks->functions_all = calloc(n_functions * stacks->n_metrics, sizeof(uint64_t));
-	return stacks->own && stacks->all && stacks->functions_own && stacks->functions_all
+	stacks->doubts = calloc(2 * n_nodes, sizeof(uint64_t));
+	stacks->functions_doubts = calloc(2 * n_functions, sizeof(uint64_t));
+	return stacks->own && stacks->all && stacks->functions_own && stacks->functions_all &&
+			       stacks->doubts && stacks->functions_doubts
 		       ? 0
 		       : -ENOMEM;
 }
@@ -331,8 +356,10 @@ int wtl_stacks_make(struct wtl_stacks *stacks, const struct wtl_profile *profile
 		rc = place_functions(&making);
 	if (rc == 0)
 		rc = make_costs(stacks);
-	if (rc == 0)
+	if (rc == 0) {
 		add_up(stacks, rows);
+		add_doubts(stacks, rows);
+	}
 	return rc;
 }
 
@@ -347,4 +374,6 @@ void wtl_stacks_done(struct wtl_stacks *stacks)
 	free(stacks->all);
 	free(stacks->functions_own);
 	free(stacks->functions_all);
+	free(stacks->doubts);
+	free(stacks->functions_doubts);
 }

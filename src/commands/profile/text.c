@@ -11,25 +11,36 @@
 #include "meter/meter.h"
 #include "text/layout.h"
 
-uint64_t wtl_profile_energy_uj(const struct wtl_profile *profile, const struct wtl_calls_cost *cost)
+uint64_t wtl_profile_total_uj(const struct wtl_profile *profile, const uint64_t *each_uj)
 {
 	uint64_t sum_uj = 0;
 
 	for (size_t i = 0; i < profile->calls->n_domains; i++)
 		if (profile->counts[i])
-			sum_uj += cost->dynamic_uj[i];
+			sum_uj += each_uj[i];
 	return sum_uj;
 }
 
-double wtl_profile_uncertainty_uj(const struct wtl_profile *profile, double energy_uj, uint64_t n)
+uint64_t wtl_profile_energy_uj(const struct wtl_profile *profile, const struct wtl_calls_cost *cost)
 {
-	double all = (double)profile->trace->n_samples, p = all > 0.0 ? (double)n / all : 0.0;
-	double seen = n > 0 ? 2.0 * energy_uj * sqrt((1.0 - p) / (double)n) : energy_uj;
+	return wtl_profile_total_uj(profile, cost->dynamic_uj);
+}
+
+double wtl_profile_uncertainty_uj(const struct wtl_profile *profile, double energy_uj, uint64_t n,
+				  uint64_t doubt_uj)
+{
+	const struct wtl_split_result *split = profile->split;
+	uint64_t doubt_all_uj = wtl_profile_total_uj(profile, profile->calls->all[0].doubt_uj);
 	double whole = profile->dynamic_uj > 0 ? (double)profile->uncertainty_uj /
 							 (double)profile->dynamic_uj * energy_uj
 					       : 0.0;
 
-	return hypot(seen, whole);
+	for (size_t i = split->n_nodes; i < split->n_nodes + WTL_SPLIT_ROWS; i++)
+		doubt_all_uj +=
+			wtl_profile_total_uj(profile, &split->doubt_uj[i * split->n_domains]);
+	return hypot(wtl_split_uncertainty_uj(energy_uj, n, profile->trace->n_samples,
+					      (double)doubt_uj, (double)doubt_all_uj),
+		     whole);
 }
 
 static void put_row(struct wtl_buf *buf, const struct wtl_profile *profile,
@@ -40,8 +51,10 @@ static void put_row(struct wtl_buf *buf, const struct wtl_profile *profile,
 		profile->dynamic_uj > 0 ? 100.0 * energy_uj / (double)profile->dynamic_uj : 0.0;
 
 	wtl_buf_printf(buf, "%10.3f \xc2\xb1 %-8.3f %5.1f %9.3f  ", energy_uj / 1e6,
-		       wtl_profile_uncertainty_uj(profile, energy_uj, cost->n_samples) / 1e6, share,
-		       (double)cost->cpu_ns / 1e9);
+		       wtl_profile_uncertainty_uj(profile, energy_uj, cost->n_samples,
+						  wtl_profile_total_uj(profile, cost->doubt_uj)) /
+			       1e6,
+		       share, (double)cost->cpu_ns / 1e9);
 }
 
 /* What is not shown. */
@@ -167,7 +180,7 @@ static void put_tree(struct tree *tree, const struct wtl_profile_settings *setti
 struct function {
 	uint32_t name;
 	struct wtl_calls_cost own, all;
-	uint64_t own_uj, all_uj;
+	uint64_t own_uj, all_uj, doubt_uj;
 };
 
 static int by_own(const void *a, const void *b)
@@ -204,6 +217,7 @@ static void put_table(struct wtl_buf *buf, const struct wtl_profile *profile,
 
 		function->name = frame;
 		function->own_uj += wtl_profile_energy_uj(profile, &calls->own[node]);
+		function->doubt_uj += wtl_profile_total_uj(profile, calls->own[node].doubt_uj);
 		function->own.cpu_ns += calls->own[node].cpu_ns;
 		function->own.n_samples += calls->own[node].n_samples;
 		if (is_outermost(calls, node))
@@ -224,7 +238,8 @@ static void put_table(struct wtl_buf *buf, const struct wtl_profile *profile,
 		wtl_buf_printf(buf, "%10.3f \xc2\xb1 %-8.3f %14.3f %9.3f %8" PRIu64 "  ",
 			       (double)function->own_uj / 1e6,
 			       wtl_profile_uncertainty_uj(profile, (double)function->own_uj,
-							  function->own.n_samples) /
+							  function->own.n_samples,
+							  function->doubt_uj) /
 				       1e6,
 			       (double)function->all_uj / 1e6, (double)function->own.cpu_ns / 1e9,
 			       function->own.n_samples);
