@@ -71,6 +71,20 @@ static void threads(long ms)
 		pthread_join(all[i], NULL);
 }
 
+/* For as long as it is let to: itself, in a thread, and in a child. */
+static void busy(char *self, const char *what)
+{
+	static long ms = 100000;
+	pthread_t other;
+
+	if (strcmp(what, "family") == 0 && fork() == 0) {
+		execl(self, self, "busy", NULL);
+		_exit(99);
+	}
+	pthread_create(&other, NULL, thread, &ms);
+	heavy(ms);
+}
+
 static void becomes(char *self, const char *what)
 {
 	execl(self, self, what, NULL);
@@ -88,6 +102,8 @@ int main(int argc, char **argv)
 		}
 	if (strcmp(what, "deep") == 0)
 		recursive(20, 200);
+	if (strcmp(what, "deeper") == 0)
+		recursive(150, 200);
 	if (strcmp(what, "threads") == 0)
 		threads(150);
 	if (strcmp(what, "child") == 0)
@@ -108,6 +124,10 @@ int main(int argc, char **argv)
 		while (wait(NULL) > 0)
 			;
 	}
+	if (strcmp(what, "short") == 0)
+		before(10);
+	if (strcmp(what, "busy") == 0 || strcmp(what, "family") == 0)
+		busy(argv[0], what);
 	if (strcmp(what, "killed") == 0) {
 		before(150);
 		kill(getpid(), SIGKILL);

@@ -364,12 +364,39 @@ static void test_functions_get_what_they_drew(void **state)
 		}
 }
 
+/* As of days: no more ticks than there may be, and the last one is that which was told last. */
+static void test_many_ticks(void **state)
+{
+	struct wtl_split split;
+
+	(void)state;
+	wtl_split_init(&split, 1, 0);
+	split.ticks_most = 100;
+	for (int64_t at_ns = 1; at_ns <= 12345; at_ns++) {
+		struct wtl_split_tick *tick = wtl_split_add_tick(&split, at_ns);
+
+		assert_non_null(tick);
+		assert_int_equal(tick->energy_uj[0], 0);
+		tick->energy_uj[0] = (uint64_t)(2 * at_ns);
+		assert_in_range(split.n_ticks, 1, 100);
+		assert_int_equal(split.ticks[split.n_ticks - 1].t_ns, at_ns);
+	}
+	assert_true(split.n_ticks > 40);
+	for (size_t i = 0; i < split.n_ticks; i++) {
+		assert_int_equal(split.ticks[i].energy_uj[0], 2 * split.ticks[i].t_ns);
+		assert_true(i == 0 || split.ticks[i].t_ns - split.ticks[i - 1].t_ns <=
+					      2 * (int64_t)split.ticks_each);
+	}
+	wtl_split_done(&split);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_is_lost_or_made),
 		cmocka_unit_test(test_rows_of_what_is_no_stacks),
 		cmocka_unit_test(test_functions_get_what_they_drew),
+		cmocka_unit_test(test_many_ticks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -170,8 +170,11 @@ static bool check_one(struct wtl_app *app, const struct wtl_bounds *bounds,
 				  : &stacks->functions_all[(size_t)function * stacks->n_metrics];
 	uint64_t n = costs[WTL_METRIC_SAMPLES], n_all = stacks->all[WTL_METRIC_SAMPLES];
 	double uj = (double)costs[WTL_METRIC_ENERGY];
-	double uncertainty_uj = function == TOTAL ? (double)profile->uncertainty_uj
-						  : wtl_profile_uncertainty_uj(profile, uj, n);
+	double uncertainty_uj =
+		function == TOTAL
+			? (double)profile->uncertainty_uj
+			: wtl_profile_uncertainty_uj(profile, uj, n,
+						     stacks->functions_doubts[2 * function + 1]);
 	double factor = 1e-6, all_uj = (double)profile->dynamic_uj, s;
 
 	switch (bound->unit) {

@@ -18,12 +18,15 @@ enum { KEY_SIZE = 1024 };
 
 /* ---- Functions of all runs ---- */
 
-/* A Python function keeps its name when lines move: "fit (train.py)". */
+/* A Python function keeps its name when lines move, or its folder: "fit (train.py)". */
 static const char *key_of(const struct wtl_stacks_function *function, char key[KEY_SIZE])
 {
+	const char *slash;
+
 	if (function->label == function->name)
 		return function->name;
-	snprintf(key, KEY_SIZE, "%s (%s)", function->label, function->file);
+	slash = strrchr(function->file, '/');
+	snprintf(key, KEY_SIZE, "%s (%s)", function->label, slash ? slash + 1 : function->file);
 	return key;
 }
 
@@ -42,7 +45,8 @@ static int number_functions(struct wtl_diff *diff, const struct wtl_stacks *stac
 	return 0;
 }
 
-static void add_function(struct wtl_diff_cell *cell, const uint64_t *own, const uint64_t *all)
+static void add_function(struct wtl_diff_cell *cell, const uint64_t *own, const uint64_t *all,
+			 const uint64_t *doubts_uj)
 {
 	cell->values[WTL_DIFF_OWN_UJ] += own[WTL_METRIC_ENERGY];
 	cell->values[WTL_DIFF_ALL_UJ] += all[WTL_METRIC_ENERGY];
@@ -50,6 +54,8 @@ static void add_function(struct wtl_diff_cell *cell, const uint64_t *own, const 
 	cell->values[WTL_DIFF_ALL_NS] += all[WTL_METRIC_CPU];
 	cell->n_own += own[WTL_METRIC_SAMPLES];
 	cell->n_all += all[WTL_METRIC_SAMPLES];
+	cell->doubts_uj[0] += doubts_uj[0];
+	cell->doubts_uj[1] += doubts_uj[1];
 }
 
 static struct wtl_diff_cell *cell_of(const struct wtl_diff *diff, size_t function, size_t run)
@@ -64,13 +70,15 @@ static int fill(struct wtl_diff *diff, const struct wtl_stacks *stacks, uint32_t
 		return -ENOMEM;
 	for (size_t run = 0; run < diff->n_runs; run++) {
 		size_t n = stacks[run].n_metrics;
+		uint64_t all = stacks[run].doubts[1];
 
 		for (size_t i = 0; i < stacks[run].tree.n_names; i++)
 			add_function(cell_of(diff, numbers[run][i], run),
 				     &stacks[run].functions_own[i * n],
-				     &stacks[run].functions_all[i * n]);
+				     &stacks[run].functions_all[i * n],
+				     &stacks[run].functions_doubts[2 * i]);
 		add_function(cell_of(diff, diff->keys.n_names, run), stacks[run].all,
-			     stacks[run].all);
+			     stacks[run].all, (const uint64_t[]){all, all});
 	}
 	return 0;
 }
@@ -151,14 +159,18 @@ static void take_run(const struct wtl_diff *diff, size_t function, enum wtl_diff
 	const struct wtl_diff_cell *whole = cell_of(diff, diff->keys.n_names, run);
 	const struct wtl_profile *profile = &diff->runs[run].profile;
 	bool is_own = what == WTL_DIFF_OWN_UJ || what == WTL_DIFF_OWN_NS;
+	bool is_energy = what == WTL_DIFF_OWN_UJ || what == WTL_DIFF_ALL_UJ;
+	double doubt = is_energy ? (double)cell->doubts_uj[!is_own] : 0.0;
+	double doubt_all = is_energy ? (double)whole->doubts_uj[1] : 0.0;
 
 	wtl_tally_add(tally, (double)cell->values[what]);
 	if (cell == whole)
 		side->seen = 0.0;
 	else
 		side->seen = seen_variance((double)cell->values[what], (double)whole->values[what],
-					   is_own ? cell->n_own : cell->n_all, whole->n_all);
-	if ((what == WTL_DIFF_OWN_UJ || what == WTL_DIFF_ALL_UJ) && profile->dynamic_uj > 0)
+					   is_own ? cell->n_own : cell->n_all, whole->n_all) +
+			     pow(fmin(doubt, fmax(doubt_all - doubt, 0.0)), 2.0);
+	if (is_energy && profile->dynamic_uj > 0)
 		side->relative = fmax(side->relative, (double)profile->uncertainty_uj /
 							      (2.0 * (double)profile->dynamic_uj));
 }

@@ -25,6 +25,7 @@ enum wtl_diff_what {
 struct wtl_diff_cell {
 	uint64_t values[WTL_DIFF_WHATS];
 	uint64_t n_own, n_all; /* samples */
+	uint64_t doubts_uj[2]; /* as watts are learned: own, with calls */
 };
 
 struct wtl_diff {

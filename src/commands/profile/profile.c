@@ -44,7 +44,16 @@
 /* Counters that move once a millisecond are read so often: it costs half a percent of a processor. */
 #define INTERVAL_NS (5 * WTL_NS_PER_MS)
 
-enum { HZ = 997, HZ_MAX = 10000, STACK_BYTES = 16384, STACK_MAX = 65528, DURATION_MAX_S = 86400 };
+enum {
+	HZ = 997,
+	LOOK_MS = 100,
+	ROWS = 400,
+	ROWS_MAX = 10000,
+	HZ_MAX = 10000,
+	STACK_BYTES = 16384,
+	STACK_MAX = 65528,
+	DURATION_MAX_S = 86400
+};
 
 static const struct wtl_option options[] = {
 	{"rate", 'F', "HZ", "Samples a second of CPU time of each thread (default 997)",
@@ -69,6 +78,10 @@ static const struct wtl_option options[] = {
 	 WTL_OPTION_DURATION, WTL_OWN(struct wtl_profile_settings, duration_ns),
 	 .least = WTL_NS_PER_S / 10, .most = DURATION_MAX_S * WTL_NS_PER_S,
 	 .takes = "a time from 100ms to a day such as 90, 30m or 1h30m"},
+	{"interval", 'i', "MS",
+	 "Take a sample of the meter every MS milliseconds (1 to 60000; default 5)",
+	 WTL_OPTION_DURATION, WTL_SHARED(interval_ns), .least = WTL_NS_PER_MS,
+	 .most = 60 * WTL_NS_PER_S, .is_ms = true},
 #if HAVE_RECORDINGS
 	{"keep", 0, "FILE",
 	 "Keep all of the profile in FILE (.wprof) as well, whatever -o writes, for wattle profile show",
@@ -87,13 +100,15 @@ static const struct wtl_option options[] = {
 	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_profile_settings, bounds.is_strict)},
 	{"table", 0, NULL, "Functions by their own energy, instead of a tree of calls",
 	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_profile_settings, is_table)},
+	{"rows", 0, "N", "Rows of the tree or table at the most (default 400); files have all",
+	 WTL_OPTION_NUMBER, WTL_OWN(struct wtl_profile_settings, rows), .least = 1,
+	 .most = ROWS_MAX},
 	{0},
 };
 
 static const struct wtl_option *const shared[] = {
-	wtl_options_idle_first, wtl_options_idle_file, wtl_options_interval,
-	wtl_options_gpus,	wtl_options_carbon,    wtl_options_terminal,
-	wtl_options_machine,	wtl_options_general,   NULL,
+	wtl_options_idle_first, wtl_options_idle_file, wtl_options_gpus,    wtl_options_carbon,
+	wtl_options_terminal,	wtl_options_machine,   wtl_options_general, NULL,
 };
 
 struct session {
@@ -104,7 +119,9 @@ struct session {
 	struct wtl_loop loop;
 	struct wtl_billing billing;
 	struct wtl_rings *rings;
-	struct wtl_trace trace; /* the reader's, while there is one */
+	struct wtl_trace trace; /* the reader's, while there is one; */
+	pthread_mutex_t taking; /* or whoever has this */
+	size_t n_denied;	/* descendants that may not be looked at */
 	pthread_t reader;
 	int reader_stop; /* readable: the reader is to end */
 	struct wtl_split split;
@@ -162,9 +179,11 @@ static void take_bill(struct session *session)
 
 static void drain(struct session *session, int64_t until_ns)
 {
+	pthread_mutex_lock(&session->taking);
 	wtl_rings_glance(session->rings, wtl_trace_glance, &session->trace);
 	wtl_rings_drain(session->rings, until_ns, wtl_trace_take, &session->trace);
 	wtl_rings_hurry(session->rings, wtl_python_is_there(&session->trace.python));
+	pthread_mutex_unlock(&session->taking);
 }
 
 /* A thread of its own: a ring fills up while the meter reads its sensors, and Python runs on. */
@@ -175,7 +194,8 @@ static void *read_rings(void *context)
 				  {.fd = wtl_rings_fd(session->rings), .events = POLLIN}};
 
 	while (!(polled[0].revents & POLLIN)) {
-		if (poll(polled, 2, -1) < 0)
+		/* Samples wake it. A program of which none come, as it is in the kernel, has switches too. */
+		if (poll(polled, 2, LOOK_MS) < 0)
 			polled[0].revents = 0;
 		drain(session, wtl_thread_clock_ns() - LATE_NS);
 	}
@@ -345,6 +365,7 @@ static int tell(struct session *session, const struct wattle_window *window)
 				      .n_windows = session->marks.n,
 				      .ledgers = ledgers,
 				      .counts = counts,
+				      .n_denied = session->n_denied,
 				      .hz = session->settings->hz,
 				      .stack_bytes = session->settings->stack_bytes,
 				      .interval_ns = session->app->settings.interval_ns};
@@ -453,17 +474,27 @@ static int profile_process(struct session *session, int pidfd)
 	const struct wtl_profile_settings *settings = session->settings;
 	int64_t duration_ns =
 		settings->duration_ns ? settings->duration_ns : DURATION_MAX_S * WTL_NS_PER_S;
+	struct wtl_trace_attach attach = {.trace = &session->trace,
+					  .rings = session->rings,
+					  .lock = &session->taking,
+					  .pid = settings->pid};
+	struct wtl_err err = {.code = 0};
+	int rc;
 
-	begin_window(session);
-	if (HAVE_RECORDINGS)
-		wtl_profile_marks_watch(&session->marks, &session->loop);
-	if (wtl_trace_seed(&session->trace, settings->pid) < 0 ||
-	    wtl_consumers_follow(session->billing.consumers, settings->pid) < 0) {
-		wtl_complain(session->app, "process %d has ended", settings->pid);
-		return WTL_EXIT_WATTLE_FAILED;
-	}
+	/* What comes before the window begins is not divided. */
 	if (start_reader(session) < 0)
 		return WTL_EXIT_WATTLE_FAILED;
+	rc = wtl_trace_attach(&attach, &err);
+	if (rc < 0)
+		wtl_complain(session->app, "%s", err.text);
+	session->n_denied = attach.n_denied;
+	begin_window(session);
+	if (rc == 0 && (rc = wtl_consumers_follow(session->billing.consumers, settings->pid)) < 0)
+		wtl_complain(session->app, "process %d has ended", settings->pid);
+	if (rc < 0) {
+		stop_reader(session);
+		return WTL_EXIT_WATTLE_FAILED;
+	}
 	wtl_loop_watch(&session->loop, pidfd, process_ended, session);
 	wtl_loop_idle(&session->loop, session->meter, session->io, duration_ns);
 	return exit_code(session, end_window(session), WTL_EXIT_DONE);
@@ -495,6 +526,7 @@ static int profile(struct session *session)
 
 	if (how.pid && pidfd < 0)
 		return code;
+	wtl_thread_mutex_init(&session->taking);
 	wtl_split_init(&session->split, n, 0);
 	session->learns = calloc(n + 1, sizeof(*session->learns));
 	session->split.learns = session->learns;
@@ -589,7 +621,7 @@ static int run(struct wtl_app *app)
 }
 
 static const struct wtl_profile_settings defaults = {
-	.hz = HZ, .stack_bytes = STACK_BYTES, .least_percent = 1.0};
+	.hz = HZ, .stack_bytes = STACK_BYTES, .least_percent = 1.0, .rows = ROWS};
 
 const struct wtl_command wtl_command_profile = {
 	.name = "profile",

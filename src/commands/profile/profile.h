@@ -23,6 +23,7 @@ struct wtl_profile_settings {
 	unsigned stack_bytes;
 	double least_percent; /* rows with less are folded */
 	bool is_table;
+	unsigned rows;	 /* at the most */
 	unsigned format; /* of wtl_profile_format_at() */
 	struct wtl_bounds bounds;
 	const char *only;	      /* a window's name; NULL: all */
@@ -67,6 +68,7 @@ struct wtl_profile {
 	uint64_t uncertainty_uj;       /* of the program's dynamic energy; k = 2 */
 	bool has_idle;		       /* idle power is known, and taken out */
 	struct wtl_report_place place; /* what its electricity emits */
+	size_t n_denied; /* descendants of a process that ran already, which may not be looked at */
 	unsigned hz, stack_bytes;
 	int64_t interval_ns;
 	int64_t own_cpu_ns; /* of the profiler */
@@ -80,8 +82,10 @@ struct wtl_profile_sums {
 
 void wtl_profile_sums(const struct wtl_profile *profile, int domain,
 		      struct wtl_profile_sums *ret_sums);
-/* By how many samples were seen of it, and by what is not known of the whole; k = 2. */
-double wtl_profile_uncertainty_uj(const struct wtl_profile *profile, double energy_uj, uint64_t n);
+/* By how many samples were seen of it, by its doubts as watts are learned, and by what is not known of the whole;
+ * k = 2. */
+double wtl_profile_uncertainty_uj(const struct wtl_profile *profile, double energy_uj, uint64_t n,
+				  uint64_t doubt_uj);
 uint64_t wtl_profile_co2e_ug(const struct wtl_profile *profile, uint64_t energy_uj);
 
 /* For people: a tree of calls, or a table of functions. */
@@ -91,5 +95,7 @@ void wtl_profile_text(struct wtl_buf *buf, const struct wtl_profile *profile,
 /* Energy of a call in the total: above idle, where that is known. */
 uint64_t wtl_profile_energy_uj(const struct wtl_profile *profile,
 			       const struct wtl_calls_cost *cost);
+/* Of those domains, n_domains of them: the sum in the total. */
+uint64_t wtl_profile_total_uj(const struct wtl_profile *profile, const uint64_t *each_uj);
 
 #endif

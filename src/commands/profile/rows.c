@@ -13,7 +13,7 @@ static const struct wtl_doc_table table = {
 	"uncertainty_j,co2e_g"};
 
 static void put_costs(struct wtl_node *to, const struct wtl_stacks *stacks, const uint64_t *own,
-		      const uint64_t *all)
+		      const uint64_t *all, const uint64_t doubts[2])
 {
 	static const struct {
 		const char *energy, *uncertainty, *cpu, *co2e;
@@ -29,7 +29,8 @@ static void put_costs(struct wtl_node *to, const struct wtl_stacks *stacks, cons
 		wtl_doc_micro(to, keys[i].energy, uj);
 		wtl_doc_micro(to, keys[i].uncertainty,
 			      (uint64_t)wtl_profile_uncertainty_uj(stacks->profile, (double)uj,
-								   costs[i][WTL_METRIC_SAMPLES]));
+								   costs[i][WTL_METRIC_SAMPLES],
+								   doubts[i]));
 		wtl_doc_micro(to, keys[i].co2e, costs[i][WTL_METRIC_CO2E]);
 	}
 }
@@ -63,7 +64,7 @@ static void put_functions(struct wtl_doc *doc, const struct wtl_stacks *stacks)
 		wtl_doc_known(row, "file", stacks->functions[i].file);
 		if (stacks->functions[i].line)
 			wtl_doc_count(row, "line", stacks->functions[i].line);
-		put_costs(row, stacks, own, all);
+		put_costs(row, stacks, own, all, &stacks->functions_doubts[2 * i]);
 		put_domains(row, stacks, own, all);
 		wtl_doc_add_row(doc, scopes, 1);
 	}
@@ -82,7 +83,7 @@ static void put_calls(struct wtl_doc *doc, const struct wtl_stacks *stacks)
 		if (stacks->tree.nodes[i].parent)
 			wtl_doc_count(call, "parent", stacks->tree.nodes[i].parent - 1);
 		put_costs(call, stacks, &stacks->own[i * stacks->n_metrics],
-			  &stacks->all[i * stacks->n_metrics]);
+			  &stacks->all[i * stacks->n_metrics], &stacks->doubts[2 * i]);
 	}
 }
 

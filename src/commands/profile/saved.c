@@ -82,6 +82,7 @@ static void pack_facts(struct wtl_pack *pack, struct wtl_saved *saved)
 	WTL_PACK_FIELD(pack, profile->stack_bytes);
 	WTL_PACK_FIELD(pack, profile->interval_ns);
 	WTL_PACK_FIELD(pack, profile->own_cpu_ns);
+	WTL_PACK_FIELD(pack, profile->n_denied);
 	WTL_PACK_FIELD(pack, saved->window.begin_utc_ns);
 	WTL_PACK_FIELD(pack, saved->window.begin_mono_ns);
 	WTL_PACK_FIELD(pack, saved->window.duration_ns);
@@ -320,6 +321,7 @@ static void pack_trace(struct wtl_pack *pack, struct wtl_trace *trace)
 	WTL_PACK_FIELD(pack, trace->n_lost);
 	WTL_PACK_FIELD(pack, trace->n_broken);
 	WTL_PACK_FIELD(pack, trace->n_unresolved);
+	WTL_PACK_FIELD(pack, trace->n_halved);
 	pack_flag(pack, &trace->is_full);
 	WTL_PACK_FIELD(pack, trace->python.n_merged);
 	WTL_PACK_FIELD(pack, trace->python.n_moved);
@@ -413,6 +415,11 @@ static uint64_t *at_node_dynamic(struct wtl_saved *saved, size_t row, size_t dom
 	return &saved->result.dynamic_uj[row * saved->result.n_domains + domain];
 }
 
+static uint64_t *at_node_doubt(struct wtl_saved *saved, size_t row, size_t domain)
+{
+	return &saved->result.doubt_uj[row * saved->result.n_domains + domain];
+}
+
 static uint64_t *at_node_idle(struct wtl_saved *saved, size_t row, size_t domain)
 {
 	return &saved->result.idle_uj[row * saved->result.n_domains + domain];
@@ -486,8 +493,10 @@ static void pack_result(struct wtl_pack *pack, struct wtl_saved *saved)
 						    .n_nodes = n - WTL_SPLIT_ROWS};
 		result->dynamic_uj = calloc(n * n_domains + 1, sizeof(uint64_t));
 		result->idle_uj = calloc(n * n_domains + 1, sizeof(uint64_t));
+		result->doubt_uj = calloc(n * n_domains + 1, sizeof(uint64_t));
 		result->n_samples = calloc(n, sizeof(uint64_t));
-		if (!result->dynamic_uj || !result->idle_uj || !result->n_samples)
+		if (!result->dynamic_uj || !result->idle_uj || !result->doubt_uj ||
+		    !result->n_samples)
 			pack->error = -ENOMEM;
 	}
 	n = wtl_pack_array(pack, &result->cpu_ns, &n, sizeof(*result->cpu_ns));
@@ -498,6 +507,7 @@ static void pack_result(struct wtl_pack *pack, struct wtl_saved *saved)
 	wtl_pack_column(pack, result->cpu_ns, n, sizeof(*result->cpu_ns), sizeof(*result->cpu_ns));
 	pack_energies(pack, n, n_domains, at_node_dynamic, saved);
 	pack_energies(pack, n, n_domains, at_node_idle, saved);
+	pack_energies(pack, n, n_domains, at_node_doubt, saved);
 	if (!pack->out && pack->error == 0)
 		count_samples(pack, saved);
 }

@@ -190,19 +190,20 @@ static const char *clean_file(struct wtl_stacks *stacks, const char *file)
 	return number < 0 ? "" : stacks->files.names[number];
 }
 
-/* Python's functions have their places in their names: "fit (train.py:12)". */
+/* Where a Python function is stands in the frame's name: "fit (/home/me/train.py:12)". */
 static void place_python(struct wtl_stacks *stacks, struct wtl_stacks_function *function,
-			 uint32_t line)
+			 const struct wtl_frame *frame)
 {
-	const char *open = strrchr(function->name, '('), *colon = open ? strrchr(open, ':') : NULL;
+	const char *name = stacks->profile->trace->tree.names[frame->name];
+	const char *open = strstr(name, " ("), *colon = strrchr(name, ':');
 	char part[PATH_MAX];
 
-	if (!colon || open < function->name + 2)
+	if (!open || !colon || colon <= open + 2)
 		return;
-	snprintf(part, sizeof(part), "%.*s", (int)(colon - open - 1), open + 1);
+	snprintf(part, sizeof(part), "%.*s", (int)(colon - open - 2), open + 2);
 	function->file = clean_file(stacks, part);
-	function->line = line;
-	snprintf(part, sizeof(part), "%.*s", (int)(open - function->name - 1), function->name);
+	function->line = (uint32_t)frame->address;
+	snprintf(part, sizeof(part), "%.*s", (int)(open - name), name);
 	function->label = clean_file(stacks, part);
 }
 
@@ -230,7 +231,7 @@ static int place_functions(struct making *making)
 		if (innermost->file[0] || node == until)
 			continue;
 		if (frame->kind == WTL_FRAME_PYTHON)
-			place_python(stacks, innermost, (uint32_t)frame->address);
+			place_python(stacks, innermost, frame);
 		if (frame->kind == WTL_FRAME_NATIVE && frame->module)
 			innermost->file = clean_file(stacks, frame->module->path);
 		n = wtl_places_of(stacks->profile->places, trace->tree.nodes[i].frame, lines);
@@ -291,6 +292,28 @@ static void add_up(struct wtl_stacks *stacks, const uint32_t rows[ROWS])
 	}
 }
 
+static void add_doubts(struct wtl_stacks *stacks, const uint32_t rows[ROWS])
+{
+	const struct wtl_split_result *split = stacks->profile->split;
+
+	for (size_t i = 0; i < split->n_nodes + ROWS; i++) {
+		uint32_t node = i < split->n_nodes ? stacks->of_nodes[i] : rows[i - split->n_nodes];
+
+		stacks->doubts[2 * node] += wtl_profile_total_uj(
+			stacks->profile, &split->doubt_uj[i * split->n_domains]);
+	}
+	for (size_t i = stacks->tree.n_nodes; i-- > 1;) {
+		uint64_t *own = &stacks->doubts[2 * i];
+		uint64_t *function = &stacks->functions_doubts[2 * wtl_stacks_function(stacks, i)];
+
+		own[1] += own[0];
+		stacks->doubts[2 * stacks->tree.nodes[i].parent + 1] += own[1];
+		function[0] += own[0];
+		if (is_outermost(stacks, i))
+			function[1] += own[1];
+	}
+}
+
 static int make_costs(struct wtl_stacks *stacks)
 {
 	size_t n_nodes = stacks->tree.n_nodes, n_functions = stacks->tree.n_names + 1;
@@ -299,7 +322,10 @@ static int make_costs(struct wtl_stacks *stacks)
 	stacks->all = calloc(n_nodes * stacks->n_metrics, sizeof(uint64_t));
 	stacks->functions_own = calloc(n_functions * stacks->n_metrics, sizeof(uint64_t));
 	stacks->functions_all = calloc(n_functions * stacks->n_metrics, sizeof(uint64_t));
-	return stacks->own && stacks->all && stacks->functions_own && stacks->functions_all
+	stacks->doubts = calloc(2 * n_nodes, sizeof(uint64_t));
+	stacks->functions_doubts = calloc(2 * n_functions, sizeof(uint64_t));
+	return stacks->own && stacks->all && stacks->functions_own && stacks->functions_all &&
+			       stacks->doubts && stacks->functions_doubts
 		       ? 0
 		       : -ENOMEM;
 }
@@ -323,8 +349,10 @@ int wtl_stacks_make(struct wtl_stacks *stacks, const struct wtl_profile *profile
 		rc = place_functions(&making);
 	if (rc == 0)
 		rc = make_costs(stacks);
-	if (rc == 0)
+	if (rc == 0) {
 		add_up(stacks, rows);
+		add_doubts(stacks, rows);
+	}
 	return rc;
 }
 
@@ -339,4 +367,6 @@ void wtl_stacks_done(struct wtl_stacks *stacks)
 	free(stacks->all);
 	free(stacks->functions_own);
 	free(stacks->functions_all);
+	free(stacks->doubts);
+	free(stacks->functions_doubts);
 }
