@@ -24,6 +24,7 @@ import threading
 import time
 from functools import wraps
 
+from ._allocations import Allocations
 from ._calls import Function, add, label, stats_of, take_out
 from ._lib import Error
 from .figures import plus_minus
@@ -167,6 +168,8 @@ class Profile:
         None: one of its own, while it runs.
     interval_s : float
         How often the meter is read. Functions that take turns faster have the mean power of that time.
+    allocations : bool
+        Follow Python's allocations, too (tracemalloc), which slows down whatever allocates.
 
     Attributes
     ----------
@@ -183,14 +186,17 @@ class Profile:
         False: what the machine draws at rest is not known, and is in the other rows.
     reasons : tuple of str
         Why there are no joules, or modelled ones.
+    allocations : Allocations or None
+        Of the last time that it was used: ``peak_bytes`` and ``lines``.
     """
 
-    def __init__(self, *, meter: Meter | None = None, interval_s: float = INTERVAL_S) -> None:
+    def __init__(self, *, meter: Meter | None = None, interval_s: float = INTERVAL_S, allocations: bool = False) -> None:
         if not 0.001 <= interval_s <= 60:
             raise ValueError(f"interval_s is {interval_s!r}: use 0.001 to 60 seconds")
         self._given, self._interval_s = meter, interval_s
+        self._wants_allocations = allocations
+        self.allocations: Allocations | None = None
         self._depth = 0
-        self._pid = os.getpid()
         self._by_key: dict[Any, Function] = {}
         self.functions: list[Function] = []
         self.measured_uj: int | None = None
@@ -280,6 +286,8 @@ class Profile:
             lines.append("")
             lines += [f"{uj / 1e6:14.3f} J  {name}" for name, uj in self.rows()]
             lines.append(f"{self.measured_uj / 1e6:14.3f} J  measured in all")
+        if self.allocations is not None:
+            lines += ["", self.allocations.table()]
         return "\n".join(lines)
 
     def write(self, path: str | os.PathLike[str]) -> None:
@@ -329,15 +337,15 @@ class _Session:
         self._meter = profile._given or Meter()
         self._threads: dict[int, _Thread] = {}
         self._lock = threading.Lock()
-        self._stop, self._stopped = _thread.allocate_lock(), _thread.allocate_lock()
+        self._begun, self._stop, self._stopped = (_thread.allocate_lock() for _ in range(3))
         self._followed: Any = None
         self._old_callbacks: dict[int, Any] = {}
         self._is_over = False
         try:
             self._name = self._meter._begin_unique("profile", self._meter._flags_of(True, self._meter._set is not None)).name
-            opened_s = time.perf_counter()
+            opened = time.perf_counter(), time.process_time()
             self._overhead = _Overhead()
-            self._begin(opened_s)
+            self._begin(*opened)
         except BaseException:
             self._close()
             raise
@@ -348,9 +356,9 @@ class _Session:
         if sys.getprofile() is not None or tool is not None:
             raise Error(f"another profiler is at work{f' ({tool})' if tool else ''}: end it first")
 
-    def _begin(self, opened_s: float) -> None:
-        self._stop.acquire()
-        self._stopped.acquire()
+    def _begin(self, opened_s: float, opened_cpu_s: float) -> None:
+        for lock in (self._begun, self._stop, self._stopped):
+            lock.acquire()
         started = _thread.allocate_lock()
         started.acquire()
         _thread.start_new_thread(self._run, (started,))
@@ -365,10 +373,15 @@ class _Session:
         _running.append(self)
         self._idle_uw = self._idle()
         self._energy_uj = self._used()
-        # What was measured until now was for the profiler.
-        self._own.charged_uj[0] = max(0.0, sum(self._energy_uj) - self._idle_uw * (time.perf_counter() - opened_s))
+        # What this process used until now was for the profiler.
+        took_s = time.perf_counter() - opened_s
+        used_uj = max(0.0, self._energy_uj[1] - self._idle_uw * took_s)
+        self._own.charged_uj[0] = used_uj * min(1.0, (time.process_time() - opened_cpu_s) / max(took_s, 1e-9))
+        if self._profile._wants_allocations:
+            self._allocations = Allocations()
         self._begin_s, self._cpu_ns = time.perf_counter(), time.process_time_ns()
         self._looked_s = self._begin_s
+        self._begun.release()
         self._main.profiler.enable()  # type: ignore[union-attr]
         if _monitoring and threading.active_count() > 1:
             self._divide_threads()
@@ -436,6 +449,7 @@ class _Session:
     # ---- The meter ----
 
     _idle_uw = 0.0
+    _allocations: Allocations | None = None
 
     def _used(self) -> tuple[float, float]:
         """Microjoules so far: of GPUs, and of all else."""
@@ -458,11 +472,14 @@ class _Session:
         _events_of_this_thread(False)
         self._own = _Thread(None)
         started.release()
+        self._begun.acquire()
         wait_s = self._profile._interval_s
         try:
             while not self._stop.acquire(timeout=wait_s):
                 begin_s = time.thread_time()
                 self._look()
+                if self._allocations is not None:
+                    self._allocations.look()
                 wait_s = max(self._profile._interval_s, COST * (time.thread_time() - begin_s))
         finally:
             self._stopped.release()
@@ -508,6 +525,9 @@ class _Session:
         _running.remove(self)
         self._stop.release()
         self._stopped.acquire()
+        if self._allocations is not None:
+            self._allocations.end()
+            profile.allocations = self._allocations
         if _monitoring:
             for thread in self._threads.values():  # those that have not returned yet are told up to now
                 if thread is not self._main and thread.profiler is not None:
@@ -599,6 +619,7 @@ def _arguments(argv: list[str]) -> Any:
     parser.add_argument("-n", "--rows", type=int, default=30, help="how many functions the table has at most (default: 30; 0: all)")
     parser.add_argument("-q", "--quiet", action="store_true", help="no table, only the file")
     parser.add_argument("--interval", type=float, default=INTERVAL_S, help="seconds from one reading of the meter to the next (default: 0.05)")
+    parser.add_argument("--allocations", action="store_true", help="tell where Python's memory was allocated, too (tracemalloc: slow)")
     parser.add_argument("program", help="a script, or with -m a module")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program is given")
     chosen = parser.parse_args(argv)
@@ -656,7 +677,7 @@ def main(argv: list[str] | None = None) -> int:
     except SyntaxError:
         traceback.print_exc(0)
         return 1
-    profile, pid, ended = Profile(interval_s=chosen.interval), os.getpid(), None
+    profile, pid, ended = Profile(interval_s=chosen.interval, allocations=chosen.allocations), os.getpid(), None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the table says what is modelled
         profile.__enter__()

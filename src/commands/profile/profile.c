@@ -60,7 +60,7 @@ static const struct wtl_option options[] = {
 	 WTL_OPTION_OUTPUT, WTL_SHARED(output_path), .what = "a file", .file = WTL_FILE_OUTPUT},
 	{"format", 'f', "FORMAT",
 	 "What FILE is, whatever it is called: text, html, svg, json, csv, folded, speedscope, pprof, pstats, "
-	 "callgrind, firefox, trace, dot or pyinstrument",
+	 "callgrind, firefox, trace, dot, pyinstrument or mprof",
 	 WTL_OPTION_WORD, WTL_OWN(struct wtl_profile_settings, format),
 	 .words = wtl_profile_format_names},
 	{"pid", 'p', "PID",
@@ -71,6 +71,9 @@ static const struct wtl_option options[] = {
 	 WTL_OPTION_DURATION, WTL_OWN(struct wtl_profile_settings, duration_ns),
 	 .least = WTL_NS_PER_S / 10, .most = DURATION_MAX_S * WTL_NS_PER_S,
 	 .takes = "a time from 100ms to a day such as 90, 30m or 1h30m"},
+	{"memory", 0, NULL,
+	 "Tell how much memory the processes had, and which functions it grew in (implied by -o FILE.dat)",
+	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_profile_settings, memory)},
 	{"table", 0, NULL, "Functions by their own energy, instead of a tree of calls",
 	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_profile_settings, is_table)},
 	{0},
@@ -90,7 +93,8 @@ struct session {
 	struct wtl_loop loop;
 	struct wtl_billing billing;
 	struct wtl_rings *rings;
-	struct wtl_trace trace; /* the reader's, while there is one */
+	struct wtl_trace trace;	  /* the reader's, while there is one; */
+	struct wtl_memory memory; /* this as well */
 	pthread_t reader;
 	int reader_stop; /* readable: the reader is to end */
 	struct wtl_split split;
@@ -144,11 +148,21 @@ static void take_bill(struct session *session)
 	}
 }
 
+static void glance(void *context, int pid, int tid, int64_t t_ns)
+{
+	struct session *session = context;
+
+	wtl_trace_glance(&session->trace, pid, tid, t_ns);
+	if (session->settings->memory)
+		wtl_memory_look(&session->memory, pid, tid, t_ns);
+}
+
 static void drain(struct session *session, int64_t until_ns)
 {
-	wtl_rings_glance(session->rings, wtl_trace_glance, &session->trace);
+	wtl_rings_glance(session->rings, glance, session);
 	wtl_rings_drain(session->rings, until_ns, wtl_trace_take, &session->trace);
-	wtl_rings_hurry(session->rings, wtl_python_is_there(&session->trace.python));
+	wtl_rings_hurry(session->rings,
+			session->settings->memory || wtl_python_is_there(&session->trace.python));
 }
 
 /* A thread of its own: a ring fills up while the meter reads its sensors, and Python runs on. */
@@ -390,6 +404,7 @@ static int tell(struct session *session, const struct wattle_window *window)
 				      .energies = session->energies,
 				      .ledgers = ledgers,
 				      .counts = counts,
+				      .memory = session->settings->memory ? &session->memory : NULL,
 				      .hz = session->settings->hz};
 	int rc = ledgers && counts ? 0 : -ENOMEM;
 
@@ -532,6 +547,7 @@ static int profile(struct session *session)
 		close(pidfd);
 	wtl_rings_close(session->rings);
 	wtl_trace_done(&session->trace);
+	wtl_memory_done(&session->memory);
 	wtl_split_done(&session->split);
 	free(session->energies);
 	free(session->sum.shares);
@@ -581,11 +597,14 @@ static int check_settings(struct wtl_app *app)
 
 static int run(struct wtl_app *app)
 {
-	struct session session = {.app = app, .settings = app->own};
+	struct wtl_profile_settings *settings = app->own;
+	struct session session = {.app = app, .settings = settings};
 	int code = WTL_EXIT_WATTLE_FAILED;
 
 	if (check_settings(app) || find_format(app) < 0 || wtl_sink_check(app))
 		return WTL_EXIT_WATTLE_FAILED;
+	if (wtl_profile_format_at(settings->format) == &wtl_profile_format_mprof)
+		settings->memory = true;
 	if (!wtl_option_is_used(app, "--interval"))
 		app->settings.interval_ns = INTERVAL_NS;
 	if (wtl_open_meter(app, &session.meter, &session.io) < 0)

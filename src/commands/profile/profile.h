@@ -8,6 +8,7 @@
 #include "cli/billing.h"
 #include "cli/loop.h"
 #include "document/writer.h"
+#include "profile/memory.h"
 #include "profile/names.h"
 #include "report/description.h"
 
@@ -19,6 +20,7 @@ struct wtl_profile_settings {
 	unsigned stack_bytes;
 	double least_percent; /* rows with less are folded */
 	bool is_table;
+	bool memory;
 	unsigned format; /* of wtl_profile_format_at() */
 };
 
@@ -39,6 +41,7 @@ struct wtl_profile {
 	uint64_t uncertainty_uj;	  /* of the program's dynamic energy; k = 2 */
 	bool has_idle;			  /* idle power is known, and taken out */
 	struct wtl_report_place place;	  /* what its electricity emits */
+	const struct wtl_memory *memory;  /* NULL: nobody asked */
 	unsigned hz;
 	int64_t own_cpu_ns; /* of the profiler */
 };
@@ -59,6 +62,10 @@ uint64_t wtl_profile_co2e_ug(const struct wtl_profile *profile, uint64_t energy_
 void wtl_profile_text(struct wtl_buf *buf, const struct wtl_profile *profile,
 		      const struct wtl_profile_settings *settings,
 		      const struct wtl_output_style *style);
+/* What is known of its memory: for people, and for JSON. Nothing where nobody asked. */
+void wtl_profile_memory_text(struct wtl_buf *buf, const struct wtl_profile *profile,
+			     const struct wtl_output_style *style);
+void wtl_profile_memory_doc(struct wtl_node *to, const struct wtl_profile *profile);
 /* Energy of a call in the total: above idle, where that is known. */
 uint64_t wtl_profile_energy_uj(const struct wtl_profile *profile,
 			       const struct wtl_calls_cost *cost);
