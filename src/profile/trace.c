@@ -110,8 +110,7 @@ static void end_thread(struct wtl_trace *trace, size_t i)
 
 /* ---- On a processor ---- */
 
-/* Times are kept in whole microseconds: that is half of what a file of them takes. */
-static int64_t whole_us(int64_t t_ns)
+int64_t wtl_trace_time(int64_t t_ns)
 {
 	return t_ns - t_ns % 1000;
 }
@@ -170,7 +169,7 @@ static void leave(struct wtl_trace *trace, size_t i, int64_t t_ns)
 	if (!thread->is_on)
 		return;
 	thread->is_on = false;
-	t_ns = whole_us(t_ns);
+	t_ns = wtl_trace_time(t_ns);
 	if (t_ns <= thread->on_ns)
 		return;
 	thread->cpu_ns += t_ns - thread->on_ns;
@@ -215,7 +214,7 @@ static void come(struct wtl_trace *trace, size_t i, const struct wtl_ring_event 
 		thread->is_doubtful = thread->is_on;
 	settle(trace, i, event->t_ns);
 	if (!thread->is_on)
-		thread->on_ns = whole_us(event->t_ns);
+		thread->on_ns = wtl_trace_time(event->t_ns);
 	thread->is_on = true;
 	thread->cpu = event->cpu;
 	thread->seen_ns = event->t_ns;
@@ -296,7 +295,7 @@ static void add_sample(struct wtl_trace *trace, uint32_t thread, uint32_t node, 
 	}
 	trace->threads[thread].n_samples++;
 	trace->samples[trace->n_samples++] =
-		(struct wtl_trace_sample){thread, node, whole_us(t_ns)};
+		(struct wtl_trace_sample){thread, node, wtl_trace_time(t_ns)};
 }
 
 static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl_ring_event *event)

@@ -73,6 +73,9 @@ struct wtl_trace {
 	uint32_t unresolved; /* the frame of those */
 };
 
+/* Times are kept in whole microseconds: that is half of what a file of them takes. */
+int64_t wtl_trace_time(int64_t t_ns);
+
 int wtl_trace_init(struct wtl_trace *trace, struct wtl_err *err);
 void wtl_trace_done(struct wtl_trace *trace);
 void wtl_trace_take(void *trace, const struct wtl_ring_event *event);

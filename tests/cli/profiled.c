@@ -85,6 +85,20 @@ static void busy(char *self, const char *what)
 	heavy(ms);
 }
 
+/* 24 MiB, some pages at a time, so that there are samples in between. */
+__attribute__((noinline)) void grows(void);
+__attribute__((noinline)) void grows(void)
+{
+	enum { BYTES = 24 << 20, STEP = 64 << 10 };
+	char *block = malloc(BYTES);
+
+	for (long i = 0; block && i < BYTES; i += STEP) {
+		memset(block + i, 1, STEP);
+		middle();
+	}
+	sink += block ? (unsigned long)block[BYTES / 2] : 0;
+}
+
 static void becomes(char *self, const char *what)
 {
 	execl(self, self, what, NULL);
@@ -100,6 +114,10 @@ int main(int argc, char **argv)
 			heavy(90);
 			light(30);
 		}
+	if (strcmp(what, "grows") == 0) {
+		grows();
+		heavy(100);
+	}
 	if (strcmp(what, "deep") == 0)
 		recursive(20, 200);
 	if (strcmp(what, "deeper") == 0)

@@ -44,6 +44,19 @@ def test_a_file_has_the_views(program, options, tmp_path):
     assert live.code == shown.code == 0 and shown.err == "" and shown.out == live.err and "measured in all" in shown.out
 
 
+def test_a_file_has_the_memory(program, tmp_path):
+    live = run_wattle("profile", "--memory", "--keep", tmp_path / "p.wprof", "-o", tmp_path / "p.dat", "--", program, "grows")
+    assert live.code == 0 and "grows" in live.err
+    assert run_wattle("profile", "show", tmp_path / "p.wprof").out == live.err
+    assert run_wattle("profile", "show", tmp_path / "p.wprof", "-o", tmp_path / "again.dat").code == 0
+    assert (tmp_path / "again.dat").read_bytes() == (tmp_path / "p.dat").read_bytes() != b""
+
+
+def test_a_file_without_memory(kept, tmp_path):
+    shown = run_wattle("profile", "show", kept[0], "-o", tmp_path / "p.dat")
+    assert shown.code == 125 and "--memory" in shown.complaint() and not (tmp_path / "p.dat").exists()
+
+
 def test_a_file_of_a_file(kept, tmp_path):
     path, text = kept
     assert run_wattle("profile", "show", path, "-o", tmp_path / "again.wprof").code == 0

@@ -67,7 +67,7 @@ static const struct wtl_option options[] = {
 	 WTL_OPTION_OUTPUT, WTL_SHARED(output_path), .what = "a file", .file = WTL_FILE_OUTPUT},
 	{"format", 'f', "FORMAT",
 	 "What FILE is, whatever it is called: text, wprof, html, svg, json, csv, folded, speedscope, pprof, pstats, "
-	 "callgrind, firefox, trace, dot or pyinstrument",
+	 "callgrind, firefox, trace, dot, pyinstrument or mprof",
 	 WTL_OPTION_WORD, WTL_OWN(struct wtl_profile_settings, format),
 	 .words = wtl_profile_format_names},
 	{"pid", 'p', "PID",
@@ -98,6 +98,9 @@ static const struct wtl_option options[] = {
 	 .takes = "an expression such as 'train > 300 J' or 'total > 5 kJ'", .set = wtl_bound_set},
 	{"fail-strict", 0, NULL, "With --fail-if: what is within its \xc2\xb1 fails as well",
 	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_profile_settings, bounds.is_strict)},
+	{"memory", 0, NULL,
+	 "Tell how much memory the processes had, and which functions it grew in (implied by -o FILE.dat)",
+	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_profile_settings, memory)},
 	{"table", 0, NULL, "Functions by their own energy, instead of a tree of calls",
 	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_profile_settings, is_table)},
 	{"rows", 0, "N", "Rows of the tree or table at the most (default 400); files have all",
@@ -119,9 +122,10 @@ struct session {
 	struct wtl_loop loop;
 	struct wtl_billing billing;
 	struct wtl_rings *rings;
-	struct wtl_trace trace; /* the reader's, while there is one; */
-	pthread_mutex_t taking; /* or whoever has this */
-	size_t n_denied;	/* descendants that may not be looked at */
+	struct wtl_trace trace;	  /* the reader's, while there is one; */
+	struct wtl_memory memory; /* this as well */
+	pthread_mutex_t taking;	  /* or whoever has this */
+	size_t n_denied;	  /* descendants that may not be looked at */
 	pthread_t reader;
 	int reader_stop; /* readable: the reader is to end */
 	struct wtl_split split;
@@ -177,12 +181,22 @@ static void take_bill(struct session *session)
 	}
 }
 
+static void glance(void *context, int pid, int tid, int64_t t_ns)
+{
+	struct session *session = context;
+
+	wtl_trace_glance(&session->trace, pid, tid, t_ns);
+	if (session->settings->memory)
+		wtl_memory_look(&session->memory, pid, tid, t_ns);
+}
+
 static void drain(struct session *session, int64_t until_ns)
 {
 	pthread_mutex_lock(&session->taking);
-	wtl_rings_glance(session->rings, wtl_trace_glance, &session->trace);
+	wtl_rings_glance(session->rings, glance, session);
 	wtl_rings_drain(session->rings, until_ns, wtl_trace_take, &session->trace);
-	wtl_rings_hurry(session->rings, wtl_python_is_there(&session->trace.python));
+	wtl_rings_hurry(session->rings,
+			session->settings->memory || wtl_python_is_there(&session->trace.python));
 	pthread_mutex_unlock(&session->taking);
 }
 
@@ -365,6 +379,7 @@ static int tell(struct session *session, const struct wattle_window *window)
 				      .n_windows = session->marks.n,
 				      .ledgers = ledgers,
 				      .counts = counts,
+				      .memory = session->settings->memory ? &session->memory : NULL,
 				      .n_denied = session->n_denied,
 				      .hz = session->settings->hz,
 				      .stack_bytes = session->settings->stack_bytes,
@@ -543,6 +558,7 @@ static int profile(struct session *session)
 		close(pidfd);
 	wtl_rings_close(session->rings);
 	wtl_trace_done(&session->trace);
+	wtl_memory_done(&session->memory);
 	wtl_split_done(&session->split);
 	free(session->energies);
 	free(session->sum.shares);
@@ -591,7 +607,8 @@ static int run_verb(struct wtl_app *app)
 
 static int run(struct wtl_app *app)
 {
-	struct session session = {.app = app, .settings = app->own};
+	struct wtl_profile_settings *settings = app->own;
+	struct session session = {.app = app, .settings = settings};
 	int code = WTL_EXIT_WATTLE_FAILED;
 
 	if (app->settings.verb)
@@ -599,6 +616,8 @@ static int run(struct wtl_app *app)
 	if (check_settings(app) || wtl_profile_find_format(app) < 0 || wtl_sink_check(app) ||
 	    wtl_sink_check_file(app, session.settings->keep))
 		return WTL_EXIT_WATTLE_FAILED;
+	if (wtl_profile_format_at(settings->format) == &wtl_profile_format_mprof)
+		settings->memory = true;
 	if (!wtl_option_is_used(app, "--interval"))
 		app->settings.interval_ns = INTERVAL_NS;
 	if (wtl_open_meter(app, &session.meter, &session.io) < 0)

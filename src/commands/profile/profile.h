@@ -10,6 +10,7 @@
 #include "cli/option.h"
 #include "commands/profile/bound.h"
 #include "document/writer.h"
+#include "profile/memory.h"
 #include "profile/names.h"
 #include "report/description.h"
 
@@ -23,7 +24,8 @@ struct wtl_profile_settings {
 	unsigned stack_bytes;
 	double least_percent; /* rows with less are folded */
 	bool is_table;
-	unsigned rows;	 /* at the most */
+	unsigned rows; /* at the most */
+	bool memory;
 	unsigned format; /* of wtl_profile_format_at() */
 	struct wtl_bounds bounds;
 	const char *only;	      /* a window's name; NULL: all */
@@ -62,12 +64,13 @@ struct wtl_profile {
 	const char *only;		 /* the window that this is cut to; NULL: it is all */
 	const struct wtl_places *places; /* NULL: no format has asked for them yet */
 	const struct wattle_window *window;
-	struct wtl_ledger *ledgers;    /* one a domain */
-	bool *counts;		       /* a domain is in the total */
-	uint64_t dynamic_uj, idle_uj;  /* the program's, in the total */
-	uint64_t uncertainty_uj;       /* of the program's dynamic energy; k = 2 */
-	bool has_idle;		       /* idle power is known, and taken out */
-	struct wtl_report_place place; /* what its electricity emits */
+	struct wtl_ledger *ledgers;	 /* one a domain */
+	bool *counts;			 /* a domain is in the total */
+	uint64_t dynamic_uj, idle_uj;	 /* the program's, in the total */
+	uint64_t uncertainty_uj;	 /* of the program's dynamic energy; k = 2 */
+	bool has_idle;			 /* idle power is known, and taken out */
+	struct wtl_report_place place;	 /* what its electricity emits */
+	const struct wtl_memory *memory; /* NULL: nobody asked */
 	size_t n_denied; /* descendants of a process that ran already, which may not be looked at */
 	unsigned hz, stack_bytes;
 	int64_t interval_ns;
@@ -92,6 +95,10 @@ uint64_t wtl_profile_co2e_ug(const struct wtl_profile *profile, uint64_t energy_
 void wtl_profile_text(struct wtl_buf *buf, const struct wtl_profile *profile,
 		      const struct wtl_profile_settings *settings,
 		      const struct wtl_output_style *style);
+/* What is known of its memory: for people, and for JSON. Nothing where nobody asked. */
+void wtl_profile_memory_text(struct wtl_buf *buf, const struct wtl_profile *profile,
+			     const struct wtl_output_style *style);
+void wtl_profile_memory_doc(struct wtl_node *to, const struct wtl_profile *profile);
 /* Energy of a call in the total: above idle, where that is known. */
 uint64_t wtl_profile_energy_uj(const struct wtl_profile *profile,
 			       const struct wtl_calls_cost *cost);

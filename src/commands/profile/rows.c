@@ -140,6 +140,7 @@ static void build(struct wtl_doc *doc, const struct wtl_stacks *stacks)
 	put_functions(doc, stacks);
 	put_calls(doc, stacks);
 	put_sums(doc, profile);
+	wtl_profile_memory_doc(doc->root, profile);
 }
 
 static int write_with(struct wtl_buf *buf, const struct wtl_stacks *stacks,

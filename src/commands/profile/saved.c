@@ -512,6 +512,34 @@ static void pack_result(struct wtl_pack *pack, struct wtl_saved *saved)
 		count_samples(pack, saved);
 }
 
+/* ---- Memory ---- */
+
+static void pack_memory(struct wtl_pack *pack, struct wtl_saved *saved)
+{
+	struct wtl_memory *memory = &saved->memory;
+	size_t n;
+
+	pack_flag(pack, &saved->has_memory);
+	if (!saved->has_memory || pack->error < 0)
+		return;
+	pack_flag(pack, &memory->is_full);
+	n = wtl_pack_array(pack, &memory->processes, &memory->n, sizeof(*memory->processes));
+	for (size_t i = 0; !pack->out && i < n; i++)
+		memory->processes[i].statm = -1;
+	WTL_PACK_COLUMN(pack, memory->processes, n, pid);
+	WTL_PACK_COLUMN(pack, memory->processes, n, peak_rss);
+	WTL_PACK_COLUMN(pack, memory->processes, n, peak_pss);
+	for (size_t i = 0; i < n; i++) {
+		struct wtl_memory_process *process = &memory->processes[i];
+		size_t n_readings = wtl_pack_array(pack, &process->readings, &process->n,
+						   sizeof(*process->readings));
+
+		WTL_PACK_COLUMN(pack, process->readings, n_readings, t_ns);
+		WTL_PACK_COLUMN(pack, process->readings, n_readings, rss);
+		WTL_PACK_COLUMN(pack, process->readings, n_readings, tid);
+	}
+}
+
 static int pack_all(struct wtl_pack *pack, struct wtl_saved *saved)
 {
 	pack_facts(pack, saved);
@@ -522,6 +550,7 @@ static int pack_all(struct wtl_pack *pack, struct wtl_saved *saved)
 	pack_calls(pack, saved);
 	pack_split(pack, saved);
 	pack_result(pack, saved);
+	pack_memory(pack, saved);
 	return pack->error;
 }
 
@@ -580,6 +609,9 @@ int wtl_saved_write(struct wtl_buf *buf, const struct wtl_profile *profile)
 				  .ledgers = profile->ledgers,
 				  .counts = profile->counts,
 				  .command = profile->command,
+				  .memory = profile->memory ? *profile->memory
+							    : (struct wtl_memory){.n = 0},
+				  .has_memory = profile->memory != NULL,
 				  .windows = profile->windows,
 				  .n_windows = profile->n_windows,
 				  .host = profile->host};
@@ -667,6 +699,7 @@ static int join(struct wtl_saved *saved)
 	profile->split = &saved->result;
 	profile->ticks = &saved->split;
 	profile->domains = saved->domains;
+	profile->memory = saved->has_memory ? &saved->memory : NULL;
 	profile->windows = saved->windows;
 	profile->n_windows = saved->n_windows;
 	profile->places = &saved->places;
@@ -724,6 +757,7 @@ void wtl_saved_done(struct wtl_saved *saved)
 	free(saved->host);
 	free(saved->domains);
 	free(saved->windows);
+	wtl_memory_done(&saved->memory);
 	free(saved->ledgers);
 	free(saved->counts);
 	free(saved->trace.threads);

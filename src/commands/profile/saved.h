@@ -17,6 +17,8 @@ struct wtl_saved {
 	struct wtl_profile_domain *domains;
 	struct wtl_ledger *ledgers;
 	bool *counts;
+	struct wtl_memory memory;
+	bool has_memory;
 	struct wtl_profile_window *windows;
 	size_t n_windows;
 	char **command; /* ended by NULL */

@@ -162,6 +162,15 @@ static bool sums_are_sound(const struct wtl_saved *saved)
 	return all.dynamic_uj == saved->profile.dynamic_uj && all.idle_uj == saved->profile.idle_uj;
 }
 
+static bool memory_is_sound(const struct wtl_memory *memory)
+{
+	for (size_t i = 0; i < memory->n; i++)
+		for (size_t k = 0; k < memory->processes[i].n; k++)
+			if (!is_time(memory->processes[i].readings[k].t_ns))
+				return false;
+	return true;
+}
+
 bool wtl_saved_is_sound(struct wtl_saved *saved)
 {
 	const struct wtl_places *places = &saved->places;
@@ -175,6 +184,7 @@ bool wtl_saved_is_sound(struct wtl_saved *saved)
 			return false;
 	return places->n_frames == saved->trace.tree.n_frames && saved->profile.hz > 0 &&
 	       saved->trace.n_halved < 64 && trace_is_sound(&saved->trace) &&
+	       memory_is_sound(&saved->memory) &&
 	       calls_are_sound(&saved->calls, &saved->trace.tree) &&
 	       times_are_sound(&saved->split, &saved->window) && sums_are_sound(saved);
 }

@@ -389,4 +389,5 @@ void wtl_profile_text(struct wtl_buf *buf, const struct wtl_profile *profile,
 		put_tree(&tree, settings);
 	}
 	put_rest(buf, profile);
+	wtl_profile_memory_text(buf, profile, style);
 }

@@ -84,7 +84,11 @@ static int write_format(const struct wtl_profile_writing *writing,
 {
 	struct wtl_stacks stacks;
 	char beside[PATH_MAX];
-	int rc = wtl_stacks_make(&stacks, profile, format->has_lines);
+	int rc;
+
+	if (format == &wtl_profile_format_mprof && !profile->memory)
+		return -wtl_complain(writing->app, "this profile was taken without --memory");
+	rc = wtl_stacks_make(&stacks, profile, format->has_lines);
 
 	if (rc < 0)
 		wtl_complain(writing->app, "out of memory: there is no profile");
