@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Profiles in files (.wprof): all of a profile is in them, and what is no profile is refused."""
 
+import re
 import subprocess
 
 import pytest
@@ -37,7 +38,7 @@ def test_a_file_has_all_that_formats_have(program, name, tmp_path):
         assert path.read_bytes() == (again / path.name).read_bytes()
 
 
-@pytest.mark.parametrize("options", [(), ("--table",)])
+@pytest.mark.parametrize("options", [(), ("--table",), ("--table", "--sort", "cpu")])
 def test_a_file_has_the_views(program, options, tmp_path):
     live = run_wattle("profile", "--keep", tmp_path / "p.wprof", *options, "--", program, "two")
     shown = run_wattle("profile", "show", *options, tmp_path / "p.wprof")
@@ -130,3 +131,12 @@ def test_a_disk_that_is_full(program, tmp_path):
 def test_one_file_for_both(tmp_path):
     taken = run_wattle("profile", "--keep", "p.wprof", "-o", "p.wprof", "--", "touch", "ran", cwd=tmp_path)
     assert taken.code == 125 and "--keep" in taken.complaint() and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("sort, column", [("energy", 0), ("calls", 1), ("cpu", 2), ("samples", 3)])
+def test_tables_are_sorted(kept, sort, column):
+    shown = run_wattle("profile", "show", kept[0], "--table", "--sort", sort)
+    rows = re.findall(r"^ +(\d+\.\d+) ± +\d+\.\d+ +(\d+\.\d+) +(\d+\.\d+) +(\d+)  ", shown.out, re.M)
+    values = [float(row[column]) for row in rows]
+    assert values == sorted(values, reverse=True) and shown.code == 0
+    assert sort == "energy" or rows

@@ -103,6 +103,10 @@ static const struct wtl_option options[] = {
 	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_profile_settings, memory)},
 	{"table", 0, NULL, "Functions by their own energy, instead of a tree of calls",
 	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_profile_settings, is_table)},
+	{"sort", 0, "WHAT",
+	 "With --table: by energy (default), energy with calls (calls), CPU time (cpu) or samples",
+	 WTL_OPTION_WORD, WTL_OWN(struct wtl_profile_settings, sort),
+	 .words = wtl_profile_sort_names},
 	{"rows", 0, "N", "Rows of the tree or table at the most (default 400); files have all",
 	 WTL_OPTION_NUMBER, WTL_OWN(struct wtl_profile_settings, rows), .least = 1,
 	 .most = ROWS_MAX},
@@ -575,6 +579,8 @@ static int check_settings(struct wtl_app *app)
 	if (!app->settings.command && !settings->pid)
 		return wtl_complain(
 			app, "there is nothing to profile: wattle profile -- COMMAND, or --pid");
+	if (wtl_option_is_used(app, "--sort") && !settings->is_table)
+		return wtl_complain(app, "--sort is for --table: a tree has most energy first");
 	if (settings->duration_ns && !settings->pid)
 		return wtl_complain(app, "--duration is for --pid: a command ends by itself");
 	return 0;

@@ -16,6 +16,11 @@
 
 enum { WTL_PROFILE_NAME_SIZE = 64 };
 
+/* What a table of functions is sorted by: what they used themselves, or with their calls. */
+enum wtl_profile_sort { WTL_SORT_ENERGY, WTL_SORT_CALLS, WTL_SORT_CPU, WTL_SORT_SAMPLES };
+
+extern const char *const wtl_profile_sort_names[]; /* ended by NULL */
+
 /* What the options of `wattle profile` say. */
 struct wtl_profile_settings {
 	int pid;	     /* 0: a command */
@@ -24,7 +29,8 @@ struct wtl_profile_settings {
 	unsigned stack_bytes;
 	double least_percent; /* rows with less are folded */
 	bool is_table;
-	unsigned rows; /* at the most */
+	enum wtl_profile_sort sort; /* of the table */
+	unsigned rows;		    /* at the most */
 	bool memory;
 	unsigned format; /* of wtl_profile_format_at() */
 	struct wtl_bounds bounds;

@@ -180,12 +180,32 @@ struct function {
 	uint32_t name;
 	struct wtl_calls_cost own, all;
 	uint64_t own_uj, all_uj, doubt_uj;
+	uint64_t rank; /* as --sort says */
 };
 
-static int by_own(const void *a, const void *b)
+const char *const wtl_profile_sort_names[] = {"energy", "calls", "cpu", "samples", NULL};
+
+static uint64_t rank_of(const struct function *function, enum wtl_profile_sort sort)
+{
+	switch (sort) {
+	case WTL_SORT_ENERGY:
+		return function->own_uj;
+	case WTL_SORT_CALLS:
+		return function->all_uj;
+	case WTL_SORT_CPU:
+		return (uint64_t)function->own.cpu_ns;
+	case WTL_SORT_SAMPLES:
+		return function->own.n_samples;
+	}
+	return 0;
+}
+
+static int by_rank(const void *a, const void *b)
 {
 	const struct function *x = a, *y = b;
 
+	if (x->rank != y->rank)
+		return x->rank > y->rank ? -1 : 1;
 	if (x->own_uj != y->own_uj)
 		return x->own_uj > y->own_uj ? -1 : 1;
 	return x->name < y->name ? -1 : x->name > y->name;
@@ -202,14 +222,18 @@ static bool is_outermost(const struct wtl_calls *calls, uint32_t node)
 	return true;
 }
 
-static void put_table(struct wtl_buf *buf, const struct wtl_profile *profile,
-		      const struct wtl_profile_settings *settings,
-		      const struct wtl_output_style *style, uint64_t least_uj)
+/* Those that most is told of first; what each row has to have, at the least. */
+static struct function *list_functions(const struct wtl_profile *profile,
+				       const struct wtl_profile_settings *settings,
+				       uint64_t *ret_least)
 {
 	const struct wtl_calls *calls = profile->calls;
-	struct cut small = {.n = 0}, many = {.n = 0};
 	struct function *functions = calloc(calls->tree.n_frames + 1, sizeof(*functions));
+	struct function all = {
+		.own = calls->all[0], .own_uj = profile->dynamic_uj, .all_uj = profile->dynamic_uj};
 
+	*ret_least =
+		(uint64_t)((double)rank_of(&all, settings->sort) * settings->least_percent / 100.0);
 	for (uint32_t node = 1; functions && node < calls->tree.n_nodes; node++) {
 		uint32_t frame = calls->tree.nodes[node].frame;
 		struct function *function = &functions[frame];
@@ -222,16 +246,30 @@ static void put_table(struct wtl_buf *buf, const struct wtl_profile *profile,
 		if (is_outermost(calls, node))
 			function->all_uj += wtl_profile_energy_uj(profile, &calls->all[node]);
 	}
+	for (size_t i = 0; functions && i < calls->tree.n_frames; i++)
+		functions[i].rank = rank_of(&functions[i], settings->sort);
 	if (functions && calls->tree.n_frames > 0)
-		qsort(functions, calls->tree.n_frames, sizeof(*functions), by_own);
+		qsort(functions, calls->tree.n_frames, sizeof(*functions), by_rank);
+	return functions;
+}
+
+static void put_table(struct wtl_buf *buf, const struct wtl_profile *profile,
+		      const struct wtl_profile_settings *settings,
+		      const struct wtl_output_style *style)
+{
+	const struct wtl_calls *calls = profile->calls;
+	struct cut small = {.n = 0}, many = {.n = 0};
+	uint64_t least;
+	struct function *functions = list_functions(profile, settings, &least);
+
 	wtl_buf_puts(buf, "   own [J]            with calls [J]   CPU [s]  samples  function\n");
 	for (size_t i = 0; functions && i < calls->tree.n_frames; i++) {
 		const struct function *function = &functions[i];
 
-		if (function->own_uj == 0)
+		if (function->rank == 0)
 			break;
-		if (function->own_uj < least_uj || i >= settings->rows) {
-			leave_out(function->own_uj < least_uj ? &small : &many, function->own_uj);
+		if (function->rank < least || i >= settings->rows) {
+			leave_out(function->rank < least ? &small : &many, function->own_uj);
 			continue;
 		}
 		wtl_buf_printf(buf, "%10.3f \xc2\xb1 %-8.3f %14.3f %9.3f %8" PRIu64 "  ",
@@ -383,7 +421,7 @@ void wtl_profile_text(struct wtl_buf *buf, const struct wtl_profile *profile,
 
 	put_head(buf, profile);
 	if (settings->is_table) {
-		put_table(buf, profile, settings, style, tree.least_uj);
+		put_table(buf, profile, settings, style);
 	} else {
 		wtl_buf_puts(buf, "      energy [J]          %   CPU [s]  function\n");
 		put_tree(&tree, settings);
