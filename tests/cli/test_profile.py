@@ -118,6 +118,18 @@ def test_children(profile):
     assert seen.json["threads"] == 3
 
 
+def test_short_processes(program, tmp_path):
+    """Each ends before a sample of it is taken: their time is known, and has a row for all of a command."""
+    script = "i=0; while [ $i -lt 100 ]; do /bin/true; i=$((i + 1)); done"
+    result = run_wattle("profile", "-q", "--rate", "20", "-o", tmp_path / "p.json", "--", "sh", "-c", script)
+    assert result.code == 0, result
+    seen = Profile(tmp_path / "p.json", 0)
+    check_sums(seen.json)
+    assert seen.json["threads"] == 101
+    assert seen.cpu_s("[true: too short]") > 0.01
+    assert float(sum(row["own_cpu_s"] for row in seen.json["functions"])) < 3 * seen.cpu_s("[true: too short]")
+
+
 def test_a_program_that_becomes_another(profile):
     seen = profile("exec")
     assert seen.cpu_s("before") == pytest.approx(0.2, abs=0.03)
