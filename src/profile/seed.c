@@ -38,29 +38,65 @@ static bool read_line(const char *line, struct wtl_ring_event *event, char path[
 	return true;
 }
 
-static int seed_maps(struct wtl_trace *trace, int pid)
+/* What was read, to be told to the trace at once: whoever drains the rings does not wait for files. */
+struct seed {
+	struct wtl_ring_event event;
+	char *text; /* its path, or name */
+};
+
+struct seeds {
+	struct seed *list;
+	size_t n, room;
+};
+
+/* Where there is no memory, it is not there. */
+static void add_seed(struct seeds *seeds, const struct wtl_ring_event *event, const char *text)
+{
+	struct seed *seed;
+
+	if (wtl_array_reserve(&seeds->list, &seeds->room, seeds->n + 1, sizeof(*seeds->list)) < 0)
+		return;
+	seed = &seeds->list[seeds->n];
+	*seed = (struct seed){*event, strdup(text)};
+	if (event->kind == WTL_RING_MAP)
+		seed->event.map.path = seed->text;
+	else
+		seed->event.name.name = seed->text;
+	seeds->n += seed->text != NULL;
+}
+
+static void tell_seeds(const struct wtl_trace_attach *attach, struct seeds *seeds)
+{
+	pthread_mutex_lock(attach->lock);
+	for (size_t i = 0; i < seeds->n; i++)
+		wtl_trace_take(attach->trace, &seeds->list[i].event);
+	pthread_mutex_unlock(attach->lock);
+	for (size_t i = 0; i < seeds->n; i++)
+		free(seeds->list[i].text);
+	free(seeds->list);
+}
+
+static void read_maps(struct seeds *seeds, int pid)
 {
 	char name[64], line[LINE_SIZE], path[LINE_SIZE];
 	FILE *file;
 
 	snprintf(name, sizeof(name), "/proc/%d/maps", pid);
 	file = fopen(name, "re");
-	if (!file)
-		return -errno;
-	while (fgets(line, sizeof(line), file)) {
+	while (file && fgets(line, sizeof(line), file)) {
 		struct wtl_ring_event event = {.kind = WTL_RING_MAP, .pid = pid, .tid = pid};
 
 		if (read_line(line, &event, path))
-			wtl_trace_take(trace, &event);
+			add_seed(seeds, &event, path);
 	}
-	fclose(file);
-	return 0;
+	if (file)
+		fclose(file);
 }
 
-static void seed_thread(struct wtl_trace *trace, int pid, int tid)
+static void read_thread(struct seeds *seeds, int pid, int tid)
 {
+	const struct wtl_ring_event event = {.kind = WTL_RING_NAME, .pid = pid, .tid = tid};
 	char name[64], comm[32] = "";
-	struct wtl_ring_event event = {.kind = WTL_RING_NAME, .pid = pid, .tid = tid};
 	FILE *file;
 
 	snprintf(name, sizeof(name), "/proc/%d/task/%d/comm", pid, tid);
@@ -70,11 +106,10 @@ static void seed_thread(struct wtl_trace *trace, int pid, int tid)
 	if (fgets(comm, sizeof(comm), file))
 		comm[strcspn(comm, "\n")] = '\0';
 	fclose(file);
-	event.name.name = comm;
-	wtl_trace_take(trace, &event);
+	add_seed(seeds, &event, comm);
 }
 
-static void seed_threads(struct wtl_trace *trace, int pid)
+static void read_threads(struct seeds *seeds, int pid)
 {
 	const struct dirent *entry;
 	char name[64];
@@ -86,7 +121,7 @@ static void seed_threads(struct wtl_trace *trace, int pid)
 		uint64_t tid;
 
 		if (wtl_num_u64(entry->d_name, strlen(entry->d_name), &tid) == 0)
-			seed_thread(trace, pid, (int)tid);
+			read_thread(seeds, pid, (int)tid);
 	}
 	if (threads)
 		closedir(threads);
@@ -174,11 +209,12 @@ static bool is_of(const struct processes *all, const struct process *process, in
 
 static void seed(const struct wtl_trace_attach *attach, int pid, bool has_threads)
 {
-	pthread_mutex_lock(attach->lock);
-	seed_maps(attach->trace, pid);
+	struct seeds seeds = {.n = 0};
+
+	read_maps(&seeds, pid);
 	if (has_threads)
-		seed_threads(attach->trace, pid);
-	pthread_mutex_unlock(attach->lock);
+		read_threads(&seeds, pid);
+	tell_seeds(attach, &seeds);
 }
 
 /* How many threads are new. What is mapped is read before, so that no sample waits for it; and again for what was

@@ -161,16 +161,19 @@ static uint32_t nearest(const struct thread_samples *samples, size_t at, int64_t
 }
 
 /* A slice is cut half way between samples: each stack has the time around the moment when it was seen. */
-static int cut_slice(const struct wtl_trace_slice *slice, const struct thread_samples *samples,
-		     int64_t near_ns, struct pieces *pieces)
+static int cut_slice(const struct wtl_trace *trace, const struct wtl_trace_slice *slice,
+		     const struct thread_samples *samples, struct pieces *pieces)
 {
+	uint32_t unseen = trace->threads[slice->thread].node;
 	size_t at = first_at(samples, slice->begin_ns);
 	int64_t begin_ns = slice->begin_ns;
 	int rc = 0;
 
+	if (unseen)
+		return add_piece(pieces, slice->begin_ns, slice->end_ns, unseen);
 	if (at == samples->n || samples->list[at]->t_ns > slice->end_ns)
 		return add_piece(pieces, slice->begin_ns, slice->end_ns,
-				 nearest(samples, at, slice->begin_ns, near_ns));
+				 nearest(samples, at, slice->begin_ns, NEAR_NS << trace->n_halved));
 	for (; rc == 0 && at < samples->n && samples->list[at]->t_ns <= slice->end_ns; at++) {
 		bool is_last = at + 1 == samples->n || samples->list[at + 1]->t_ns > slice->end_ns;
 		int64_t end_ns = is_last ? slice->end_ns
@@ -222,8 +225,7 @@ static int make_pieces(const struct wtl_trace *trace, struct pieces *pieces)
 	int rc = sort_samples(trace, &threads, &all);
 
 	for (size_t i = 0; rc == 0 && i < trace->n_slices; i++)
-		rc = cut_slice(&trace->slices[i], &threads[trace->slices[i].thread],
-			       NEAR_NS << trace->n_halved, pieces);
+		rc = cut_slice(trace, &trace->slices[i], &threads[trace->slices[i].thread], pieces);
 	free(threads);
 	free((void *)all);
 	if (rc == 0 && pieces->n > 0)

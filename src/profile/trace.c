@@ -242,6 +242,31 @@ static bool is_running(const struct wtl_trace_thread *thread)
 	return behind && strncmp(behind, ") R", 3) == 0;
 }
 
+/* Threads that were never seen have a row for all of their command. */
+static void name_unseen(struct wtl_trace *trace)
+{
+	for (size_t i = 0; i < trace->n_threads; i++) {
+		struct wtl_trace_thread *thread = &trace->threads[i];
+		struct wtl_frame frame = {.kind = WTL_FRAME_NAMED};
+		int64_t number;
+		char name[64];
+
+		if (thread->n_samples > 0 || thread->cpu_ns == 0)
+			continue;
+		snprintf(name, sizeof(name), "[%s: too short]", thread->name);
+		number = wtl_tree_name(&trace->tree, name);
+		frame.name = (uint32_t)number;
+		if (number >= 0)
+			number = wtl_tree_frame(&trace->tree, &frame);
+		if (number >= 0)
+			number = wtl_tree_child(&trace->tree, 0, (uint32_t)number);
+		if (number < 0)
+			trace->is_full = true;
+		else
+			thread->node = (uint32_t)number;
+	}
+}
+
 void wtl_trace_end(struct wtl_trace *trace, int64_t now_ns)
 {
 	for (size_t i = 0; i < trace->n_threads; i++) {
@@ -251,6 +276,7 @@ void wtl_trace_end(struct wtl_trace *trace, int64_t now_ns)
 
 		leave(trace, i, is_known ? now_ns : thread->seen_ns);
 	}
+	name_unseen(trace);
 }
 
 /* ---- Samples ---- */

@@ -31,6 +31,8 @@ struct wtl_trace_thread {
 	int64_t cpu_ns;
 	uint64_t n_samples;
 	size_t slice; /* its last one, + 1 */
+	uint32_t
+		node; /* of the time of a thread that ended before a sample of it was taken; 0: it has samples */
 	bool has_ended;
 };
 

@@ -3,14 +3,18 @@
 
 import errno
 import os
+import platform
 import pstats
+import random
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
 
@@ -116,6 +120,102 @@ def test_children(profile):
     assert seen.cpu_s("in_child") == pytest.approx(0.2, abs=0.03)   # fork and exec
     assert seen.cpu_s("in_thread") == pytest.approx(0.2, abs=0.03)  # fork alone
     assert seen.json["threads"] == 3
+
+
+def test_short_processes(program, tmp_path):
+    """Each ends before a sample of it is taken: their time is known, and has a row for all of a command."""
+    script = "i=0; while [ $i -lt 100 ]; do /bin/true; i=$((i + 1)); done"
+    result = run_wattle("profile", "-q", "--rate", "20", "-o", tmp_path / "p.json", "--", "sh", "-c", script)
+    assert result.code == 0, result
+    seen = Profile(tmp_path / "p.json", 0)
+    check_sums(seen.json)
+    assert seen.json["threads"] == 101
+    assert seen.cpu_s("[true: too short]") > 0.01
+    assert float(sum(row["own_cpu_s"] for row in seen.json["functions"])) < 3 * seen.cpu_s("[true: too short]")
+
+
+def all_cpu_s(seen):
+    return float(sum(row["own_cpu_s"] for row in seen.json["functions"]))
+
+
+@pytest.mark.parametrize("what, function", [("forks", "in_child"), ("crowd", "in_thread")])
+def test_a_thousand(profile, what, function):
+    """Children one after the other; threads together."""
+    seen = profile(what)
+    assert seen.json["threads"] == 1001
+    assert seen.cpu_s(function) > 0.2 and all_cpu_s(seen) > 0.9
+
+
+def test_vfork(profile):
+    seen = profile("vforks")
+    assert seen.json["threads"] == 4 and seen.cpu_s("in_child") == pytest.approx(0.6, abs=0.09)
+
+
+def test_generated_code(profile):
+    """It has no name and no tables: its time is there, in one row."""
+    seen = profile("generated")
+    assert seen.cpu_s("[anon]") == pytest.approx(0.2, abs=0.03) and seen.json["not_whole"] > 0
+
+
+def test_a_pid_namespace(profile, program, tmp_path):
+    """In which the program is process 1."""
+    if subprocess.run(["unshare", "-p", "-f", "--mount-proc", "true"], check=False, capture_output=True).returncode:
+        pytest.skip("no pid namespace can be made here")
+    script = tmp_path / "script"
+    script.write_text(f"#!/bin/sh\nexec unshare -p -f --mount-proc '{program}' two\n")
+    script.chmod(0o755)
+    assert profile(program=script).cpu_s("heavy") == pytest.approx(0.45, abs=0.05)
+
+
+def test_a_program_of_32_bits(profile, tmp_path):
+    """Its stacks are not read: its time is there, in one row."""
+    if platform.machine() != "x86_64":
+        pytest.skip("only x86-64 is known to run them")
+    (tmp_path / "s.c").write_text("void _start(void) { volatile int s = 0; for (int i = 0; i < 200000000; i++) s += i;\n"
+                                  '__asm__ volatile("int $0x80" :: "a"(1), "b"(0)); }\n')
+    built = subprocess.run(["gcc", "-m32", "-nostdlib", "-static", "-fno-pic", "-no-pie", "-O1", "-o", "s", "s.c"], check=False, cwd=tmp_path,
+                           capture_output=True)
+    if built.returncode or subprocess.run([tmp_path / "s"], check=False).returncode:
+        pytest.skip("no 32-bit program can be built or run here")
+    seen = profile(program=tmp_path / "s")
+    assert seen.json["unresolved"] == seen.json["samples"] > 0
+    assert seen.cpu_s("[unresolved]") > 0.9 * all_cpu_s(seen)
+
+
+def test_two_profilers(program, running, tmp_path):
+    """On one process, at once: both see all of it."""
+    busy = running(program, "busy")
+    wait_until(lambda: threads_of(busy.pid) == 2)
+    with ThreadPoolExecutor(2) as pool:
+        both = list(pool.map(lambda name: run_wattle("profile", "-q", "--pid", str(busy.pid), "--duration", "0.5", "-o", tmp_path / name),
+                             ("a.json", "b.json")))
+    for name, result in zip(("a.json", "b.json"), both):
+        assert result.code == 0, result
+        seen = Profile(tmp_path / name, 0)
+        check_sums(seen.json)
+        assert seen.cpu_s("heavy") > 0.01 and seen.cpu_s("in_thread") > 0.01
+
+
+def test_files_that_lie(program, tmp_path):
+    """Symbols, debug information and unwinding tables with bytes changed: names may be wrong, nothing else."""
+    whole = Path(program).read_bytes()
+    at, = struct.unpack_from("<Q", whole, 40)
+    size, n, names = struct.unpack_from("<HHH", whole, 58)
+    sections = [struct.unpack_from("<IIQQQQIIQQ", whole, at + i * size) for i in range(n)]
+
+    def name(section):
+        return whole[sections[names][4] + section[0]:].split(b"\0")[0]
+    parts = [(s[4], s[5]) for s in sections if s[1] not in (0, 8) and s[5] and (not s[2] & 2 or name(s).startswith(b".eh_frame"))]
+    parts.append((at, n * size))
+    for seed in range(20):
+        chance, changed = random.Random(seed), bytearray(whole)
+        for _ in range(chance.choice([1, 10, 100, 1000])):
+            begin, length = chance.choice(parts)
+            changed[begin + chance.randrange(length)] = chance.choice([0, 255, 127, chance.randrange(256)])
+        (tmp_path / "lies").write_bytes(changed)
+        (tmp_path / "lies").chmod(0o755)
+        result = run_wattle("profile", "-q", "-f", "pprof", "-o", tmp_path / "out", "--", tmp_path / "lies", "short")
+        assert result.code == 0 and result.err == "", (seed, result)
 
 
 def test_a_program_that_becomes_another(profile):

@@ -225,6 +225,49 @@ static void test_processes_that_ended(void **state)
 	assert_int_equal(trace.spaces.n, 1);
 }
 
+/* One row for all of a command that ended before they were seen; none for one that was. */
+static void test_short_processes(void **state)
+{
+	struct wtl_ring_event left = {.kind = WTL_RING_SWITCH, .turn.is_out = true};
+	struct wtl_ring_event seen = {.kind = WTL_RING_SAMPLE, .t_ns = 80 * MS + 1};
+	uint32_t node;
+
+	(void)state;
+	for (int pid = 1; pid <= 9; pid++) {
+		const struct wtl_ring_event name = {.kind = WTL_RING_NAME,
+						    .pid = NOBODY + pid,
+						    .tid = NOBODY + pid,
+						    .cpu = 0,
+						    .t_ns = 10 * pid * MS,
+						    .name = {pid == 9 ? "make" : "cc1", true}};
+
+		born(pid, 0);
+		wtl_trace_take(&trace, &name);
+		if (pid == 8) {
+			seen.pid = seen.tid = NOBODY + pid;
+			wtl_trace_take(&trace, &seen);
+		}
+		left.pid = left.tid = NOBODY + pid;
+		left.t_ns = (10 * pid + 1) * MS;
+		wtl_trace_take(&trace, &left);
+		ended(pid);
+	}
+	wtl_trace_end(&trace, 1000 * MS);
+	node = trace.threads[0].node;
+	assert_string_equal(trace.tree.names[trace.tree.frames[trace.tree.nodes[node].frame].name],
+			    "[cc1: too short]");
+	for (size_t i = 0; i < trace.n_threads; i++) {
+		const struct wtl_trace_thread *thread = &trace.threads[i];
+
+		if (thread->tid == NOBODY || thread->tid == NOBODY + 8)
+			assert_int_equal(thread->node, 0);
+		else if (thread->tid == NOBODY + 9)
+			assert_int_not_equal(thread->node, node);
+		else
+			assert_int_equal(thread->node, node);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -235,6 +278,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_another_one_is_there, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_lost_at_the_end, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_long_profiles, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_short_processes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_processes_that_ended, set_up, tear_down),
 	};
 
