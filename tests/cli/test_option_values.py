@@ -68,7 +68,7 @@ TABLE = {
     }),
     "profile": (("--", "true"), {
         "rate": "1 to 10000", "stack": "1024 to 65528", "format": "text, html, svg, json", "pid": "1 to 1073741824",
-        "duration": "a time from 100ms to a day",
+        "duration": "a time from 100ms to a day", "kineto": FREE,
     }),
     # Listening fails where no interface has the address: else it would serve without an end.
     "serve": (("--port", "1", "--address", "192.0.2.1", "--insecure-listen"), {

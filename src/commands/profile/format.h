@@ -8,7 +8,8 @@
 /* clang-format off */
 #define WTL_PROFILE_FORMATS(F)                                                           \
 	F(text) F(html) F(svg) F(json) F(csv) F(folded) F(speedscope) F(pprof)           \
-	F(pstats) F(callgrind) F(firefox) F(trace) F(dot) F(pyinstrument) F(mprof)
+	F(pstats) F(callgrind) F(firefox) F(trace) F(dot) F(pyinstrument) F(mprof)       \
+	F(kineto)
 /* clang-format on */
 
 struct wtl_profile_format {

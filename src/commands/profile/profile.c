@@ -23,6 +23,7 @@
 #include "cli/options.h"
 #include "cli/sink.h"
 #include "commands/profile/format.h"
+#include "commands/profile/kineto.h"
 #include "energy/units.h"
 #include "meter/consumers.h"
 #include "meter/observer.h"
@@ -60,7 +61,7 @@ static const struct wtl_option options[] = {
 	 WTL_OPTION_OUTPUT, WTL_SHARED(output_path), .what = "a file", .file = WTL_FILE_OUTPUT},
 	{"format", 'f', "FORMAT",
 	 "What FILE is, whatever it is called: text, html, svg, json, csv, folded, speedscope, pprof, pstats, "
-	 "callgrind, firefox, trace, dot, pyinstrument or mprof",
+	 "callgrind, firefox, trace, dot, pyinstrument, mprof or kineto",
 	 WTL_OPTION_WORD, WTL_OWN(struct wtl_profile_settings, format),
 	 .words = wtl_profile_format_names},
 	{"pid", 'p', "PID",
@@ -74,6 +75,9 @@ static const struct wtl_option options[] = {
 	{"memory", 0, NULL,
 	 "Tell how much memory the processes had, and which functions it grew in (implied by -o FILE.dat)",
 	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_profile_settings, memory)},
+	{"kineto", 0, "FILE",
+	 "Joules of GPU kernels by their names: FILE is the trace that the command writes with torch.profiler",
+	 WTL_OPTION_PATH, WTL_OWN(struct wtl_profile_settings, kineto), .what = "a file"},
 	{"table", 0, NULL, "Functions by their own energy, instead of a tree of calls",
 	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_profile_settings, is_table)},
 	{0},
@@ -406,7 +410,9 @@ static int tell(struct session *session, const struct wattle_window *window)
 				      .counts = counts,
 				      .memory = session->settings->memory ? &session->memory : NULL,
 				      .hz = session->settings->hz};
-	int rc = ledgers && counts ? 0 : -ENOMEM;
+	struct wtl_kineto kineto = {.n = 0};
+	struct wtl_err err = {.code = 0};
+	int rc = ledgers && counts ? 0 : -ENOMEM, of_trace = 0;
 
 	take_idle_out(session);
 	choose_what_is_learned(session);
@@ -416,15 +422,21 @@ static int tell(struct session *session, const struct wattle_window *window)
 		rc = wtl_calls_make(&session->trace, &result, &calls);
 	if (rc == 0) {
 		describe(session, &profile, ledgers, counts);
+		of_trace = wtl_kineto_load(session->settings->kineto, &profile, &kineto, &err);
 		rc = write_profile(session, &profile);
+		if (of_trace < 0)
+			wtl_complain(session->app, "--kineto '%s': %s", session->settings->kineto,
+				     err.text);
 	} else {
 		wtl_complain(session->app, "out of memory: there is no profile");
 	}
+	if (HAVE_JANSSON)
+		wtl_kineto_done(&kineto);
 	wtl_calls_done(&calls);
 	wtl_split_result_done(&result);
 	free(ledgers);
 	free(counts);
-	return rc;
+	return rc < 0 ? rc : of_trace;
 }
 
 /* ---- All of it ---- */
@@ -590,6 +602,12 @@ static int check_settings(struct wtl_app *app)
 	if (!app->settings.command && !settings->pid)
 		return wtl_complain(
 			app, "there is nothing to profile: wattle profile -- COMMAND, or --pid");
+	if (settings->kineto && !HAVE_JANSSON)
+		return wtl_complain(app, "--kineto: built without JSON (libjansson)");
+	if (!settings->kineto &&
+	    wtl_profile_format_at(settings->format) == &wtl_profile_format_kineto)
+		return wtl_complain(app,
+				    "--format kineto is a copy of a trace: --kineto says which");
 	if (settings->duration_ns && !settings->pid)
 		return wtl_complain(app, "--duration is for --pid: a command ends by itself");
 	return 0;
@@ -601,7 +619,7 @@ static int run(struct wtl_app *app)
 	struct session session = {.app = app, .settings = settings};
 	int code = WTL_EXIT_WATTLE_FAILED;
 
-	if (check_settings(app) || find_format(app) < 0 || wtl_sink_check(app))
+	if (find_format(app) < 0 || check_settings(app) || wtl_sink_check(app))
 		return WTL_EXIT_WATTLE_FAILED;
 	if (wtl_profile_format_at(settings->format) == &wtl_profile_format_mprof)
 		settings->memory = true;

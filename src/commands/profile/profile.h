@@ -12,6 +12,8 @@
 #include "profile/names.h"
 #include "report/description.h"
 
+struct wtl_kineto;
+
 /* What the options of `wattle profile` say. */
 struct wtl_profile_settings {
 	int pid;	     /* 0: a command */
@@ -21,7 +23,8 @@ struct wtl_profile_settings {
 	double least_percent; /* rows with less are folded */
 	bool is_table;
 	bool memory;
-	unsigned format; /* of wtl_profile_format_at() */
+	const char *kineto; /* a trace of the program's kernels; NULL: none */
+	unsigned format;    /* of wtl_profile_format_at() */
 };
 
 /* What a profile came to. */
@@ -42,6 +45,7 @@ struct wtl_profile {
 	bool has_idle;			  /* idle power is known, and taken out */
 	struct wtl_report_place place;	  /* what its electricity emits */
 	const struct wtl_memory *memory;  /* NULL: nobody asked */
+	const struct wtl_kineto *kineto;  /* the same */
 	unsigned hz;
 	int64_t own_cpu_ns; /* of the profiler */
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "commands/profile/kineto.h"
 #include "commands/profile/profile.h"
 #include "document/format.h"
 #include "meter/meter.h"
@@ -321,4 +322,5 @@ void wtl_profile_text(struct wtl_buf *buf, const struct wtl_profile *profile,
 	}
 	put_rest(buf, profile);
 	wtl_profile_memory_text(buf, profile, style);
+	wtl_kineto_text(buf, profile, style);
 }
