@@ -13,7 +13,7 @@
 #endif
 #define WTL_PROFILE_FORMATS(F)                                                           \
 	F(text) WTL_PROFILE_SAVED(F) F(html) F(svg) F(json) F(csv) F(folded) F(speedscope) F(pprof)           \
-	F(pstats) F(callgrind) F(firefox) F(trace) F(dot) F(pyinstrument) F(mprof)
+	F(pstats) F(callgrind) F(firefox) F(trace) F(dot) F(pyinstrument) F(mprof) F(kineto)
 /* clang-format on */
 
 struct wtl_profile_format {

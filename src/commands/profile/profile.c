@@ -25,6 +25,7 @@
 #include "cli/options.h"
 #include "cli/sink.h"
 #include "commands/profile/format.h"
+#include "commands/profile/kineto.h"
 #include "commands/profile/marks.h"
 #include "commands/profile/show.h"
 #include "commands/profile/write.h"
@@ -67,7 +68,7 @@ static const struct wtl_option options[] = {
 	 WTL_OPTION_OUTPUT, WTL_SHARED(output_path), .what = "a file", .file = WTL_FILE_OUTPUT},
 	{"format", 'f', "FORMAT",
 	 "What FILE is, whatever it is called: text, wprof, html, svg, json, csv, folded, speedscope, pprof, pstats, "
-	 "callgrind, firefox, trace, dot, pyinstrument or mprof",
+	 "callgrind, firefox, trace, dot, pyinstrument, mprof or kineto",
 	 WTL_OPTION_WORD, WTL_OWN(struct wtl_profile_settings, format),
 	 .words = wtl_profile_format_names},
 	{"pid", 'p', "PID",
@@ -101,6 +102,9 @@ static const struct wtl_option options[] = {
 	{"memory", 0, NULL,
 	 "Tell how much memory the processes had, and which functions it grew in (implied by -o FILE.dat)",
 	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_profile_settings, memory)},
+	{"kineto", 0, "FILE",
+	 "Joules of GPU kernels by their names: FILE is the trace that the command writes with torch.profiler",
+	 WTL_OPTION_PATH, WTL_OWN(struct wtl_profile_settings, kineto), .what = "a file"},
 	{"table", 0, NULL, "Functions by their own energy, instead of a tree of calls",
 	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_profile_settings, is_table)},
 	{"sort", 0, "WHAT",
@@ -384,6 +388,7 @@ static int tell(struct session *session, const struct wattle_window *window)
 				      .ledgers = ledgers,
 				      .counts = counts,
 				      .memory = session->settings->memory ? &session->memory : NULL,
+				      .meter = session->meter,
 				      .n_denied = session->n_denied,
 				      .hz = session->settings->hz,
 				      .stack_bytes = session->settings->stack_bytes,
@@ -392,7 +397,9 @@ static int tell(struct session *session, const struct wattle_window *window)
 						    .io = session->io,
 						    .settings = session->settings,
 						    .is_over = &session->is_over};
-	int rc = ledgers && counts && domains ? 0 : -ENOMEM;
+	struct wtl_kineto kineto = {.n = 0};
+	struct wtl_err err = {.code = 0};
+	int rc = ledgers && counts && domains ? 0 : -ENOMEM, of_trace = 0;
 
 	take_idle_out(session);
 	choose_what_is_learned(session);
@@ -405,16 +412,22 @@ static int tell(struct session *session, const struct wattle_window *window)
 		describe_domains(session, domains);
 		profile.domains = domains;
 		profile.host = uname(&machine) == 0 ? machine.nodename : NULL;
+		of_trace = wtl_kineto_load(session->settings->kineto, &profile, &kineto, &err);
 		rc = wtl_profile_write(&writing, &profile);
+		if (of_trace < 0)
+			wtl_complain(session->app, "--kineto '%s': %s", session->settings->kineto,
+				     err.text);
 	} else {
 		wtl_complain(session->app, "out of memory: there is no profile");
 	}
+	if (HAVE_JANSSON)
+		wtl_kineto_done(&kineto);
 	wtl_calls_done(&calls);
 	wtl_split_result_done(&result);
 	free(ledgers);
 	free(counts);
 	free(domains);
-	return rc;
+	return rc < 0 ? rc : of_trace;
 }
 
 /* ---- All of it ---- */
@@ -581,6 +594,12 @@ static int check_settings(struct wtl_app *app)
 			app, "there is nothing to profile: wattle profile -- COMMAND, or --pid");
 	if (wtl_option_is_used(app, "--sort") && !settings->is_table)
 		return wtl_complain(app, "--sort is for --table: a tree has most energy first");
+	if (settings->kineto && !HAVE_JANSSON)
+		return wtl_complain(app, "--kineto: built without JSON (libjansson)");
+	if (!settings->kineto &&
+	    wtl_profile_format_at(settings->format) == &wtl_profile_format_kineto)
+		return wtl_complain(app,
+				    "--format kineto is a copy of a trace: --kineto says which");
 	if (settings->duration_ns && !settings->pid)
 		return wtl_complain(app, "--duration is for --pid: a command ends by itself");
 	return 0;
@@ -619,7 +638,7 @@ static int run(struct wtl_app *app)
 
 	if (app->settings.verb)
 		return run_verb(app);
-	if (check_settings(app) || wtl_profile_find_format(app) < 0 || wtl_sink_check(app) ||
+	if (wtl_profile_find_format(app) < 0 || check_settings(app) || wtl_sink_check(app) ||
 	    wtl_sink_check_file(app, session.settings->keep))
 		return WTL_EXIT_WATTLE_FAILED;
 	if (wtl_profile_format_at(settings->format) == &wtl_profile_format_mprof)

@@ -21,6 +21,8 @@ enum wtl_profile_sort { WTL_SORT_ENERGY, WTL_SORT_CALLS, WTL_SORT_CPU, WTL_SORT_
 
 extern const char *const wtl_profile_sort_names[]; /* ended by NULL */
 
+struct wtl_kineto;
+
 /* What the options of `wattle profile` say. */
 struct wtl_profile_settings {
 	int pid;	     /* 0: a command */
@@ -32,7 +34,8 @@ struct wtl_profile_settings {
 	enum wtl_profile_sort sort; /* of the table */
 	unsigned rows;		    /* at the most */
 	bool memory;
-	unsigned format; /* of wtl_profile_format_at() */
+	const char *kineto; /* a trace of the program's kernels; NULL: none */
+	unsigned format;    /* of wtl_profile_format_at() */
 	struct wtl_bounds bounds;
 	const char *only;	      /* a window's name; NULL: all */
 	const char *keep;	      /* a file; NULL: none */
@@ -77,6 +80,8 @@ struct wtl_profile {
 	bool has_idle;			 /* idle power is known, and taken out */
 	struct wtl_report_place place;	 /* what its electricity emits */
 	const struct wtl_memory *memory; /* NULL: nobody asked */
+	const struct wtl_kineto *kineto; /* NULL: no trace was given */
+	struct wattle_meter *meter;	 /* NULL: it was in a file */
 	size_t n_denied; /* descendants of a process that ran already, which may not be looked at */
 	unsigned hz, stack_bytes;
 	int64_t interval_ns;

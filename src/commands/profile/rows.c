@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "commands/profile/format.h"
+#include "commands/profile/kineto.h"
 #include "document/doc.h"
 #include "document/writer.h"
 
@@ -141,6 +142,7 @@ static void build(struct wtl_doc *doc, const struct wtl_stacks *stacks)
 	put_calls(doc, stacks);
 	put_sums(doc, profile);
 	wtl_profile_memory_doc(doc->root, profile);
+	wtl_kineto_doc(doc->root, profile);
 }
 
 static int write_with(struct wtl_buf *buf, const struct wtl_stacks *stacks,

@@ -310,6 +310,7 @@ static void pack_threads(struct wtl_pack *pack, struct wtl_trace *trace)
 	WTL_PACK_COLUMN(pack, trace->threads, n, pid);
 	WTL_PACK_COLUMN(pack, trace->threads, n, tid);
 	WTL_PACK_COLUMN(pack, trace->threads, n, cpu_ns);
+	WTL_PACK_COLUMN(pack, trace->threads, n, node);
 	for (size_t i = 0; i < n; i++)
 		PACK_CHARS(pack, trace->threads[i].name);
 }

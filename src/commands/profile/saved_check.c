@@ -67,7 +67,8 @@ static bool calls_are_sound(const struct wtl_calls *calls, const struct wtl_tree
 static bool trace_is_sound(const struct wtl_trace *trace)
 {
 	for (size_t i = 0; i < trace->n_threads; i++)
-		if (!is_time(trace->threads[i].cpu_ns))
+		if (!is_time(trace->threads[i].cpu_ns) ||
+		    trace->threads[i].node >= trace->tree.n_nodes)
 			return false;
 	for (size_t i = 0; i < trace->n_slices; i++) {
 		const struct wtl_trace_slice *slice = &trace->slices[i];

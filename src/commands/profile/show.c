@@ -17,10 +17,10 @@
 #include "commands/profile/write.h"
 
 /* Of one that runs, not of one that has run. */
-static const char *const of_live[] = {
-	"--rate",	 "--stack",    "--pid",	 "--duration", "--idle-first",
-	"--idle-file",	 "--interval", "--gpus", "--root",     "--tape",
-	"--tape-record", "--nvml",     "--keep", "--memory",   NULL};
+static const char *const of_live[] = {"--rate",	      "--stack",     "--pid",	      "--duration",
+				      "--idle-first", "--idle-file", "--interval",    "--gpus",
+				      "--root",	      "--tape",	     "--tape-record", "--nvml",
+				      "--keep",	      "--memory",    "--kineto",      NULL};
 
 /* What show and diff do not take, and what they are to be written as. 0, or negative after wtl_complain(). */
 static int check(struct wtl_app *app)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "commands/profile/kineto.h"
 #include "commands/profile/profile.h"
 #include "document/format.h"
 #include "text/layout.h"
@@ -428,4 +429,5 @@ void wtl_profile_text(struct wtl_buf *buf, const struct wtl_profile *profile,
 	}
 	put_rest(buf, profile);
 	wtl_profile_memory_text(buf, profile, style);
+	wtl_kineto_text(buf, profile, style);
 }
