@@ -88,16 +88,16 @@ static const struct wtl_option options[] = {
 	 "Keep all of the profile in FILE (.wprof) as well, whatever -o writes, for wattle profile show",
 	 WTL_OPTION_PATH, WTL_OWN(struct wtl_profile_settings, keep), .what = "a file",
 	 .file = WTL_FILE_PROFILE},
-#endif
 	{"window", 0, "NAME",
 	 "Of the program's windows of that NAME only, as wattle mark begins and ends them",
 	 WTL_OPTION_TEXT, WTL_OWN(struct wtl_profile_settings, only)},
+#endif
 	{"fail-if", 0, "EXPR",
 	 "End with status 124 if the profile is not within it: NAME or total, > or <, a number, and J, kJ, s (CPU "
 	 "time), gCO2e or %, such as 'train > 300 J'; several times",
 	 WTL_OPTION_OWN, WTL_OWN(struct wtl_profile_settings, bounds),
 	 .takes = "an expression such as 'train > 300 J' or 'total > 5 kJ'", .set = wtl_bound_set},
-	{"fail-strict", 0, NULL, "With --fail-if: what is within its \xc2\xb1 fails as well",
+	{"fail-strict", 0, NULL, "With --fail-if: what is within its uncertainty fails as well",
 	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_profile_settings, bounds.is_strict)},
 	{"memory", 0, NULL,
 	 "Tell how much memory the processes had, and which functions it grew in (implied by -o FILE.dat)",

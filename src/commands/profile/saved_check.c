@@ -184,7 +184,7 @@ bool wtl_saved_is_sound(struct wtl_saved *saved)
 		if (places->list[i].file > places->files.n_names)
 			return false;
 	return places->n_frames == saved->trace.tree.n_frames && saved->profile.hz > 0 &&
-	       saved->trace.n_halved < 64 && trace_is_sound(&saved->trace) &&
+	       saved->trace.n_halved < 32 && trace_is_sound(&saved->trace) &&
 	       memory_is_sound(&saved->memory) &&
 	       calls_are_sound(&saved->calls, &saved->trace.tree) &&
 	       times_are_sound(&saved->split, &saved->window) && sums_are_sound(saved);
