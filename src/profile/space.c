@@ -137,7 +137,8 @@ int wtl_space_copy(struct wtl_space *space, const struct wtl_space *parent)
 	if (wtl_array_reserve(&space->mappings, &space->room, parent->n + 1,
 			      sizeof(*space->mappings)) < 0)
 		return -ENOMEM;
-	memcpy(space->mappings, parent->mappings, parent->n * sizeof(*space->mappings));
+	if (parent->n > 0)
+		memcpy(space->mappings, parent->mappings, parent->n * sizeof(*space->mappings));
 	space->n = parent->n;
 	return 0;
 }
