@@ -41,6 +41,7 @@ COMMAND_MAY_INCLUDE = {
     "compare": {"run", "record"},
     "limit": {"query"},
     "plot": {"top"},
+    "profile": {"mark"},
     "record": {"mark"},
     "run": {"record"},
     "serve": {"record"},

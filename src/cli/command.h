@@ -50,6 +50,7 @@ struct wtl_settings {
 	unsigned repeat, repeat_max;	/* 0: not given */
 	double until;			/* 0: not given */
 	char **command;			/* NULL: none */
+	const char *verb;		/* of the command's; NULL: none */
 	bool lacks_input, hides_output; /* of the command: they are /dev/null */
 };
 
@@ -87,6 +88,8 @@ struct wtl_command {
 	const struct wtl_option *word; /* for words that are no option; NULL: it takes none */
 	size_t settings_size;	       /* of its own settings */
 	const void *defaults;	       /* what they begin with; NULL: zeros */
+	/* First words that are no user's command, ended by NULL: settings.verb, and its words are `word`s. May be NULL. */
+	const char *const *verbs;
 	bool takes_command; /* the first word that is no option begins the user's command */
 	bool skips_equals;  /* -i=0 is -i 0, as nvidia-smi has it */
 	bool is_about_commands; /* the help command: its words are commands, and no page lists its own */

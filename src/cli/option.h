@@ -30,6 +30,7 @@ enum wtl_option_file {
 	WTL_FILE_RECORDING,
 	WTL_FILE_TAPE,
 	WTL_FILE_IDLE,
+	WTL_FILE_PROFILE,
 	WTL_FILES
 };
 

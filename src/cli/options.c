@@ -254,6 +254,7 @@ static int check_files(struct wtl_app *app)
 		[WTL_FILE_RECORDING] = "the recording",
 		[WTL_FILE_TAPE] = "the tape of --tape-record",
 		[WTL_FILE_IDLE] = "the idle power of --idle-file",
+		[WTL_FILE_PROFILE] = "what --keep writes",
 	};
 	const char *paths[WTL_FILES] = {NULL};
 	const struct wtl_option *option;
@@ -371,6 +372,27 @@ static int take(struct wtl_app *app, int key, const char *word)
 	return wtl_option_set(app, option, value + (command->skips_equals && *value == '='));
 }
 
+static bool is_verb(const struct wtl_app *app, const char *word)
+{
+	const char *const *verbs = app->command->verbs;
+
+	while (verbs && *verbs && strcmp(*verbs, word) != 0)
+		verbs++;
+	return verbs && *verbs;
+}
+
+/* Words that getopt has not taken: of a user's command, or behind "--", which a list of words keeps. */
+static int take_rest(struct wtl_app *app, int argc, char **argv)
+{
+	int rc = 0;
+
+	if (app->settings.verb && optind < argc)
+		rc = take_word(app, "--");
+	while (rc == 0 && optind < argc)
+		rc = take_word(app, argv[optind++]);
+	return rc;
+}
+
 static int parse(struct wtl_app *app, int argc, char **argv, const char *letters,
 		 const struct option longs[])
 {
@@ -381,7 +403,12 @@ static int parse(struct wtl_app *app, int argc, char **argv, const char *letters
 		const char *word = argv[optind > 0 ? optind : 1];
 
 		key = getopt_long(argc, argv, letters, longs, NULL);
-		if (app->command->takes_command && (key == 1 || (key < 0 && optind < argc))) {
+		if (key == 1 && !app->settings.verb && is_verb(app, optarg)) {
+			app->settings.verb = optarg;
+			continue;
+		}
+		if (app->command->takes_command && !app->settings.verb &&
+		    (key == 1 || (key < 0 && optind < argc))) {
 			app->settings.command = argv + optind - (key == 1);
 			return 0;
 		}
@@ -390,9 +417,7 @@ static int parse(struct wtl_app *app, int argc, char **argv, const char *letters
 		else if (key >= 0)
 			rc = take(app, key, word);
 	}
-	while (rc == 0 && optind < argc)
-		rc = take_word(app, argv[optind++]);
-	return rc;
+	return rc == 0 ? take_rest(app, argc, argv) : rc;
 }
 
 int wtl_options_parse(struct wtl_app *app, int argc, char **argv)

@@ -183,13 +183,16 @@ static int check(struct wtl_app *app, const char *path, int rc)
 	return rc;
 }
 
-int wtl_sink_check(struct wtl_app *app)
+int wtl_sink_check_file(struct wtl_app *app, const char *path)
 {
-	const char *path = app->settings.output_path;
-
 	return path ? check(app, path,
 			    check_path(path, app->settings.append, app->settings.file_mode))
 		    : 0;
+}
+
+int wtl_sink_check(struct wtl_app *app)
+{
+	return wtl_sink_check_file(app, app->settings.output_path);
 }
 
 int wtl_sink_check_tape(struct wtl_app *app)

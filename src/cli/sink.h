@@ -28,6 +28,8 @@ int wtl_sink_fd(const struct wtl_app *app);
 bool wtl_locale_is_utf8(void);
 /* Finds out before any work whether the output can be written: over no recording. 0 or negative. */
 int wtl_sink_check(struct wtl_app *app);
+/* The same of another file; path may be NULL. */
+int wtl_sink_check_file(struct wtl_app *app, const char *path);
 /* That the tape to be written takes no recording's place, nor another user's file; what else is wrong is found by opening it. */
 int wtl_sink_check_tape(struct wtl_app *app);
 /* Whether a file is a recording, by its header. */

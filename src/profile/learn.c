@@ -178,10 +178,12 @@ void wtl_learned_functions_end(struct wtl_learned_functions *functions, double e
 }
 
 void wtl_learned_functions_weigh(struct wtl_learned_functions *functions,
-				 double watts[WTL_LEARNED_PLACES])
+				 double watts[WTL_LEARNED_PLACES],
+				 double doubts[WTL_LEARNED_PLACES])
 {
 	if (wtl_watts_looks(functions->watts) < LOOKS_LEAST)
 		return;
 	take_awake(functions);
 	wtl_watts_weights(functions->watts, &functions->look, watts);
+	wtl_watts_doubts(functions->watts, &functions->look, watts, doubts);
 }

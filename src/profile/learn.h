@@ -35,8 +35,10 @@ void wtl_learned_functions_end(struct wtl_learned_functions *functions, double e
 
 /* A node's place; of a node that is none (unsampled time), or where nothing is learned: that of the rest. */
 size_t wtl_learned_functions_place(const struct wtl_learned_functions *functions, uint32_t node);
-/* What a second weighs in a tick whose use was told (and not its energy), by places. */
+/* What a second weighs in a tick whose use was told (and not its energy), by places; and the relative standard
+ * uncertainty of what each place gets by that, from how well the watts are known. */
 void wtl_learned_functions_weigh(struct wtl_learned_functions *functions,
-				 double watts[WTL_LEARNED_PLACES]);
+				 double watts[WTL_LEARNED_PLACES],
+				 double doubts[WTL_LEARNED_PLACES]);
 
 #endif

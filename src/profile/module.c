@@ -2,9 +2,7 @@
 #include "profile/module.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -13,27 +11,9 @@
 
 #include "base/array.h"
 #include "base/text.h"
+#include "profile/file.h"
 
 /* ---- Opening ---- */
-
-/* Through the process, whose root may be another; else by its name. A pipe or a device is not opened. */
-static int open_file(int pid, const char *path)
-{
-	char name[PATH_MAX + 32];
-	struct stat status;
-	int fd;
-
-	snprintf(name, sizeof(name), "/proc/%d/root%s", pid, path);
-	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
-		return fd;
-	close(fd);
-	return -EINVAL;
-}
 
 static void read_segments(const struct wtl_dw *dw, struct wtl_module *module)
 {
@@ -61,15 +41,17 @@ static void open_vdso(const struct wtl_dw *dw, struct wtl_module *module)
 		module->elf = dw->elf_memory(at, size);
 }
 
-static void open_module(const struct wtl_dw *dw, struct wtl_module *module, int pid)
+static void open_module(const struct wtl_dw *dw, struct wtl_module *module, int pid,
+			const char *path)
 {
 	module->fd = -1;
 	if (strcmp(module->path, "[vdso]") == 0) {
 		open_vdso(dw, module);
 	} else if (module->path[0] == '/' && strncmp(module->path, "//anon", 6) != 0) {
-		module->fd = open_file(pid, module->path);
-		if (module->fd >= 0)
-			module->elf = dw->elf_begin(module->fd, ELF_C_READ_MMAP, NULL);
+		module->fd = wtl_file_open(pid, path, module->inode);
+		/* Not mapped: whoever truncates it would end wattle. Sections are read when they are asked for. */
+		if (module->fd >= 0 && fstat(module->fd, &module->status) == 0)
+			module->elf = dw->elf_begin(module->fd, ELF_C_READ, NULL);
 	}
 	if (!module->elf || dw->elf_kind(module->elf) != ELF_K_ELF) {
 		module->error = module->fd < -1 ? module->fd : -ENOEXEC;
@@ -110,12 +92,13 @@ void wtl_modules_done(struct wtl_modules *modules)
 struct wtl_module *wtl_modules_find(struct wtl_modules *modules, int pid, const char *path,
 				    uint64_t device, uint64_t inode)
 {
+	size_t len = wtl_file_name_len(path);
 	struct wtl_module *module;
 
 	for (size_t i = 0; i < modules->n; i++) {
 		module = modules->list[i];
 		if (module->device == device && module->inode == inode &&
-		    strcmp(module->path, path) == 0)
+		    strncmp(module->path, path, len) == 0 && !module->path[len])
 			return module;
 	}
 	if (wtl_array_reserve(&modules->list, &modules->room, modules->n + 1,
@@ -124,16 +107,29 @@ struct wtl_module *wtl_modules_find(struct wtl_modules *modules, int pid, const 
 	module = calloc(1, sizeof(*module));
 	if (!module)
 		return NULL;
-	module->path = strdup(path);
+	module->path = strndup(path, len);
 	if (!module->path) {
 		free(module);
 		return NULL;
 	}
 	module->device = device;
 	module->inode = inode;
-	open_module(&modules->dw, module, pid);
+	open_module(&modules->dw, module, pid, path);
 	modules->list[modules->n++] = module;
 	return module;
+}
+
+/* Is it what was mapped, still? Nobody may write a program that runs, but a library, or one that has ended. */
+static bool is_same(struct wtl_module *module)
+{
+	struct stat now;
+
+	if (module->fd >= 0 && !module->error &&
+	    (fstat(module->fd, &now) < 0 || now.st_size != module->status.st_size ||
+	     now.st_mtim.tv_sec != module->status.st_mtim.tv_sec ||
+	     now.st_mtim.tv_nsec != module->status.st_mtim.tv_nsec))
+		module->error = -ESTALE;
+	return !module->error;
 }
 
 bool wtl_module_address(const struct wtl_module *module, uint64_t offset, uint64_t *ret_address)
@@ -214,7 +210,7 @@ const struct wtl_module_symbol *wtl_module_symbol(const struct wtl_modules *modu
 {
 	size_t low = 0, high;
 
-	if (module->error)
+	if (module->error || (!module->has_symbols && !is_same(module)))
 		return NULL;
 	if (!module->has_symbols)
 		read_symbols(&modules->dw, module);
@@ -242,12 +238,33 @@ const struct wtl_module_symbol *wtl_module_symbol(const struct wtl_modules *modu
 
 Dwarf *wtl_module_dwarf(const struct wtl_modules *modules, struct wtl_module *module)
 {
-	if (module->error)
+	if (module->error || (!module->has_dwarf && !is_same(module)))
 		return NULL;
 	if (!module->has_dwarf)
 		module->dwarf = modules->dw.dwarf_begin_elf(module->elf, DWARF_C_READ, NULL);
 	module->has_dwarf = true;
 	return module->dwarf;
+}
+
+/* To open the DWARF is to read all of it: at the end, when lines are asked for, that is soon enough. */
+static bool has_section(const struct wtl_dw *dw, const struct wtl_module *module,
+			const char *sought)
+{
+	size_t names;
+
+	if (dw->elf_getshdrstrndx(module->elf, &names) < 0)
+		return false;
+	for (Elf_Scn *section = dw->elf_nextscn(module->elf, NULL); section;
+	     section = dw->elf_nextscn(module->elf, section)) {
+		GElf_Shdr header;
+		const char *name = dw->gelf_getshdr(section, &header)
+					   ? dw->elf_strptr(module->elf, names, header.sh_name)
+					   : NULL;
+
+		if (name && strcmp(name, sought) == 0)
+			return true;
+	}
+	return false;
 }
 
 int wtl_module_frame(const struct wtl_modules *modules, struct wtl_module *module, uint64_t address,
@@ -259,7 +276,7 @@ int wtl_module_frame(const struct wtl_modules *modules, struct wtl_module *modul
 		return module->error;
 	if (!module->has_frames) {
 		module->frames = dw->dwarf_getcfi_elf(module->elf);
-		if (wtl_module_dwarf(modules, module))
+		if (has_section(dw, module, ".debug_frame") && wtl_module_dwarf(modules, module))
 			module->debug_frames = dw->dwarf_getcfi(module->dwarf);
 		module->has_frames = true;
 	}

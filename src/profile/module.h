@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "profile/dw.h"
 
@@ -32,8 +33,9 @@ struct wtl_module_python {
 struct wtl_module {
 	char *path;
 	uint64_t device, inode;
-	int error; /* negative: it cannot be read, and only its name is known */
+	int error; /* negative: it cannot be read, and only its name is known; -ESTALE: another one is in its place */
 	int fd;
+	struct stat status; /* when it was opened */
 	Elf *elf;
 	Dwarf *dwarf;				 /* opened with the first question; NULL */
 	Dwarf_CFI *frames, *debug_frames;	 /* may be NULL */

@@ -9,9 +9,10 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "profile/functions.h"
 #include "profile/lines.h"
 
-enum { NAME_SIZE = 512, INLINED_MAX = 32 };
+enum { NAME_SIZE = 512, TEXT_SIZE = 2048, INLINED_MAX = 32, LIST_SIZE = INLINED_MAX + 2 };
 
 typedef char *demangle_fn(const char *mangled, char *room, size_t *size, int *ret_status);
 
@@ -29,6 +30,7 @@ static demangle_fn *find_demangler(void)
 struct naming {
 	struct wtl_trace *trace;
 	struct wtl_calls *calls;
+	struct wtl_functions functions;
 	demangle_fn *demangle;
 };
 
@@ -47,7 +49,7 @@ static void clean_name(const struct naming *naming, const char *name, char clean
 static void name_module(const struct wtl_module *module, char name[NAME_SIZE])
 {
 	const char *slash = strrchr(module->path, '/');
-	char clean[NAME_SIZE - 2];
+	char clean[NAME_SIZE - 32];
 
 	if (module->path[0] == '[') {
 		wtl_text_clean(name, NAME_SIZE, module->path, strlen(module->path));
@@ -55,104 +57,141 @@ static void name_module(const struct wtl_module *module, char name[NAME_SIZE])
 	}
 	slash = slash ? slash + 1 : module->path;
 	wtl_text_clean(clean, sizeof(clean), slash, strlen(slash));
-	snprintf(name, NAME_SIZE, "[%s]", clean);
+	snprintf(name, NAME_SIZE, "[%s%s]", clean,
+		 module->error == -ESTALE ? ": file was replaced" : "");
 }
 
-/* The innermost function of a place, as its symbol says. */
-static void name_place(const struct naming *naming, const struct wtl_frame *frame,
-		       char name[NAME_SIZE])
+/* A Python function is called by its own name, its file and its first line: "fit (/home/me/train.py:12)". */
+static int64_t add_python(struct naming *naming, const char *text)
 {
-	const struct wtl_module_symbol *symbol;
+	const char *open = strstr(text, " ("), *colon = strrchr(text, ':');
+	struct wtl_function function = {.name = text, .source = "", .module = ""};
+	char name[TEXT_SIZE], source[TEXT_SIZE];
 
-	if (frame->kind != WTL_FRAME_NATIVE) {
-		wtl_text_copy(name, NAME_SIZE, naming->trace->tree.names[frame->name]);
-		return;
+	if (open && colon && colon > open + 2) {
+		snprintf(name, sizeof(name), "%.*s", (int)(open - text), text);
+		snprintf(source, sizeof(source), "%.*s", (int)(colon - open - 2), open + 2);
+		function.name = name;
+		function.source = source;
+		function.line = (uint32_t)strtoul(colon + 1, NULL, 10);
 	}
-	if (!frame->module) {
-		wtl_text_copy(name, NAME_SIZE, "[unknown code]");
-		return;
-	}
+	return wtl_functions_add(&naming->functions, &function);
+}
+
+/* The innermost function of a place, as its symbol says; or the file's own, of all that have none. */
+static int64_t add_place(struct naming *naming, const struct wtl_frame *frame, const char *source)
+{
+	const char *text = frame->kind == WTL_FRAME_NATIVE ? "[unknown code]"
+							   : naming->trace->tree.names[frame->name];
+	struct wtl_function function = {.name = text, .source = "", .module = ""};
+	const struct wtl_module_symbol *symbol;
+	char name[NAME_SIZE];
+
+	if (frame->kind == WTL_FRAME_PYTHON)
+		return add_python(naming, text);
+	if (frame->kind != WTL_FRAME_NATIVE || !frame->module)
+		return wtl_functions_add(&naming->functions, &function);
 	symbol = wtl_module_symbol(&naming->trace->modules, frame->module, frame->address);
 	if (symbol)
 		clean_name(naming, symbol->name, name);
 	else
 		name_module(frame->module, name);
+	function = (struct wtl_function){
+		.name = name,
+		.source = symbol ? source : "",
+		.module = frame->module->path,
+		.of = frame->module,
+		.address = symbol && !source[0] ? symbol->address : 0,
+	};
+	return wtl_functions_add(&naming->functions, &function);
 }
 
-/* Calls that the compiler put into that place, the outermost first: how many names there are, without the function
- * that they were put into. */
-static size_t name_inlined(const struct naming *naming, const struct wtl_frame *frame,
-			   char names[INLINED_MAX][NAME_SIZE])
+/* A call that the compiler put into that place: a function of the same module. Negative: it is no function's. */
+static int64_t add_inlined(struct naming *naming, const struct wtl_frame *frame, Dwarf_Die *scope)
 {
-	const struct wtl_modules *modules = &naming->trace->modules;
-	const struct wtl_dw *dw = &modules->dw;
+	const struct wtl_dw *dw = &naming->trace->modules.dw;
+	const char *source = dw->dwarf_decl_file(scope);
+	struct wtl_function function = {
+		.source = source ? source : "", .module = frame->module->path, .of = frame->module};
+	Dwarf_Attribute attribute;
+	char clean[NAME_SIZE];
+	const char *name = dw->dwarf_formstring(
+		dw->dwarf_attr_integrate(scope, DW_AT_linkage_name, &attribute));
+
+	if (!name)
+		name = dw->dwarf_diename(scope);
+	/* How CPython calls is no function of the program's. */
+	if (!name || (frame->module->python.runtime && wtl_python_is_calling(name)))
+		return -ENOENT;
+	clean_name(naming, name, clean);
+	function.name = clean;
+	return wtl_functions_add(&naming->functions, &function);
+}
+
+/* A frame's functions, the outermost first, ended by UINT32_MAX: its own, and those that were put into that. */
+static int add_frame(struct naming *naming, const struct wtl_frame *frame, uint32_t list[LIST_SIZE])
+{
+	const struct wtl_dw *dw = &naming->trace->modules.dw;
 	Dwarf_Die unit, *scopes = NULL;
+	const char *source = NULL;
+	int64_t number;
 	size_t n = 0;
-	int n_scopes =
-		frame->kind == WTL_FRAME_NATIVE && frame->module
-			? wtl_scopes_of(modules, frame->module, frame->address, &unit, &scopes)
-			: 0;
+	int n_scopes = frame->kind == WTL_FRAME_NATIVE && frame->module
+			       ? wtl_scopes_of(&naming->trace->modules, frame->module,
+					       frame->address, &unit, &scopes)
+			       : 0;
 
-	for (int i = n_scopes - 1; i >= 0 && n < INLINED_MAX; i--) {
-		Dwarf_Attribute attribute;
-		const char *name;
-
+	for (int i = n_scopes - 1; i >= 0 && !source; i--)
+		if (dw->dwarf_tag(&scopes[i]) == DW_TAG_subprogram)
+			source = dw->dwarf_decl_file(&scopes[i]);
+	number = add_place(naming, frame, source ? source : "");
+	if (number >= 0)
+		list[n++] = (uint32_t)number;
+	for (int i = n_scopes - 1; i >= 0 && n <= INLINED_MAX && number != -ENOMEM; i--) {
 		if (dw->dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine)
 			continue;
-		name = dw->dwarf_formstring(
-			dw->dwarf_attr_integrate(&scopes[i], DW_AT_linkage_name, &attribute));
-		if (!name)
-			name = dw->dwarf_diename(&scopes[i]);
-		/* How CPython calls is no function of the program's. */
-		if (name && !(frame->module->python.runtime && wtl_python_is_calling(name)))
-			clean_name(naming, name, names[n++]);
+		number = add_inlined(naming, frame, &scopes[i]);
+		if (number >= 0)
+			list[n++] = (uint32_t)number;
 	}
+	list[n] = UINT32_MAX;
 	if (n_scopes > 0)
 		free(scopes);
-	return n;
+	return number == -ENOMEM ? -ENOMEM : 0;
 }
 
-static int64_t call_of(struct naming *naming, uint32_t parent, const char *name)
+/* What each frame is called is asked once. Then functions become what they are called. */
+static int name_frames(struct naming *naming, uint32_t (*lists)[LIST_SIZE])
+{
+	const struct wtl_tree *from = &naming->trace->tree;
+	int rc = 0;
+
+	for (size_t i = 0; i < from->n_frames && rc == 0; i++)
+		rc = add_frame(naming, &from->frames[i], lists[i]);
+	if (rc == 0)
+		rc = wtl_functions_name(&naming->functions);
+	for (size_t i = 0; i < from->n_frames && rc == 0; i++)
+		for (uint32_t *at = lists[i]; *at != UINT32_MAX && rc == 0; at++) {
+			int64_t name = wtl_tree_name(&naming->calls->tree,
+						     wtl_functions_text(&naming->functions, *at));
+
+			*at = (uint32_t)name;
+			rc = name < 0 ? -ENOMEM : 0;
+		}
+	return rc;
+}
+
+static int64_t call_of(struct naming *naming, uint32_t parent, uint32_t name)
 {
 	struct wtl_tree *tree = &naming->calls->tree;
-	int64_t number = wtl_tree_name(tree, name), frame;
-	struct wtl_frame called = {.kind = WTL_FRAME_NAMED, .name = (uint32_t)number};
+	const struct wtl_frame called = {.kind = WTL_FRAME_NAMED, .name = name};
+	int64_t frame = wtl_tree_frame(tree, &called);
 
-	if (number < 0)
-		return number;
-	frame = wtl_tree_frame(tree, &called);
 	return frame < 0 ? frame : wtl_tree_child(tree, parent, (uint32_t)frame);
 }
 
-/* What each frame is called is asked once: a list of names, ended by NULL, outermost first. */
-static int name_frames(struct naming *naming, uint32_t (*lists)[INLINED_MAX + 2])
-{
-	const struct wtl_tree *from = &naming->trace->tree;
-	char inlined[INLINED_MAX][NAME_SIZE], name[NAME_SIZE];
-
-	for (size_t i = 0; i < from->n_frames; i++) {
-		size_t n = name_inlined(naming, &from->frames[i], inlined);
-		int64_t number;
-
-		name_place(naming, &from->frames[i], name);
-		number = wtl_tree_name(&naming->calls->tree, name);
-		if (number < 0)
-			return -ENOMEM;
-		lists[i][0] = (uint32_t)number;
-		for (size_t k = 0; k < n; k++) {
-			number = wtl_tree_name(&naming->calls->tree, inlined[k]);
-			if (number < 0)
-				return -ENOMEM;
-			lists[i][k + 1] = (uint32_t)number;
-		}
-		lists[i][n + 1] = UINT32_MAX;
-	}
-	return 0;
-}
-
 /* A node of places becomes a call below its parent's. */
-static int name_nodes(struct naming *naming, const uint32_t (*lists)[INLINED_MAX + 2],
-		      uint32_t *calls)
+static int name_nodes(struct naming *naming, const uint32_t (*lists)[LIST_SIZE], uint32_t *calls)
 {
 	const struct wtl_tree *from = &naming->trace->tree;
 
@@ -161,7 +200,7 @@ static int name_nodes(struct naming *naming, const uint32_t (*lists)[INLINED_MAX
 		int64_t call = calls[from->nodes[i].parent];
 
 		for (size_t k = 0; names[k] != UINT32_MAX && call >= 0; k++)
-			call = call_of(naming, (uint32_t)call, naming->calls->tree.names[names[k]]);
+			call = call_of(naming, (uint32_t)call, names[k]);
 		if (call < 0)
 			return -ENOMEM;
 		calls[i] = (uint32_t)call;
@@ -174,6 +213,7 @@ static void add_cost(struct wtl_calls_cost *to, const struct wtl_calls_cost *mor
 	for (size_t i = 0; i < n_domains; i++) {
 		to->dynamic_uj[i] += more->dynamic_uj[i];
 		to->idle_uj[i] += more->idle_uj[i];
+		to->doubt_uj[i] += more->doubt_uj[i];
 	}
 	to->cpu_ns += more->cpu_ns;
 	to->n_samples += more->n_samples;
@@ -185,30 +225,36 @@ static int make_costs(struct wtl_calls *calls)
 
 	calls->own = calloc(n, sizeof(*calls->own));
 	calls->all = calloc(n, sizeof(*calls->all));
-	calls->energies = calloc(4 * n * each + 1, sizeof(*calls->energies));
+	calls->energies = calloc(6 * n * each + 1, sizeof(*calls->energies));
 	if (!calls->own || !calls->all || !calls->energies)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		uint64_t *at = &calls->energies[4 * i * each];
+		uint64_t *at = &calls->energies[6 * i * each];
 
-		calls->own[i] = (struct wtl_calls_cost){.dynamic_uj = at, .idle_uj = at + each};
-		calls->all[i] = (struct wtl_calls_cost){.dynamic_uj = at + 2 * each,
-							.idle_uj = at + 3 * each};
+		calls->own[i] = (struct wtl_calls_cost){
+			.dynamic_uj = at, .idle_uj = at + each, .doubt_uj = at + 2 * each};
+		calls->all[i] = (struct wtl_calls_cost){.dynamic_uj = at + 3 * each,
+							.idle_uj = at + 4 * each,
+							.doubt_uj = at + 5 * each};
 	}
 	return 0;
 }
 
-static void add_up(struct wtl_calls *calls, const struct wtl_split_result *result,
-		   const uint32_t *call_of_node)
+int wtl_calls_add_up(struct wtl_calls *calls, const struct wtl_split_result *result)
 {
+	int rc = make_costs(calls);
+
+	if (rc < 0)
+		return rc;
 	for (size_t i = 0; i < result->n_nodes; i++) {
 		const struct wtl_calls_cost own = {
 			.dynamic_uj = &result->dynamic_uj[i * result->n_domains],
 			.idle_uj = &result->idle_uj[i * result->n_domains],
+			.doubt_uj = &result->doubt_uj[i * result->n_domains],
 			.cpu_ns = result->cpu_ns[i],
 			.n_samples = result->n_samples[i]};
 
-		add_cost(&calls->own[call_of_node[i]], &own, calls->n_domains);
+		add_cost(&calls->own[calls->of_nodes[i]], &own, calls->n_domains);
 	}
 	/* Children have higher numbers than their parents. */
 	for (size_t i = calls->tree.n_nodes; i-- > 0;) {
@@ -217,13 +263,14 @@ static void add_up(struct wtl_calls *calls, const struct wtl_split_result *resul
 			add_cost(&calls->all[calls->tree.nodes[i].parent], &calls->all[i],
 				 calls->n_domains);
 	}
+	return 0;
 }
 
 int wtl_calls_make(struct wtl_trace *trace, const struct wtl_split_result *result,
 		   struct wtl_calls *ret_calls)
 {
 	struct naming naming = {.trace = trace, .calls = ret_calls, .demangle = find_demangler()};
-	uint32_t(*lists)[INLINED_MAX + 2] = calloc(trace->tree.n_frames + 1, sizeof(*lists));
+	uint32_t(*lists)[LIST_SIZE] = calloc(trace->tree.n_frames + 1, sizeof(*lists));
 	uint32_t *calls = calloc(trace->tree.n_nodes, sizeof(*calls));
 	int rc;
 
@@ -232,13 +279,12 @@ int wtl_calls_make(struct wtl_trace *trace, const struct wtl_split_result *resul
 	if (rc == 0)
 		rc = name_frames(&naming, lists);
 	if (rc == 0)
-		rc = name_nodes(&naming, (const uint32_t(*)[INLINED_MAX + 2]) lists, calls);
-	if (rc == 0)
-		rc = make_costs(ret_calls);
-	if (rc == 0)
-		add_up(ret_calls, result, calls);
-	free(lists);
+		rc = name_nodes(&naming, (const uint32_t(*)[LIST_SIZE])lists, calls);
+	wtl_functions_done(&naming.functions);
 	ret_calls->of_nodes = calls;
+	if (rc == 0)
+		rc = wtl_calls_add_up(ret_calls, result);
+	free(lists);
 	return rc;
 }
 

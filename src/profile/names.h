@@ -15,6 +15,7 @@
 
 struct wtl_calls_cost {
 	uint64_t *dynamic_uj, *idle_uj; /* one a domain */
+	uint64_t *doubt_uj;		/* as that of wtl_split_result */
 	int64_t cpu_ns;
 	uint64_t n_samples;
 };
@@ -31,6 +32,8 @@ struct wtl_calls {
 /* 0 or -ENOMEM; done() in any case. */
 int wtl_calls_make(struct wtl_trace *trace, const struct wtl_split_result *result,
 		   struct wtl_calls *ret_calls);
+/* Of a tree that is there, with the calls of all nodes: the costs of its nodes, which are not. 0 or -ENOMEM. */
+int wtl_calls_add_up(struct wtl_calls *calls, const struct wtl_split_result *result);
 void wtl_calls_done(struct wtl_calls *calls);
 const char *wtl_calls_name(const struct wtl_calls *calls, size_t node);
 

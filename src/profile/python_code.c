@@ -129,7 +129,6 @@ static int64_t name_code(struct wtl_tree *tree, const struct wtl_python_layout *
 {
 	char function[TEXT_SIZE], file[TEXT_SIZE], name[2 * TEXT_SIZE + 16];
 	struct wtl_frame frame = {.kind = WTL_FRAME_PYTHON, .address = (uint64_t)code->first_line};
-	const char *slash;
 	int64_t number;
 	int rc = read_text(layout, memory, pid, code->name, function);
 
@@ -139,9 +138,8 @@ static int64_t name_code(struct wtl_tree *tree, const struct wtl_python_layout *
 		rc = -EINVAL;
 	if (rc < 0)
 		return rc;
-	slash = strrchr(file, '/');
-	snprintf(name, sizeof(name), "%s (%s:%d)", function[0] ? function : "?",
-		 slash && slash[1] ? slash + 1 : file, code->first_line);
+	snprintf(name, sizeof(name), "%s (%s:%d)", function[0] ? function : "?", file,
+		 code->first_line);
 	number = wtl_tree_name(tree, name);
 	if (number < 0)
 		return number;

@@ -19,9 +19,17 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/hash.h"
+#include "base/num.h"
+#include "base/thread.h"
 
 /* 512 KiB a processor is what the kernel lets a user lock (perf_event_mlock_kb); less where others use that. */
-enum { PAGES_MOST = 128, PAGES_LEAST = 8, RECORD_MAX = 1 << 16, SAMPLES_WAIT = 8 };
+enum { PAGES_MOST = 128, PAGES_LEAST = 8, RECORD_MAX = 1 << 16 };
+
+/* So many samples may wait for the reader, and so long, but no more than fill a quarter of a ring: records of switches
+ * come beside them. Registers and what else is in a sample take some 300 bytes. */
+enum { SAMPLES_WAIT = 8, SAMPLE_HEAD = 300 };
+#define WAIT_MAX_NS INT64_C(50000000)
 
 /* Where DWARF's registers are in what the kernel tells (asm/perf_regs.h), in its order. */
 #if defined(__x86_64__)
@@ -54,9 +62,14 @@ struct wtl_rings {
 	struct ring *list;
 	size_t n;
 	int epoll;
-	int *others; /* descriptors of threads whose events go into the rings of others */
-	size_t n_others, room_others;
-	bool has_kernel, has_stack;
+	struct perf_event_attr attr; /* of whatever is looked at */
+	/* Threads that ran already: their events go into the rings. They are added while another thread drains. */
+	pthread_mutex_t lock;
+	struct wtl_hash
+		by_tid; /* the thread's place in the descriptors, n of them a thread (-1: closed) */
+	int *fds;
+	size_t n_threads, room_fds;
+	bool has_stack;
 	int timer;	 /* for samples to come together */
 	int64_t wait_ns; /* so long */
 	bool hurries;	 /* no waiting */
@@ -87,8 +100,8 @@ static void describe(const struct wtl_rings_options *options, bool has_kernel,
 		.sample_period = UINT64_C(1000000000) / options->hz,
 		.sample_type =
 			PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
-		.disabled = 1,
 		.inherit = 1,
+		.disabled = options->pid == 0, /* until exec() */
 		.enable_on_exec = options->pid == 0,
 		.exclude_kernel = !has_kernel,
 		.exclude_hv = 1,
@@ -156,6 +169,16 @@ static int fail(struct wtl_err *err, int pid, int rc)
 			   wtl_err_text(rc));
 }
 
+static int fail_to_map(struct wtl_err *err)
+{
+	return wtl_err_set(
+		err, EPERM, "profile", NULL,
+		"samples need memory that is locked, %d KiB for each processor, and your "
+		"profiles have used up what the kernel lets you have: end others, raise "
+		"ulimit -l, or sysctl kernel.perf_event_mlock_kb",
+		(int)((PAGES_LEAST + 1) * sysconf(_SC_PAGESIZE) / 1024));
+}
+
 static int watch(int epoll, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN};
@@ -163,35 +186,46 @@ static int watch(int epoll, int fd)
 	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
+/* A ring that others' events go into: of the calling thread, of which it tells nothing. */
+static int open_empty(int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.wakeup_events = 1,
+	};
+
+	return open_event(&attr, 0, cpu);
+}
+
 /* One event a processor: only so may descendants share a ring. */
 static int open_rings(struct wtl_rings *rings, const struct wtl_rings_options *options,
 		      struct wtl_err *err)
 {
 	int n_cpus = get_nprocs_conf(), rc = 0;
-	struct perf_event_attr attr;
 
 	rings->list = calloc((size_t)n_cpus, sizeof(*rings->list));
 	if (!rings->list)
 		return fail(err, options->pid, -ENOMEM);
-	rings->has_kernel = true;
-	describe(options, true, &attr);
 	for (int cpu = 0; cpu < n_cpus; cpu++) {
 		struct ring *ring = &rings->list[rings->n];
 
 		ring->cpu = cpu;
-		ring->fd = open_event(&attr, options->pid, cpu);
-		if ((ring->fd == -EACCES || ring->fd == -EPERM) && rings->n == 0 &&
-		    rings->has_kernel) {
-			rings->has_kernel = false;
-			describe(options, false, &attr);
-			ring->fd = open_event(&attr, options->pid, cpu);
-		}
+		ring->fd = options->pid ? open_empty(cpu) : open_event(&rings->attr, 0, cpu);
 		if (ring->fd == -ENODEV || ring->fd == -ENXIO)
 			continue; /* a processor that is off */
 		if (ring->fd < 0)
 			return fail(err, options->pid, ring->fd);
 		rings->n++;
 		rc = map_ring(ring);
+		if (rc == -EPERM)
+			return fail_to_map(err);
 		if (rc == 0)
 			rc = watch(rings->epoll, ring->fd);
 		if (rc < 0)
@@ -200,33 +234,91 @@ static int open_rings(struct wtl_rings *rings, const struct wtl_rings_options *o
 	return rings->n > 0 ? 0 : fail(err, options->pid, -ENODEV);
 }
 
-/* Another thread of the process: its events go into the rings that there are. */
-static int add_thread(struct wtl_rings *rings, const struct wtl_rings_options *options, int tid,
-		      struct wtl_err *err)
+/* What may be seen of it: the kernel too, or the program alone. 0 or negative. */
+static int try_event(struct wtl_rings *rings, const struct wtl_rings_options *options)
 {
-	struct perf_event_attr attr;
+	int fd;
 
-	describe(options, rings->has_kernel, &attr);
-	if (wtl_array_reserve(&rings->others, &rings->room_others, rings->n_others + rings->n,
-			      sizeof(*rings->others)) < 0)
-		return fail(err, options->pid, -ENOMEM);
+	describe(options, true, &rings->attr);
+	fd = open_event(&rings->attr, options->pid, -1);
+	if (fd == -EACCES || fd == -EPERM) {
+		describe(options, false, &rings->attr);
+		fd = open_event(&rings->attr, options->pid, -1);
+	}
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? fd : 0;
+}
+
+/* ---- Threads that run already ---- */
+
+static const uint32_t *place_of(const struct wtl_rings *rings, int tid)
+{
+	return wtl_hash_find(&rings->by_tid, wtl_hash_number((uint32_t)tid), NULL, NULL, NULL);
+}
+
+static void close_thread(struct wtl_rings *rings, size_t place)
+{
+	for (size_t i = place * rings->n; i < (place + 1) * rings->n; i++) {
+		if (rings->fds[i] >= 0)
+			close(rings->fds[i]);
+		rings->fds[i] = -1;
+	}
+}
+
+/* It was born of a thread that is looked at, and so is it: its own events would tell everything twice. */
+static void forget_thread(struct wtl_rings *rings, int tid)
+{
+	const uint32_t *place;
+
+	pthread_mutex_lock(&rings->lock);
+	place = place_of(rings, tid);
+	if (place)
+		close_thread(rings, *place);
+	pthread_mutex_unlock(&rings->lock);
+}
+
+/* Its events, one a ring. 0 or negative; -ESRCH: it has ended. */
+static int open_thread(struct wtl_rings *rings, int tid, int fds[])
+{
 	for (size_t i = 0; i < rings->n; i++) {
-		int fd = open_event(&attr, tid, rings->list[i].cpu);
-
-		if (fd == -ESRCH)
-			return 0; /* it has ended */
-		if (fd == -EMFILE || fd == -ENFILE)
-			return wtl_err_set(
-				err, fd, "profile", NULL,
-				"the process has so many threads that there are too few "
-				"file descriptors: each needs one for each processor (ulimit -n)");
-		if (fd < 0)
-			return fail(err, options->pid, fd);
-		rings->others[rings->n_others++] = fd;
-		if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, rings->list[i].fd) < 0)
-			return fail(err, options->pid, -errno);
+		fds[i] = open_event(&rings->attr, tid, rings->list[i].cpu);
+		if (fds[i] < 0)
+			return fds[i];
+		if (ioctl(fds[i], PERF_EVENT_IOC_SET_OUTPUT, rings->list[i].fd) < 0)
+			return -errno;
 	}
 	return 0;
+}
+
+/* 1, 0: it was there or has ended, or negative. Only one thread adds. */
+static int add_thread(struct wtl_rings *rings, int tid)
+{
+	size_t n_fds = (rings->n_threads + 1) * rings->n;
+	int *fds, rc;
+
+	if (place_of(rings, tid))
+		return 0;
+	pthread_mutex_lock(&rings->lock);
+	rc = wtl_array_reserve(&rings->fds, &rings->room_fds, n_fds, sizeof(*rings->fds)) < 0 ||
+			     wtl_hash_reserve(&rings->by_tid, rings->n_threads + 1) < 0
+		     ? -ENOMEM
+		     : 0;
+	pthread_mutex_unlock(&rings->lock);
+	if (rc < 0)
+		return rc;
+	fds = &rings->fds[rings->n_threads * rings->n];
+	for (size_t i = 0; i < rings->n; i++)
+		fds[i] = -1;
+	rc = open_thread(rings, tid, fds);
+	if (rc < 0) {
+		close_thread(rings, rings->n_threads);
+		return rc == -ESRCH ? 0 : rc;
+	}
+	pthread_mutex_lock(&rings->lock);
+	wtl_hash_add(&rings->by_tid, wtl_hash_number((uint32_t)tid), (uint32_t)rings->n_threads++);
+	pthread_mutex_unlock(&rings->lock);
+	return 1;
 }
 
 /* Descriptors are a soft limit first. */
@@ -240,35 +332,59 @@ static void allow_many_files(void)
 	}
 }
 
-static int add_threads(struct wtl_rings *rings, const struct wtl_rings_options *options,
-		       struct wtl_err *err)
+int wtl_rings_add(struct wtl_rings *rings, int pid, struct wtl_err *err)
 {
 	const struct dirent *entry;
 	char name[64];
 	DIR *threads;
-	int rc = 0;
+	int rc = 0, n = 0;
 
 	allow_many_files();
-	snprintf(name, sizeof(name), "/proc/%d/task", options->pid);
+	snprintf(name, sizeof(name), "/proc/%d/task", pid);
 	threads = opendir(name);
 	if (!threads)
-		return fail(err, options->pid, -errno);
-	while (rc == 0 && (entry = readdir(threads))) {
-		int tid = atoi(entry->d_name);
+		return fail(err, pid, errno == ENOENT ? -ESRCH : -errno);
+	while (rc >= 0 && (entry = readdir(threads))) {
+		uint64_t tid;
 
-		if (tid > 0 && tid != options->pid)
-			rc = add_thread(rings, options, tid, err);
+		if (wtl_num_u64(entry->d_name, strlen(entry->d_name), &tid) < 0)
+			continue;
+		rc = add_thread(rings, (int)tid);
+		n += rc > 0;
 	}
 	closedir(threads);
-	return rc;
+	if (rc == -EMFILE || rc == -ENFILE)
+		return wtl_err_set(
+			err, rc, "profile", NULL,
+			"process %d has so many threads that there are too few "
+			"file descriptors: each needs one for each processor (ulimit -n)",
+			pid);
+	return rc < 0 ? fail(err, pid, rc) : n;
 }
 
 static void switch_all(struct wtl_rings *rings, unsigned long request)
 {
 	for (size_t i = 0; i < rings->n; i++)
 		ioctl(rings->list[i].fd, request, 0);
-	for (size_t i = 0; i < rings->n_others; i++)
-		ioctl(rings->others[i], request, 0);
+	pthread_mutex_lock(&rings->lock);
+	for (size_t i = 0; i < rings->n_threads * rings->n; i++)
+		if (rings->fds[i] >= 0)
+			ioctl(rings->fds[i], request, 0);
+	pthread_mutex_unlock(&rings->lock);
+}
+
+static int64_t wait_of(const struct wtl_rings *rings, const struct wtl_rings_options *options)
+{
+	uint64_t n = SAMPLES_WAIT;
+	int64_t ns;
+
+	for (size_t i = 0; i < rings->n; i++) {
+		uint64_t fit = rings->list[i].size / 4 / (options->stack_bytes + SAMPLE_HEAD);
+
+		n = fit < n ? fit : n;
+	}
+	ns = (int64_t)n * INT64_C(1000000000) / options->hz;
+	return ns < WAIT_MAX_NS ? ns : WAIT_MAX_NS;
 }
 
 int wtl_rings_open(const struct wtl_rings_options *options, struct wtl_rings **ret_rings,
@@ -280,15 +396,14 @@ int wtl_rings_open(const struct wtl_rings_options *options, struct wtl_rings **r
 	if (!rings)
 		return fail(err, options->pid, -ENOMEM);
 	rings->has_stack = options->stack_bytes > 0;
+	wtl_thread_mutex_init(&rings->lock);
 	rings->epoll = epoll_create1(EPOLL_CLOEXEC);
-	rings->wait_ns = SAMPLES_WAIT * INT64_C(1000000000) / options->hz;
 	rings->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	rc = rings->epoll < 0 || rings->timer < 0 ? -errno : watch(rings->epoll, rings->timer);
+	if (rc == 0)
+		rc = try_event(rings, options);
 	rc = rc < 0 ? fail(err, options->pid, rc) : open_rings(rings, options, err);
-	if (rc == 0 && options->pid)
-		rc = add_threads(rings, options, err);
-	if (rc == 0 && options->pid)
-		switch_all(rings, PERF_EVENT_IOC_ENABLE);
+	rings->wait_ns = rc < 0 ? 0 : wait_of(rings, options);
 	if (rc < 0)
 		wtl_rings_close(rings);
 	else
@@ -315,9 +430,11 @@ void wtl_rings_close(struct wtl_rings *rings)
 		close(rings->epoll);
 	if (rings->timer >= 0)
 		close(rings->timer);
-	for (size_t i = 0; i < rings->n_others; i++)
-		close(rings->others[i]);
-	free(rings->others);
+	for (size_t i = 0; i < rings->n_threads; i++)
+		close_thread(rings, i);
+	free(rings->fds);
+	wtl_hash_done(&rings->by_tid);
+	pthread_mutex_destroy(&rings->lock);
 	free(rings->list);
 	free(rings);
 }
@@ -581,7 +698,7 @@ static void set_timer(const struct wtl_rings *rings, int64_t ns)
  */
 static void wait_for_more(struct wtl_rings *rings, bool has_more)
 {
-	bool waits = has_more && !rings->hurries;
+	bool waits = has_more && !rings->hurries && rings->wait_ns > 0;
 
 	if (waits != rings->waits)
 		watch_rings(rings, !waits);
@@ -641,8 +758,11 @@ void wtl_rings_drain(struct wtl_rings *rings, int64_t until_ns,
 	while ((ring = earliest(rings)) && ring->next_ns < until_ns) {
 		struct wtl_ring_event event;
 
-		if (read_event(rings, ring->next, &event))
+		if (read_event(rings, ring->next, &event)) {
+			if (event.kind == WTL_RING_BORN)
+				forget_thread(rings, event.tid);
 			take_event(context, &event);
+		}
 		advance(ring);
 	}
 	wait_for_more(rings, has_some);

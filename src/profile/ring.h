@@ -62,7 +62,7 @@ struct wtl_ring_event {
 };
 
 struct wtl_rings_options {
-	int pid;     /* of a process that runs; 0: see below */
+	int pid;     /* a process that runs; 0: see below */
 	unsigned hz; /* samples a second of CPU time, 1 to 10000 */
 	/* Of each sample, a multiple of 8 up to 65528; 0: none, and no registers. */
 	unsigned stack_bytes;
@@ -71,11 +71,17 @@ struct wtl_rings_options {
 struct wtl_rings;
 
 /*
- * Of the process, from now on; without one, of whatever the calling thread starts from now on, from its exec() on; and
- * of their descendants. 0, or negative with the reason and what would help.
+ * Without a process: of whatever the calling thread starts from now on, from its exec() on, and of its descendants.
+ * With one: of nobody yet, see wtl_rings_add(); but whether that would be allowed is asked. 0, or negative with the
+ * reason and what would help.
  */
 int wtl_rings_open(const struct wtl_rings_options *options, struct wtl_rings **ret_rings,
 		   struct wtl_err *err);
+/*
+ * From now on, of all threads of a process that were not added yet, and of whatever they start. Another thread may
+ * drain meanwhile. How many were added, or negative with the reason: -ESRCH where the process has ended.
+ */
+int wtl_rings_add(struct wtl_rings *rings, int pid, struct wtl_err *err);
 void wtl_rings_close(struct wtl_rings *rings); /* NULL is fine */
 /* Calls back for each event before that moment, in the order of time. */
 void wtl_rings_drain(struct wtl_rings *rings, int64_t until_ns,

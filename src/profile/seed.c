@@ -9,9 +9,13 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "base/array.h"
+#include "base/err.h"
+#include "base/hash.h"
 #include "base/num.h"
 
-enum { LINE_SIZE = 4096 + 128 };
+/* A program that starts others all the time always has new ones, which are looked at anyway. */
+enum { LINE_SIZE = 4096 + 128, ROUNDS_MAX = 16 };
 
 /* A line of maps: "start-end perms offset major:minor inode   path". false: no code. */
 static bool read_line(const char *line, struct wtl_ring_event *event, char path[LINE_SIZE])
@@ -34,29 +38,65 @@ static bool read_line(const char *line, struct wtl_ring_event *event, char path[
 	return true;
 }
 
-static int seed_maps(struct wtl_trace *trace, int pid)
+/* What was read, to be told to the trace at once: whoever drains the rings does not wait for files. */
+struct seed {
+	struct wtl_ring_event event;
+	char *text; /* its path, or name */
+};
+
+struct seeds {
+	struct seed *list;
+	size_t n, room;
+};
+
+/* Where there is no memory, it is not there. */
+static void add_seed(struct seeds *seeds, const struct wtl_ring_event *event, const char *text)
+{
+	struct seed *seed;
+
+	if (wtl_array_reserve(&seeds->list, &seeds->room, seeds->n + 1, sizeof(*seeds->list)) < 0)
+		return;
+	seed = &seeds->list[seeds->n];
+	*seed = (struct seed){*event, strdup(text)};
+	if (event->kind == WTL_RING_MAP)
+		seed->event.map.path = seed->text;
+	else
+		seed->event.name.name = seed->text;
+	seeds->n += seed->text != NULL;
+}
+
+static void tell_seeds(const struct wtl_trace_attach *attach, struct seeds *seeds)
+{
+	pthread_mutex_lock(attach->lock);
+	for (size_t i = 0; i < seeds->n; i++)
+		wtl_trace_take(attach->trace, &seeds->list[i].event);
+	pthread_mutex_unlock(attach->lock);
+	for (size_t i = 0; i < seeds->n; i++)
+		free(seeds->list[i].text);
+	free(seeds->list);
+}
+
+static void read_maps(struct seeds *seeds, int pid)
 {
 	char name[64], line[LINE_SIZE], path[LINE_SIZE];
 	FILE *file;
 
 	snprintf(name, sizeof(name), "/proc/%d/maps", pid);
 	file = fopen(name, "re");
-	if (!file)
-		return -errno;
-	while (fgets(line, sizeof(line), file)) {
+	while (file && fgets(line, sizeof(line), file)) {
 		struct wtl_ring_event event = {.kind = WTL_RING_MAP, .pid = pid, .tid = pid};
 
 		if (read_line(line, &event, path))
-			wtl_trace_take(trace, &event);
+			add_seed(seeds, &event, path);
 	}
-	fclose(file);
-	return 0;
+	if (file)
+		fclose(file);
 }
 
-static void seed_thread(struct wtl_trace *trace, int pid, int tid)
+static void read_thread(struct seeds *seeds, int pid, int tid)
 {
+	const struct wtl_ring_event event = {.kind = WTL_RING_NAME, .pid = pid, .tid = tid};
 	char name[64], comm[32] = "";
-	struct wtl_ring_event event = {.kind = WTL_RING_NAME, .pid = pid, .tid = tid};
 	FILE *file;
 
 	snprintf(name, sizeof(name), "/proc/%d/task/%d/comm", pid, tid);
@@ -66,27 +106,165 @@ static void seed_thread(struct wtl_trace *trace, int pid, int tid)
 	if (fgets(comm, sizeof(comm), file))
 		comm[strcspn(comm, "\n")] = '\0';
 	fclose(file);
-	event.name.name = comm;
-	wtl_trace_take(trace, &event);
+	add_seed(seeds, &event, comm);
 }
 
-int wtl_trace_seed(struct wtl_trace *trace, int pid)
+static void read_threads(struct seeds *seeds, int pid)
 {
 	const struct dirent *entry;
 	char name[64];
 	DIR *threads;
-	int rc = seed_maps(trace, pid);
 
 	snprintf(name, sizeof(name), "/proc/%d/task", pid);
-	threads = rc < 0 ? NULL : opendir(name);
-	if (!threads)
-		return rc < 0 ? rc : -errno;
-	while ((entry = readdir(threads))) {
+	threads = opendir(name);
+	while (threads && (entry = readdir(threads))) {
 		uint64_t tid;
 
 		if (wtl_num_u64(entry->d_name, strlen(entry->d_name), &tid) == 0)
-			seed_thread(trace, pid, (int)tid);
+			read_thread(seeds, pid, (int)tid);
 	}
-	closedir(threads);
+	if (threads)
+		closedir(threads);
+}
+
+/* ---- Descendants ---- */
+
+struct process {
+	int pid, parent;
+};
+
+struct processes {
+	struct process *list;
+	size_t n, room;
+	struct wtl_hash by_pid;
+};
+
+/* The parent's number, behind the name, which may have anything in it; 0: it has ended. */
+static int parent_of(int pid)
+{
+	char name[64], line[512];
+	const char *behind;
+	int parent = 0;
+	size_t n = 0;
+	FILE *file;
+
+	snprintf(name, sizeof(name), "/proc/%d/stat", pid);
+	file = fopen(name, "re");
+	if (file) {
+		n = fread(line, 1, sizeof(line) - 1, file);
+		fclose(file);
+	}
+	line[n] = '\0';
+	behind = strrchr(line, ')');
+	return behind && sscanf(behind + 1, " %*c %d", &parent) == 1 ? parent : 0;
+}
+
+static int add_process(struct processes *all, int pid)
+{
+	if (wtl_array_reserve(&all->list, &all->room, all->n + 1, sizeof(*all->list)) < 0 ||
+	    wtl_hash_reserve(&all->by_pid, all->n + 1) < 0)
+		return -ENOMEM;
+	all->list[all->n] = (struct process){pid, parent_of(pid)};
+	wtl_hash_add(&all->by_pid, wtl_hash_number((uint32_t)pid), (uint32_t)all->n++);
 	return 0;
+}
+
+static int list_processes(struct processes *all)
+{
+	DIR *folder = opendir("/proc");
+	const struct dirent *entry;
+	int rc = folder ? 0 : -errno;
+
+	all->n = 0;
+	wtl_hash_clear(&all->by_pid);
+	while (rc == 0 && (entry = readdir(folder))) {
+		uint64_t pid;
+
+		if (wtl_num_u64(entry->d_name, strlen(entry->d_name), &pid) == 0)
+			rc = add_process(all, (int)pid);
+	}
+	if (folder)
+		closedir(folder);
+	return rc;
+}
+
+/* It, or a descendant of it. The list is of many moments: a circle is possible, and ends. */
+static bool is_of(const struct processes *all, const struct process *process, int pid)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		const uint32_t *parent;
+
+		if (process->pid == pid)
+			return true;
+		parent = wtl_hash_find(&all->by_pid, wtl_hash_number((uint32_t)process->parent),
+				       NULL, NULL, NULL);
+		if (!parent)
+			return false;
+		process = &all->list[*parent];
+	}
+	return false;
+}
+
+/* ---- Attaching ---- */
+
+static void seed(const struct wtl_trace_attach *attach, int pid, bool has_threads)
+{
+	struct seeds seeds = {.n = 0};
+
+	read_maps(&seeds, pid);
+	if (has_threads)
+		read_threads(&seeds, pid);
+	tell_seeds(attach, &seeds);
+}
+
+/* How many threads are new. What is mapped is read before, so that no sample waits for it; and again for what was
+ * mapped until its events told of it. */
+static int attach_process(struct wtl_trace_attach *attach, int pid, struct wtl_err *err)
+{
+	int n;
+
+	seed(attach, pid, false);
+	n = wtl_rings_add(attach->rings, pid, err);
+	if (n > 0)
+		seed(attach, pid, true);
+	return n;
+}
+
+/* One round: how many threads are new. Descendants that may not be looked at are counted. */
+static int attach_all(struct wtl_trace_attach *attach, struct processes *all, struct wtl_err *err)
+{
+	int n = 0, rc = list_processes(all);
+
+	if (rc < 0)
+		return wtl_err_set(err, rc, "profile", NULL, "cannot list processes: %s",
+				   wtl_err_text(rc));
+	attach->n_denied = 0;
+	for (size_t i = 0; i < all->n; i++) {
+		int pid = all->list[i].pid;
+
+		if (!is_of(all, &all->list[i], attach->pid))
+			continue;
+		rc = attach_process(attach, pid, err);
+		if ((rc == -EACCES || rc == -EPERM) && pid != attach->pid)
+			attach->n_denied++;
+		else if (rc < 0 && rc != -ESRCH)
+			return rc;
+		n += rc > 0 ? rc : 0;
+	}
+	return n;
+}
+
+int wtl_trace_attach(struct wtl_trace_attach *attach, struct wtl_err *err)
+{
+	struct processes all = {.n = 0};
+	int rc = attach_all(attach, &all, err);
+
+	if (rc == 0)
+		rc = wtl_err_set(err, -ESRCH, "profile", NULL, "process %d has ended", attach->pid);
+	/* Whoever was born of a thread that was not looked at yet is found the next time. */
+	for (int round = 1; rc > 0 && round < ROUNDS_MAX; round++)
+		rc = attach_all(attach, &all, err);
+	free(all.list);
+	wtl_hash_done(&all.by_pid);
+	return rc < 0 ? rc : 0;
 }

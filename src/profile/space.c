@@ -12,31 +12,56 @@ void wtl_spaces_init(struct wtl_spaces *spaces, struct wtl_modules *modules)
 	*spaces = (struct wtl_spaces){.modules = modules};
 }
 
+static void free_space(struct wtl_space *space)
+{
+	free(space->mappings);
+	free(space);
+}
+
 void wtl_spaces_done(struct wtl_spaces *spaces)
 {
-	for (size_t i = 0; i < spaces->n; i++) {
-		free(spaces->list[i]->mappings);
-		free(spaces->list[i]);
-	}
+	for (size_t i = 0; i < spaces->n; i++)
+		free_space(spaces->list[i]);
 	free(spaces->list);
+	wtl_hash_done(&spaces->by_pid);
+}
+
+static uint32_t *place_of(const struct wtl_spaces *spaces, int pid)
+{
+	return wtl_hash_find(&spaces->by_pid, wtl_hash_number((uint32_t)pid), NULL, NULL, NULL);
 }
 
 struct wtl_space *wtl_spaces_find(struct wtl_spaces *spaces, int pid)
 {
+	const uint32_t *place = place_of(spaces, pid);
 	struct wtl_space *space;
 
-	for (size_t i = spaces->n; i > 0; i--) /* the newest of that number */
-		if (spaces->list[i - 1]->pid == pid)
-			return spaces->list[i - 1];
+	if (place)
+		return spaces->list[*place];
 	if (wtl_array_reserve(&spaces->list, &spaces->room, spaces->n + 1, sizeof(*spaces->list)) <
-	    0)
+		    0 ||
+	    wtl_hash_reserve(&spaces->by_pid, spaces->n + 1) < 0)
 		return NULL;
 	space = calloc(1, sizeof(*space));
 	if (space) {
 		space->pid = pid;
+		wtl_hash_add(&spaces->by_pid, wtl_hash_number((uint32_t)pid), (uint32_t)spaces->n);
 		spaces->list[spaces->n++] = space;
 	}
 	return space;
+}
+
+/* The last one takes its place. */
+void wtl_spaces_remove(struct wtl_spaces *spaces, struct wtl_space *space)
+{
+	struct wtl_space *last = spaces->list[spaces->n - 1];
+	uint32_t place = *place_of(spaces, space->pid);
+
+	*place_of(spaces, last->pid) = place;
+	spaces->list[place] = last;
+	spaces->n--;
+	wtl_hash_remove(&spaces->by_pid, wtl_hash_number((uint32_t)space->pid), place);
+	free_space(space);
 }
 
 /* The first mapping that ends behind the address. */
@@ -112,7 +137,8 @@ int wtl_space_copy(struct wtl_space *space, const struct wtl_space *parent)
 	if (wtl_array_reserve(&space->mappings, &space->room, parent->n + 1,
 			      sizeof(*space->mappings)) < 0)
 		return -ENOMEM;
-	memcpy(space->mappings, parent->mappings, parent->n * sizeof(*space->mappings));
+	if (parent->n > 0)
+		memcpy(space->mappings, parent->mappings, parent->n * sizeof(*space->mappings));
 	space->n = parent->n;
 	return 0;
 }

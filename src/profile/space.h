@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "profile/module.h"
 
 /* What a process has mapped. */
@@ -15,6 +16,7 @@ struct wtl_mapping {
 
 struct wtl_space {
 	int pid;
+	size_t n_threads;	      /* of the process, as its owner counts them */
 	struct wtl_mapping *mappings; /* by address; they never overlap */
 	size_t n, room;
 };
@@ -23,6 +25,7 @@ struct wtl_spaces {
 	struct wtl_modules *modules;
 	struct wtl_space **list;
 	size_t n, room;
+	struct wtl_hash by_pid;
 };
 
 void wtl_spaces_init(struct wtl_spaces *spaces, struct wtl_modules *modules);
@@ -30,6 +33,8 @@ void wtl_spaces_done(struct wtl_spaces *spaces);
 
 /* The process' space, made if need be. NULL: no memory. */
 struct wtl_space *wtl_spaces_find(struct wtl_spaces *spaces, int pid);
+/* The process has ended. */
+void wtl_spaces_remove(struct wtl_spaces *spaces, struct wtl_space *space);
 /* It has mapped that now; what was there before is not any more. 0 or -ENOMEM. */
 int wtl_space_map(struct wtl_space *space, uint64_t start, uint64_t length, uint64_t offset,
 		  struct wtl_module *module);

@@ -2,6 +2,7 @@
 #include "profile/split.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,9 +12,14 @@
 /* A stretch without a sample is that of the thread's next one, if that is so near. */
 #define NEAR_NS INT64_C(5000000)
 
+enum { TICKS_MOST = 1 << 18 };
+
 void wtl_split_init(struct wtl_split *split, size_t n_domains, int64_t begin_ns)
 {
-	*split = (struct wtl_split){.n_domains = n_domains, .begin_ns = begin_ns};
+	*split = (struct wtl_split){.n_domains = n_domains,
+				    .begin_ns = begin_ns,
+				    .ticks_most = TICKS_MOST,
+				    .ticks_each = 1};
 }
 
 void wtl_split_done(struct wtl_split *split)
@@ -26,10 +32,41 @@ void wtl_split_done(struct wtl_split *split)
 	free(split->bills);
 }
 
+/* Every second one is dropped, but the last. */
+static void halve_ticks(struct wtl_split *split)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < split->n_ticks; i++) {
+		if (i % 2 == 0 && i + 1 < split->n_ticks)
+			free(split->ticks[i].energy_uj);
+		else
+			split->ticks[n++] = split->ticks[i];
+	}
+	split->n_ticks = n;
+	split->ticks_each *= 2;
+}
+
+/* The last one, to be told again: it is not among those that are kept. */
+static struct wtl_split_tick *replace_tick(struct wtl_split *split, int64_t t_ns)
+{
+	struct wtl_split_tick *last = &split->ticks[split->n_ticks - 1];
+
+	last->t_ns = t_ns;
+	memset(last->energy_uj, 0, split->n_domains * sizeof(*last->energy_uj));
+	return last;
+}
+
 struct wtl_split_tick *wtl_split_add_tick(struct wtl_split *split, int64_t t_ns)
 {
-	uint64_t *energies = calloc(split->n_domains + 1, sizeof(*energies));
+	uint64_t *energies;
 
+	if (split->n_ticks > 0 && ++split->n_since < split->ticks_each)
+		return replace_tick(split, t_ns);
+	split->n_since = 0;
+	if (split->n_ticks >= split->ticks_most)
+		halve_ticks(split);
+	energies = calloc(split->n_domains + 1, sizeof(*energies));
 	if (!energies || wtl_array_reserve(&split->ticks, &split->room_ticks, split->n_ticks + 1,
 					   sizeof(*split->ticks)) < 0) {
 		free(energies);
@@ -111,7 +148,8 @@ static size_t first_at(const struct thread_samples *samples, int64_t t_ns)
 	return low;
 }
 
-static uint32_t nearest(const struct thread_samples *samples, size_t at, int64_t t_ns)
+static uint32_t nearest(const struct thread_samples *samples, size_t at, int64_t t_ns,
+			int64_t near_ns)
 {
 	const struct wtl_trace_sample *best = NULL;
 
@@ -119,20 +157,23 @@ static uint32_t nearest(const struct thread_samples *samples, size_t at, int64_t
 		best = samples->list[at];
 	if (at > 0 && (!best || distance(samples->list[at - 1], t_ns) < distance(best, t_ns)))
 		best = samples->list[at - 1];
-	return best && distance(best, t_ns) <= NEAR_NS ? best->node : (uint32_t)NOBODY;
+	return best && distance(best, t_ns) <= near_ns ? best->node : (uint32_t)NOBODY;
 }
 
 /* A slice is cut half way between samples: each stack has the time around the moment when it was seen. */
-static int cut_slice(const struct wtl_trace_slice *slice, const struct thread_samples *samples,
-		     struct pieces *pieces)
+static int cut_slice(const struct wtl_trace *trace, const struct wtl_trace_slice *slice,
+		     const struct thread_samples *samples, struct pieces *pieces)
 {
+	uint32_t unseen = trace->threads[slice->thread].node;
 	size_t at = first_at(samples, slice->begin_ns);
 	int64_t begin_ns = slice->begin_ns;
 	int rc = 0;
 
+	if (unseen)
+		return add_piece(pieces, slice->begin_ns, slice->end_ns, unseen);
 	if (at == samples->n || samples->list[at]->t_ns > slice->end_ns)
 		return add_piece(pieces, slice->begin_ns, slice->end_ns,
-				 nearest(samples, at, slice->begin_ns));
+				 nearest(samples, at, slice->begin_ns, NEAR_NS << trace->n_halved));
 	for (; rc == 0 && at < samples->n && samples->list[at]->t_ns <= slice->end_ns; at++) {
 		bool is_last = at + 1 == samples->n || samples->list[at + 1]->t_ns > slice->end_ns;
 		int64_t end_ns = is_last ? slice->end_ns
@@ -184,7 +225,7 @@ static int make_pieces(const struct wtl_trace *trace, struct pieces *pieces)
 	int rc = sort_samples(trace, &threads, &all);
 
 	for (size_t i = 0; rc == 0 && i < trace->n_slices; i++)
-		rc = cut_slice(&trace->slices[i], &threads[trace->slices[i].thread], pieces);
+		rc = cut_slice(trace, &trace->slices[i], &threads[trace->slices[i].thread], pieces);
 	free(threads);
 	free((void *)all);
 	if (rc == 0 && pieces->n > 0)
@@ -198,7 +239,7 @@ static int make_pieces(const struct wtl_trace *trace, struct pieces *pieces)
 struct part {
 	uint32_t tick, node;
 	int64_t ns;
-	double weight;
+	double weight, doubt;
 };
 
 struct work {
@@ -210,12 +251,27 @@ struct work {
 	size_t first_tick;
 	struct part *parts; /* of the bill, by their ticks */
 	size_t n, room;
-	double others; /* CPU time of others in a nanosecond of the bill */
+	double others;	/* CPU time of others in a nanosecond of the bill */
+	double *doubts; /* as result->doubt_uj */
 };
 
-static size_t place_of(const struct wtl_split_result *result, uint32_t node, enum wtl_split_row row)
+bool wtl_split_asks(const struct wtl_split *split, int64_t t_ns)
 {
-	return node == NOBODY ? result->n_nodes + row : node;
+	for (size_t i = 0; i < split->n_stretches; i++)
+		if (t_ns > split->stretches[i].begin_ns && t_ns <= split->stretches[i].end_ns)
+			return true;
+	return !split->stretches;
+}
+
+/* Stretches begin and end with ticks: a tick's time is in one, or is not. */
+static size_t place_of(const struct work *work, const struct part *part)
+{
+	const struct wtl_split *split = work->split;
+
+	if (part->tick < split->n_ticks ? !wtl_split_asks(split, split->ticks[part->tick].t_ns)
+					: split->stretches != NULL)
+		return work->result->n_nodes + WTL_SPLIT_OUTSIDE;
+	return part->node == NOBODY ? work->result->n_nodes + WTL_SPLIT_UNSAMPLED : part->node;
 }
 
 static int add_part(struct work *work, uint32_t node, uint32_t tick, int64_t ns)
@@ -379,7 +435,8 @@ static void weigh_tick(struct work *work, size_t first, size_t n, size_t domain,
 {
 	const struct wtl_split *split = work->split;
 	size_t tick = work->parts[first].tick;
-	double watts[WTL_LEARNED_PLACES], others_s, sum = 0.0, drawn;
+	double watts[WTL_LEARNED_PLACES], doubts[WTL_LEARNED_PLACES] = {0.0};
+	double others_s, sum = 0.0, drawn;
 	struct part *parts = &work->parts[first];
 
 	if (tick >= split->n_ticks)
@@ -390,12 +447,13 @@ static void weigh_tick(struct work *work, size_t first, size_t n, size_t domain,
 		watts[i] = 1.0;
 	if (work->functions) {
 		tell_use(work, work->functions, first, n);
-		wtl_learned_functions_weigh(work->functions, watts);
+		wtl_learned_functions_weigh(work->functions, watts, doubts);
 	}
 	for (size_t i = 0; i < n; i++) {
-		parts[i].weight =
-			watts[wtl_learned_functions_place(work->functions, parts[i].node)] *
-			(double)parts[i].ns / 1e9;
+		size_t place = wtl_learned_functions_place(work->functions, parts[i].node);
+
+		parts[i].weight = watts[place] * (double)parts[i].ns / 1e9;
+		parts[i].doubt = doubts[place];
 		sum += parts[i].weight;
 	}
 	sum += watts[WTL_LEARNED_OTHERS] * others_s;
@@ -412,7 +470,7 @@ static void weigh_parts(struct work *work, size_t domain, uint64_t idle_uw)
 	double sum = 0.0;
 
 	for (size_t i = 0; i < work->n; i++)
-		work->parts[i].weight = 0.0;
+		work->parts[i].weight = work->parts[i].doubt = 0.0;
 	for (size_t first = 0, n; first < work->n; first += n) {
 		n = count_in_tick(work, first);
 		weigh_tick(work, first, n, domain, idle_uw);
@@ -424,7 +482,8 @@ static void weigh_parts(struct work *work, size_t domain, uint64_t idle_uw)
 }
 
 /* All of it, to the last microjoule: each part gets what the sum up to it grows by. */
-static void divide(struct work *work, uint64_t total_uj, uint64_t *energies, size_t domain)
+static void divide(struct work *work, uint64_t total_uj, uint64_t *energies, size_t domain,
+		   int64_t bill_ns)
 {
 	const struct wtl_split_result *result = work->result;
 	double all = 0.0, sum = 0.0;
@@ -436,7 +495,10 @@ static void divide(struct work *work, uint64_t total_uj, uint64_t *energies, siz
 		last = work->parts[i].weight > 0.0 ? i : last;
 	}
 	if (all <= 0.0) {
-		energies[place_of(result, NOBODY, WTL_SPLIT_UNKNOWN) * result->n_domains +
+		energies[(result->n_nodes + (wtl_split_asks(work->split, bill_ns)
+						     ? WTL_SPLIT_UNKNOWN
+						     : WTL_SPLIT_OUTSIDE)) *
+				 result->n_domains +
 			 domain] += total_uj;
 		return;
 	}
@@ -446,10 +508,26 @@ static void divide(struct work *work, uint64_t total_uj, uint64_t *energies, siz
 		sum += work->parts[i].weight;
 		upto = i == last ? total_uj : (uint64_t)((double)total_uj * (sum / all));
 		upto = upto > total_uj ? total_uj : upto < given ? given : upto;
-		energies[place_of(result, work->parts[i].node, WTL_SPLIT_UNSAMPLED) *
-				 result->n_domains +
-			 domain] += upto - given;
+		energies[place_of(work, &work->parts[i]) * result->n_domains + domain] +=
+			upto - given;
 		given = upto;
+	}
+}
+
+/* Watts that are wrong are so in all ticks: their errors add up. */
+static void add_doubts(struct work *work, uint64_t total_uj, size_t domain)
+{
+	const struct wtl_split_result *result = work->result;
+	double all = 0.0;
+
+	for (size_t i = 0; i < work->n; i++)
+		all += work->parts[i].weight;
+	for (size_t i = 0; i < work->n && all > 0.0; i++) {
+		const struct part *part = &work->parts[i];
+		size_t place = place_of(work, part);
+
+		work->doubts[place * result->n_domains + domain] +=
+			part->doubt * (double)total_uj * part->weight / all;
 	}
 }
 
@@ -458,11 +536,12 @@ static void divide_bill(struct work *work, const struct wtl_split_bill *bill, si
 	struct wtl_split_result *result = work->result;
 
 	weigh_parts(work, domain, bill->idle_uw[domain]);
-	divide(work, bill->dynamic_uj[domain], result->dynamic_uj, domain);
+	divide(work, bill->dynamic_uj[domain], result->dynamic_uj, domain, bill->t_ns);
+	add_doubts(work, bill->dynamic_uj[domain], domain);
 	/* Idle power is drawn all the time. */
 	for (size_t i = 0; i < work->n; i++)
 		work->parts[i].weight = (double)work->parts[i].ns;
-	divide(work, bill->idle_uj[domain], result->idle_uj, domain);
+	divide(work, bill->idle_uj[domain], result->idle_uj, domain, bill->t_ns);
 }
 
 /* From the first bill on. */
@@ -511,8 +590,7 @@ static int divide_domain(struct work *work, size_t domain)
 		if (rc == 0)
 			divide_bill(work, &split->bills[i], domain);
 		for (size_t k = 0; domain == 0 && k < work->n; k++)
-			work->result->cpu_ns[place_of(work->result, work->parts[k].node,
-						      WTL_SPLIT_UNSAMPLED)] += work->parts[k].ns;
+			work->result->cpu_ns[place_of(work, &work->parts[k])] += work->parts[k].ns;
 		begin_ns = split->bills[i].t_ns;
 	}
 	return rc;
@@ -550,22 +628,42 @@ int wtl_split_compute(const struct wtl_split *split, const struct wtl_trace *tra
 					    .n_nodes = trace->tree.n_nodes};
 	result->dynamic_uj = calloc(n_places * split->n_domains + 1, sizeof(uint64_t));
 	result->idle_uj = calloc(n_places * split->n_domains + 1, sizeof(uint64_t));
+	result->doubt_uj = calloc(n_places * split->n_domains + 1, sizeof(uint64_t));
 	result->cpu_ns = calloc(n_places, sizeof(int64_t));
 	result->n_samples = calloc(n_places, sizeof(uint64_t));
-	if (!result->dynamic_uj || !result->idle_uj || !result->cpu_ns || !result->n_samples)
+	work.doubts = calloc(n_places * split->n_domains + 1, sizeof(double));
+	if (!result->dynamic_uj || !result->idle_uj || !result->doubt_uj || !result->cpu_ns ||
+	    !result->n_samples || !work.doubts) {
+		free(work.doubts);
 		return -ENOMEM;
+	}
 	for (size_t i = 0; i < trace->n_samples; i++)
-		result->n_samples[trace->samples[i].node]++;
+		if (wtl_split_asks(split, trace->samples[i].t_ns))
+			result->n_samples[trace->samples[i].node]++;
 	rc = divide_all(&work, trace);
+	for (size_t i = 0; i < n_places * split->n_domains; i++)
+		result->doubt_uj[i] = (uint64_t)work.doubts[i];
+	free(work.doubts);
 	free(work.pieces.list);
 	free(work.parts);
 	return rc;
+}
+
+double wtl_split_uncertainty_uj(double energy_uj, uint64_t n, uint64_t n_all, double doubt_uj,
+				double doubt_all_uj)
+{
+	double p = n_all > 0 ? (double)n / (double)n_all : 0.0;
+	double seen_uj = n > 0 ? energy_uj * sqrt((1.0 - p) / (double)n) : energy_uj / 2.0;
+	double others_uj = doubt_all_uj > doubt_uj ? doubt_all_uj - doubt_uj : 0.0;
+
+	return 2.0 * hypot(seen_uj, doubt_uj < others_uj ? doubt_uj : others_uj);
 }
 
 void wtl_split_result_done(struct wtl_split_result *result)
 {
 	free(result->dynamic_uj);
 	free(result->idle_uj);
+	free(result->doubt_uj);
 	free(result->cpu_ns);
 	free(result->n_samples);
 	*result = (struct wtl_split_result){.n_nodes = 0};

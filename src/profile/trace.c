@@ -2,6 +2,7 @@
 #include "profile/trace.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,12 +11,22 @@
 #include "base/text.h"
 #include "base/thread.h"
 
+enum { CPUS_MAX = 1 << 16, SAMPLES_MOST = 1 << 20, SLICES_MOST = 1 << 20 };
+
+#define SLICE_MIN_NS INT64_C(1000000)
+#define SLICE_MAX_NS INT64_C(60000000000)
+
+/* Whoever was on a processor so shortly before the end may still be. */
+#define LATELY_NS INT64_C(100000000)
+/* Nobody leaves and comes again within that time, to be sure: that much may be wrong where a record was lost. */
+#define NEAR_NS INT64_C(5000000)
+
 int wtl_trace_init(struct wtl_trace *trace, struct wtl_err *err)
 {
 	const struct wtl_frame unresolved = {.kind = WTL_FRAME_NAMED};
 	int rc;
 
-	*trace = (struct wtl_trace){.n_threads = 0};
+	*trace = (struct wtl_trace){.samples_most = SAMPLES_MOST, .slices_most = SLICES_MOST};
 	rc = wtl_modules_init(&trace->modules, err);
 	if (rc < 0)
 		return rc;
@@ -33,6 +44,7 @@ void wtl_trace_done(struct wtl_trace *trace)
 	free(trace->threads);
 	free(trace->slices);
 	free(trace->samples);
+	free(trace->on_cpus);
 	wtl_hash_done(&trace->by_tid);
 	wtl_python_done(&trace->python);
 	wtl_tree_done(&trace->tree);
@@ -55,6 +67,7 @@ static int64_t add_thread(struct wtl_trace *trace, int pid, int tid)
 {
 	uint32_t sum = wtl_hash_number((uint32_t)tid);
 	uint32_t *found = wtl_hash_find(&trace->by_tid, sum, has_tid, trace, &tid);
+	struct wtl_space *space;
 
 	if (wtl_array_reserve(&trace->threads, &trace->room_threads, trace->n_threads + 1,
 			      sizeof(*trace->threads)) < 0 ||
@@ -62,6 +75,9 @@ static int64_t add_thread(struct wtl_trace *trace, int pid, int tid)
 		trace->is_full = true;
 		return -ENOMEM;
 	}
+	space = wtl_spaces_find(&trace->spaces, pid);
+	if (space)
+		space->n_threads++;
 	trace->threads[trace->n_threads] = (struct wtl_trace_thread){.pid = pid, .tid = tid};
 	if (found)
 		*found = (uint32_t)trace->n_threads; /* the number belongs to a new one */
@@ -78,14 +94,72 @@ static int64_t find_thread(struct wtl_trace *trace, int pid, int tid)
 	return found && trace->threads[*found].pid == pid ? *found : add_thread(trace, pid, tid);
 }
 
+/* With the last one, what the process has mapped is nobody's. */
+static void end_thread(struct wtl_trace *trace, size_t i)
+{
+	struct wtl_trace_thread *thread = &trace->threads[i];
+	struct wtl_space *space;
+
+	if (thread->has_ended)
+		return;
+	thread->has_ended = true;
+	space = wtl_spaces_find(&trace->spaces, thread->pid);
+	if (space && (space->n_threads == 0 || --space->n_threads == 0))
+		wtl_spaces_remove(&trace->spaces, space);
+}
+
 /* ---- On a processor ---- */
 
-static void come(struct wtl_trace_thread *thread, int64_t t_ns)
+int64_t wtl_trace_time(int64_t t_ns)
 {
-	if (thread->is_on)
+	return t_ns - t_ns % 1000;
+}
+
+/* To the thread's last slice, if that began at about the same time. */
+static bool join_slice(struct wtl_trace *trace, uint32_t thread, int64_t begin_ns,
+		       int64_t length_ns)
+{
+	size_t last = trace->threads[thread].slice;
+
+	if (last == 0 || trace->slice_ns == 0 ||
+	    trace->slices[last - 1].begin_ns / trace->slice_ns != begin_ns / trace->slice_ns)
+		return false;
+	trace->slices[last - 1].end_ns += length_ns;
+	return true;
+}
+
+static void join_slices(struct wtl_trace *trace)
+{
+	size_t n = 0;
+
+	trace->slice_ns = trace->slice_ns ? 2 * trace->slice_ns : SLICE_MIN_NS;
+	for (size_t i = 0; i < trace->n_threads; i++)
+		trace->threads[i].slice = 0;
+	for (size_t i = 0; i < trace->n_slices; i++) {
+		const struct wtl_trace_slice slice = trace->slices[i];
+
+		if (join_slice(trace, slice.thread, slice.begin_ns, slice.end_ns - slice.begin_ns))
+			continue;
+		trace->slices[n++] = slice;
+		trace->threads[slice.thread].slice = n;
+	}
+	trace->n_slices = n;
+}
+
+static void add_slice(struct wtl_trace *trace, uint32_t thread, int64_t begin_ns, int64_t end_ns)
+{
+	while (trace->n_slices >= trace->slices_most && trace->slice_ns < SLICE_MAX_NS)
+		join_slices(trace);
+	if (join_slice(trace, thread, begin_ns, end_ns - begin_ns))
 		return;
-	thread->is_on = true;
-	thread->on_ns = t_ns;
+	if (trace->n_slices >= trace->slices_most ||
+	    wtl_array_reserve(&trace->slices, &trace->room_slices, trace->n_slices + 1,
+			      sizeof(*trace->slices)) < 0) {
+		trace->is_full = true;
+		return;
+	}
+	trace->slices[trace->n_slices++] = (struct wtl_trace_slice){thread, begin_ns, end_ns};
+	trace->threads[thread].slice = trace->n_slices;
 }
 
 static void leave(struct wtl_trace *trace, size_t i, int64_t t_ns)
@@ -95,21 +169,114 @@ static void leave(struct wtl_trace *trace, size_t i, int64_t t_ns)
 	if (!thread->is_on)
 		return;
 	thread->is_on = false;
+	t_ns = wtl_trace_time(t_ns);
 	if (t_ns <= thread->on_ns)
 		return;
 	thread->cpu_ns += t_ns - thread->on_ns;
-	if (wtl_array_reserve(&trace->slices, &trace->room_slices, trace->n_slices + 1,
-			      sizeof(*trace->slices)) < 0)
-		trace->is_full = true;
-	else
-		trace->slices[trace->n_slices++] =
-			(struct wtl_trace_slice){(uint32_t)i, thread->on_ns, t_ns};
+	add_slice(trace, (uint32_t)i, thread->on_ns, t_ns);
+}
+
+/*
+ * That a thread left may not be known, where records were lost. Then it was there as long as it was seen; the time
+ * behind that is among what it is billed for unseen.
+ */
+static struct wtl_trace_thread *on_cpu(const struct wtl_trace *trace, uint32_t cpu)
+{
+	size_t i = cpu < trace->n_on_cpus ? trace->on_cpus[cpu] : 0;
+	struct wtl_trace_thread *thread = i > 0 ? &trace->threads[i - 1] : NULL;
+
+	return thread && thread->is_on && thread->cpu == cpu ? thread : NULL;
+}
+
+/* It is told to be on a processor, or to leave it now: and before? */
+static void settle(struct wtl_trace *trace, size_t i, int64_t t_ns)
+{
+	struct wtl_trace_thread *thread = &trace->threads[i];
+
+	if (thread->is_doubtful && t_ns - thread->seen_ns > NEAR_NS)
+		leave(trace, i, thread->seen_ns);
+	thread->is_doubtful = false;
+}
+
+static void go(struct wtl_trace *trace, size_t i, int64_t t_ns)
+{
+	settle(trace, i, t_ns);
+	leave(trace, i, t_ns);
+}
+
+static void come(struct wtl_trace *trace, size_t i, const struct wtl_ring_event *event)
+{
+	struct wtl_trace_thread *thread = &trace->threads[i], *other = on_cpu(trace, event->cpu);
+
+	if (other && other != thread)
+		leave(trace, (size_t)(other - trace->threads), other->seen_ns);
+	if (event->kind == WTL_RING_SWITCH)
+		thread->is_doubtful = thread->is_on;
+	settle(trace, i, event->t_ns);
+	if (!thread->is_on)
+		thread->on_ns = wtl_trace_time(event->t_ns);
+	thread->is_on = true;
+	thread->cpu = event->cpu;
+	thread->seen_ns = event->t_ns;
+	if (event->cpu < CPUS_MAX && wtl_array_widen(&trace->on_cpus, &trace->n_on_cpus,
+						     event->cpu + 1, sizeof(*trace->on_cpus)) == 0)
+		trace->on_cpus[event->cpu] = (uint32_t)i + 1;
+}
+
+/* What the kernel says of it now. */
+static bool is_running(const struct wtl_trace_thread *thread)
+{
+	char name[64], line[512];
+	const char *behind;
+	size_t n;
+	FILE *file;
+
+	snprintf(name, sizeof(name), "/proc/%d/task/%d/stat", thread->pid, thread->tid);
+	file = fopen(name, "re");
+	if (!file)
+		return false;
+	n = fread(line, 1, sizeof(line) - 1, file);
+	fclose(file);
+	line[n] = '\0';
+	behind = strrchr(line, ')');
+	return behind && strncmp(behind, ") R", 3) == 0;
+}
+
+/* Threads that were never seen have a row for all of their command. */
+static void name_unseen(struct wtl_trace *trace)
+{
+	for (size_t i = 0; i < trace->n_threads; i++) {
+		struct wtl_trace_thread *thread = &trace->threads[i];
+		struct wtl_frame frame = {.kind = WTL_FRAME_NAMED};
+		int64_t number;
+		char name[64];
+
+		if (thread->n_samples > 0 || thread->cpu_ns == 0)
+			continue;
+		snprintf(name, sizeof(name), "[%s: too short]", thread->name);
+		number = wtl_tree_name(&trace->tree, name);
+		frame.name = (uint32_t)number;
+		if (number >= 0)
+			number = wtl_tree_frame(&trace->tree, &frame);
+		if (number >= 0)
+			number = wtl_tree_child(&trace->tree, 0, (uint32_t)number);
+		if (number < 0)
+			trace->is_full = true;
+		else
+			thread->node = (uint32_t)number;
+	}
 }
 
 void wtl_trace_end(struct wtl_trace *trace, int64_t now_ns)
 {
-	for (size_t i = 0; i < trace->n_threads; i++)
-		leave(trace, i, now_ns);
+	for (size_t i = 0; i < trace->n_threads; i++) {
+		const struct wtl_trace_thread *thread = &trace->threads[i];
+		bool is_known = !thread->is_doubtful &&
+				(now_ns - thread->seen_ns < LATELY_NS || is_running(thread));
+
+		leave(trace, i, is_known ? now_ns : thread->seen_ns);
+	}
+	name_unseen(trace);
 }
 
 /* ---- Samples ---- */
@@ -130,6 +297,33 @@ static int64_t node_of(struct wtl_trace *trace, const struct wtl_unwind_place pl
 	return node;
 }
 
+/* Every second one is dropped. */
+static void halve_samples(struct wtl_trace *trace)
+{
+	for (size_t i = 1; i < trace->n_samples; i += 2)
+		trace->threads[trace->samples[i].thread].n_samples--;
+	for (size_t i = 0; i < trace->n_samples; i += 2)
+		trace->samples[i / 2] = trace->samples[i];
+	trace->n_samples = (trace->n_samples + 1) / 2;
+	trace->n_halved++;
+}
+
+static void add_sample(struct wtl_trace *trace, uint32_t thread, uint32_t node, int64_t t_ns)
+{
+	if (trace->n_taken++ & ((UINT64_C(1) << trace->n_halved) - 1))
+		return;
+	if (trace->n_samples >= trace->samples_most)
+		halve_samples(trace);
+	if (wtl_array_reserve(&trace->samples, &trace->room_samples, trace->n_samples + 1,
+			      sizeof(*trace->samples)) < 0) {
+		trace->is_full = true;
+		return;
+	}
+	trace->threads[thread].n_samples++;
+	trace->samples[trace->n_samples++] =
+		(struct wtl_trace_sample){thread, node, wtl_trace_time(t_ns)};
+}
+
 static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl_ring_event *event)
 {
 	struct wtl_unwind_place places[WTL_TRACE_DEPTH];
@@ -148,17 +342,13 @@ static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl
 	else
 		node = node_of(trace, places, n);
 
-	come(&trace->threads[thread], event->t_ns);
+	come(trace, thread, event);
 	trace->n_broken += n > 0 && !is_whole;
 	trace->n_unresolved += n == 0;
-	if (node < 0 || wtl_array_reserve(&trace->samples, &trace->room_samples,
-					  trace->n_samples + 1, sizeof(*trace->samples)) < 0) {
+	if (node < 0)
 		trace->is_full = true;
-	} else {
-		trace->threads[thread].n_samples++;
-		trace->samples[trace->n_samples++] =
-			(struct wtl_trace_sample){(uint32_t)thread, (uint32_t)node, event->t_ns};
-	}
+	else
+		add_sample(trace, (uint32_t)thread, (uint32_t)node, event->t_ns);
 }
 
 static void take_map(struct wtl_trace *trace, const struct wtl_ring_event *event)
@@ -209,16 +399,20 @@ static void take_name(struct wtl_trace *trace, size_t thread, const struct wtl_r
 		wtl_space_clear(space);
 	wtl_python_ended(&trace->python, event->pid);
 	/* Counting begins with the exec(): whoever calls it is on a processor. */
-	come(&trace->threads[thread], event->t_ns);
+	come(trace, thread, event);
 }
 
 void wtl_trace_take(void *context, const struct wtl_ring_event *event)
 {
 	struct wtl_trace *trace = context;
+	struct wtl_trace_thread *on;
 	int64_t thread;
 
 	if (event->kind == WTL_RING_LOST) {
 		trace->n_lost += event->n_lost;
+		on = on_cpu(trace, event->cpu);
+		if (on)
+			on->is_doubtful = true;
 		return;
 	}
 	if (event->kind == WTL_RING_BORN) {
@@ -234,9 +428,9 @@ void wtl_trace_take(void *context, const struct wtl_ring_event *event)
 		break;
 	case WTL_RING_SWITCH:
 		if (event->turn.is_out)
-			leave(trace, (size_t)thread, event->t_ns);
+			go(trace, (size_t)thread, event->t_ns);
 		else
-			come(&trace->threads[thread], event->t_ns);
+			come(trace, (size_t)thread, event);
 		break;
 	case WTL_RING_MAP:
 		take_map(trace, event);
@@ -245,9 +439,10 @@ void wtl_trace_take(void *context, const struct wtl_ring_event *event)
 		take_name(trace, (size_t)thread, event);
 		break;
 	case WTL_RING_ENDED:
-		leave(trace, (size_t)thread, event->t_ns);
+		go(trace, (size_t)thread, event->t_ns);
 		if (event->pid == event->tid)
 			wtl_python_ended(&trace->python, event->pid);
+		end_thread(trace, (size_t)thread);
 		break;
 	case WTL_RING_BORN:
 	case WTL_RING_LOST:

@@ -24,9 +24,16 @@ enum { WTL_TRACE_DEPTH = 512 };
 struct wtl_trace_thread {
 	int pid, tid;
 	char name[16];
-	bool is_on; /* a processor, since on_ns */
-	int64_t on_ns, cpu_ns;
+	bool is_on;		/* a processor, since on_ns, */
+	bool is_doubtful;	/* a record was lost since: it may have left, and come again */
+	uint32_t cpu;		/* that one, */
+	int64_t on_ns, seen_ns; /* and was told to be then, for the last time */
+	int64_t cpu_ns;
 	uint64_t n_samples;
+	size_t slice; /* its last one, + 1 */
+	uint32_t
+		node; /* of the time of a thread that ended before a sample of it was taken; 0: it has samples */
+	bool has_ended;
 };
 
 /* A stretch on a processor. */
@@ -47,23 +54,36 @@ struct wtl_trace {
 	struct wtl_tree tree;
 	struct wtl_python python;
 	struct wtl_trace_thread *threads;
-	struct wtl_trace_slice *slices;	  /* by their ends */
+	struct wtl_trace_slice *slices;	  /* as they were known to end */
 	struct wtl_trace_sample *samples; /* by time */
 	size_t n_threads, n_slices, n_samples, room_threads, room_slices, room_samples;
 	struct wtl_hash by_tid; /* the newest thread of a number */
-	uint64_t n_lost;	/* events that the kernel dropped */
-	uint64_t n_broken;	/* samples whose stack is not whole */
-	uint64_t n_unresolved;	/* samples without any place */
-	bool is_full;		/* there was no memory for all */
-	uint32_t unresolved;	/* the frame of those */
+	uint32_t *on_cpus;	/* the thread on each processor, + 1; 0: none of the program's */
+	size_t n_on_cpus;
+	uint64_t n_lost;       /* events that the kernel dropped */
+	uint64_t n_broken;     /* samples whose stack is not whole */
+	uint64_t n_unresolved; /* samples without any place */
+	bool is_full;	       /* there was no memory for all */
+	/*
+	 * However long a profile takes, there are no more than so many of them. Of samples, then, one of each 2^n_halved
+	 * is kept; slices of a thread that begin within the same slice_ns become one, as long as all of them.
+	 */
+	size_t samples_most, slices_most;
+	unsigned n_halved;
+	uint64_t n_taken;
+	int64_t slice_ns;
+	uint32_t unresolved; /* the frame of those */
 };
+
+/* Times are kept in whole microseconds: that is half of what a file of them takes. */
+int64_t wtl_trace_time(int64_t t_ns);
 
 int wtl_trace_init(struct wtl_trace *trace, struct wtl_err *err);
 void wtl_trace_done(struct wtl_trace *trace);
 void wtl_trace_take(void *trace, const struct wtl_ring_event *event);
 /* A sample has come, and will be taken later: what runs on meanwhile is looked at. */
 void wtl_trace_glance(void *trace, int pid, int tid, int64_t t_ns);
-/* Threads that are on a processor were so up to now. */
+/* Threads that are on a processor were so up to now: if they ran lately, or are told to run by /proc. */
 void wtl_trace_end(struct wtl_trace *trace, int64_t now_ns);
 
 #endif

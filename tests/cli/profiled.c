@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -71,10 +72,88 @@ static void threads(long ms)
 		pthread_join(all[i], NULL);
 }
 
+/* For as long as it is let to: itself, in a thread, and in a child. */
+static void busy(char *self, const char *what)
+{
+	static long ms = 100000;
+	pthread_t other;
+
+	if (strcmp(what, "family") == 0 && fork() == 0) {
+		execl(self, self, "busy", NULL);
+		_exit(99);
+	}
+	pthread_create(&other, NULL, thread, &ms);
+	heavy(ms);
+}
+
+/* 24 MiB, some pages at a time, so that there are samples in between. */
+__attribute__((noinline)) void grows(void);
+__attribute__((noinline)) void grows(void)
+{
+	enum { BYTES = 24 << 20, STEP = 64 << 10 };
+	char *block = malloc(BYTES);
+
+	for (long i = 0; block && i < BYTES; i += STEP) {
+		memset(block + i, 1, STEP);
+		middle();
+	}
+	sink += block ? (unsigned long)block[BYTES / 2] : 0;
+}
+
 static void becomes(char *self, const char *what)
 {
 	execl(self, self, what, NULL);
 	_exit(99);
+}
+
+/* A thousand threads, or children: each for 1 ms. */
+static void many(const char *what)
+{
+	static long ms = 1;
+	pthread_t all[1000];
+
+	for (int i = 0; i < 1000 && strcmp(what, "forks") == 0; i++) {
+		if (fork() == 0) {
+			in_child(1);
+			_exit(0);
+		}
+		wait(NULL);
+	}
+	for (int i = 0; i < 1000 && strcmp(what, "crowd") == 0; i++)
+		if (pthread_create(&all[i], NULL, thread, &ms))
+			exit(98);
+	for (int i = 0; i < 1000 && strcmp(what, "crowd") == 0; i++)
+		pthread_join(all[i], NULL);
+}
+
+/* Children that run on their parent's memory until they become another program. */
+static void vforks(char *self)
+{
+	for (int i = 0; i < 3; i++) {
+		if (vfork() == 0) {
+			execl(self, self, "child", NULL);
+			_exit(99);
+		}
+		wait(NULL);
+	}
+}
+
+/* Code that the program writes itself: 1: sub $1, %rdi; jnz 1b; ret. And arm64's. */
+static void generated(void)
+{
+#if defined(__x86_64__)
+	static const unsigned char code[] = {0x48, 0x83, 0xef, 0x01, 0x75, 0xfa, 0xc3};
+#else
+	static const unsigned char code[] = {0x00, 0x04, 0x00, 0xf1, 0xe1, 0xff,
+					     0xff, 0x54, 0xc0, 0x03, 0x5f, 0xd6};
+#endif
+	void *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	memcpy(at, code, sizeof(code));
+	mprotect(at, 4096, PROT_READ | PROT_EXEC);
+	__builtin___clear_cache(at, (char *)at + 4096);
+	for (long end = used_ms() + 200; used_ms() < end;)
+		((void (*)(long))at)(1000000);
 }
 
 int main(int argc, char **argv)
@@ -86,8 +165,14 @@ int main(int argc, char **argv)
 			heavy(90);
 			light(30);
 		}
+	if (strcmp(what, "grows") == 0) {
+		grows();
+		heavy(100);
+	}
 	if (strcmp(what, "deep") == 0)
 		recursive(20, 200);
+	if (strcmp(what, "deeper") == 0)
+		recursive(150, 200);
 	if (strcmp(what, "threads") == 0)
 		threads(150);
 	if (strcmp(what, "child") == 0)
@@ -108,6 +193,15 @@ int main(int argc, char **argv)
 		while (wait(NULL) > 0)
 			;
 	}
+	many(what);
+	if (strcmp(what, "vforks") == 0)
+		vforks(argv[0]);
+	if (strcmp(what, "generated") == 0)
+		generated();
+	if (strcmp(what, "short") == 0)
+		before(10);
+	if (strcmp(what, "busy") == 0 || strcmp(what, "family") == 0)
+		busy(argv[0], what);
 	if (strcmp(what, "killed") == 0) {
 		before(150);
 		kill(getpid(), SIGKILL);

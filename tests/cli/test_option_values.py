@@ -67,8 +67,9 @@ TABLE = {
         "scale": "1 to 8",
     }),
     "profile": (("--", "true"), {
-        "rate": "1 to 10000", "stack": "1024 to 65528", "format": "text, html, svg, json", "pid": "1 to 1073741824",
-        "duration": "a time from 100ms to a day",
+        "keep": FREE, "sort": "energy, calls, cpu or samples", "window": FREE, "fail-if": "an expression such as", "rate": "1 to 10000",
+        "stack": "1024 to 65528", "format": "text, wprof, html, svg", "pid": "1 to 1073741824", "kineto": FREE,
+        "duration": "a time from 100ms to a day", "rows": "1 to 10000",
     }),
     # Listening fails where no interface has the address: else it would serve without an end.
     "serve": (("--port", "1", "--address", "192.0.2.1", "--insecure-listen"), {

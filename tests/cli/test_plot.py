@@ -622,3 +622,46 @@ def test_the_page_shows_what_is_drawn():
     assert drawn.words == shown.words
     assert Path(REPO / match[2]).stat().st_size < 100_000
     assert f"]({Path(match[2]).name})" in page
+
+
+# ---- Memory, as mprof writes it ----
+
+MPROF = """CMDLINE python train.py
+MEM 10.0 1700000000.0
+MEM 90.5 1700000001.0
+MEM 50.0 1700000002.5
+FUNC train.fit 10.0 1700000000.0 90.5 1700000001.0
+CHLD 4711 20.0 1700000000.5
+CHLD 4711 30.0 1700000002.0
+"""
+
+
+def test_memory_of_mprof(tmp_path):
+    """Drawn as a picture; tests/unit/test_plot_mprof.c has what is in it."""
+    (tmp_path / "m.dat").write_text(MPROF)
+    assert run_wattle("plot", tmp_path / "m.dat", "-o", tmp_path / "m.svg").code == 0
+    assert ET.parse(tmp_path / "m.svg").getroot().tag == SVG + "svg"
+    assert run_wattle("plot", tmp_path / "m.dat", "--what", "memory", "--from", "+1", "-o", tmp_path / "m.pdf").code == 0
+    done = run_wattle("plot", tmp_path / "m.dat", "--from", "+60", "-o", tmp_path / "m.pdf")
+    assert done.code == 1 and "no memory" in done.err
+
+
+@pytest.mark.parametrize("text,says", [
+    ("MEM 1.0\n", "line 1"),
+    ("CMDLINE x\nMEM nan 1700000000\n", "line 2"),
+    ("CMDLINE x\nMEM 1.0 -5\n", "line 2"),
+    ("CMDLINE x\nCHLD x 1.0 5\n", "line 2"),
+    ("CMDLINE x\nMEM 1.0 5\nMEM 1.0 4\n", "line 3 is not as mprof writes it: its time"),
+    ("CMDLINE x\nrubbish\n", "line 2"),
+    ("CMDLINE x\n", "no memory"),
+])
+def test_mprof_that_is_none(tmp_path, text, says):
+    (tmp_path / "m.dat").write_text(text)
+    done = run_wattle("plot", tmp_path / "m.dat", "-o", tmp_path / "m.svg")
+    assert done.code == 1 and says in done.err and not (tmp_path / "m.svg").exists()
+
+
+def test_mprof_has_memory_alone(tmp_path):
+    (tmp_path / "m.dat").write_text(MPROF)
+    done = run_wattle("plot", tmp_path / "m.dat", "--what", "power", "-o", tmp_path / "m.svg")
+    assert done.code == 1 and "memory over time" in done.err

@@ -2,20 +2,28 @@
 """wattle profile: functions get the CPU time and energy that they used, and all rows add up to what was measured."""
 
 import errno
+import os
+import platform
 import pstats
+import random
 import re
 import shutil
+import signal
+import struct
 import subprocess
 import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
-from conftest import REPO, parse_json, run_wattle
+from conftest import REPO, command_path, parse_json, run_wattle
 from test_seccomp import denied  # noqa: F401 (a fixture)
 
-SUMS = ("stacks_j", "not_seen_j", "unknown_time_j", "others_j", "kernel_j", "idle_j", "unattributed_j")
+SUMS = ("stacks_j", "not_seen_j", "unknown_time_j", "outside_j", "others_j", "kernel_j", "idle_j", "unattributed_j")
 
 
 @pytest.fixture(name="program", scope="session")
@@ -114,6 +122,102 @@ def test_children(profile):
     assert seen.json["threads"] == 3
 
 
+def test_short_processes(program, tmp_path):
+    """Each ends before a sample of it is taken: their time is known, and has a row for all of a command."""
+    script = "i=0; while [ $i -lt 100 ]; do /bin/true; i=$((i + 1)); done"
+    result = run_wattle("profile", "-q", "--rate", "20", "-o", tmp_path / "p.json", "--", "sh", "-c", script)
+    assert result.code == 0, result
+    seen = Profile(tmp_path / "p.json", 0)
+    check_sums(seen.json)
+    assert seen.json["threads"] == 101
+    assert seen.cpu_s("[true: too short]") > 0.01
+    assert float(sum(row["own_cpu_s"] for row in seen.json["functions"])) < 3 * seen.cpu_s("[true: too short]")
+
+
+def all_cpu_s(seen):
+    return float(sum(row["own_cpu_s"] for row in seen.json["functions"]))
+
+
+@pytest.mark.parametrize("what, function", [("forks", "in_child"), ("crowd", "in_thread")])
+def test_a_thousand(profile, what, function):
+    """Children one after the other; threads together."""
+    seen = profile(what)
+    assert seen.json["threads"] == 1001
+    assert seen.cpu_s(function) > 0.2 and all_cpu_s(seen) > 0.9
+
+
+def test_vfork(profile):
+    seen = profile("vforks")
+    assert seen.json["threads"] == 4 and seen.cpu_s("in_child") == pytest.approx(0.6, abs=0.09)
+
+
+def test_generated_code(profile):
+    """It has no name and no tables: its time is there, in one row."""
+    seen = profile("generated")
+    assert seen.cpu_s("[anon]") == pytest.approx(0.2, abs=0.03) and seen.json["not_whole"] > 0
+
+
+def test_a_pid_namespace(profile, program, tmp_path):
+    """In which the program is process 1."""
+    if subprocess.run(["unshare", "-p", "-f", "--mount-proc", "true"], check=False, capture_output=True).returncode:
+        pytest.skip("no pid namespace can be made here")
+    script = tmp_path / "script"
+    script.write_text(f"#!/bin/sh\nexec unshare -p -f --mount-proc '{program}' two\n")
+    script.chmod(0o755)
+    assert profile(program=script).cpu_s("heavy") == pytest.approx(0.45, abs=0.05)
+
+
+def test_a_program_of_32_bits(profile, tmp_path):
+    """Its stacks are not read: its time is there, in one row."""
+    if platform.machine() != "x86_64":
+        pytest.skip("only x86-64 is known to run them")
+    (tmp_path / "s.c").write_text("void _start(void) { volatile int s = 0; for (int i = 0; i < 200000000; i++) s += i;\n"
+                                  '__asm__ volatile("int $0x80" :: "a"(1), "b"(0)); }\n')
+    built = subprocess.run(["gcc", "-m32", "-nostdlib", "-static", "-fno-pic", "-no-pie", "-O1", "-o", "s", "s.c"], check=False, cwd=tmp_path,
+                           capture_output=True)
+    if built.returncode or subprocess.run([tmp_path / "s"], check=False).returncode:
+        pytest.skip("no 32-bit program can be built or run here")
+    seen = profile(program=tmp_path / "s")
+    assert seen.json["unresolved"] == seen.json["samples"] > 0
+    assert seen.cpu_s("[unresolved]") > 0.9 * all_cpu_s(seen)
+
+
+def test_two_profilers(program, running, tmp_path):
+    """On one process, at once: both see all of it."""
+    busy = running(program, "busy")
+    wait_until(lambda: threads_of(busy.pid) == 2)
+    with ThreadPoolExecutor(2) as pool:
+        both = list(pool.map(lambda name: run_wattle("profile", "-q", "--pid", str(busy.pid), "--duration", "0.5", "-o", tmp_path / name),
+                             ("a.json", "b.json")))
+    for name, result in zip(("a.json", "b.json"), both):
+        assert result.code == 0, result
+        seen = Profile(tmp_path / name, 0)
+        check_sums(seen.json)
+        assert seen.cpu_s("heavy") > 0.01 and seen.cpu_s("in_thread") > 0.01
+
+
+def test_files_that_lie(program, tmp_path):
+    """Symbols, debug information and unwinding tables with bytes changed: names may be wrong, nothing else."""
+    whole = Path(program).read_bytes()
+    at, = struct.unpack_from("<Q", whole, 40)
+    size, n, names = struct.unpack_from("<HHH", whole, 58)
+    sections = [struct.unpack_from("<IIQQQQIIQQ", whole, at + i * size) for i in range(n)]
+
+    def name(section):
+        return whole[sections[names][4] + section[0]:].split(b"\0")[0]
+    parts = [(s[4], s[5]) for s in sections if s[1] not in (0, 8) and s[5] and (not s[2] & 2 or name(s).startswith(b".eh_frame"))]
+    parts.append((at, n * size))
+    for seed in range(20):
+        chance, changed = random.Random(seed), bytearray(whole)
+        for _ in range(chance.choice([1, 10, 100, 1000])):
+            begin, length = chance.choice(parts)
+            changed[begin + chance.randrange(length)] = chance.choice([0, 255, 127, chance.randrange(256)])
+        (tmp_path / "lies").write_bytes(changed)
+        (tmp_path / "lies").chmod(0o755)
+        result = run_wattle("profile", "-q", "-f", "pprof", "-o", tmp_path / "out", "--", tmp_path / "lies", "short")
+        assert result.code == 0 and result.err == "", (seed, result)
+
+
 def test_a_program_that_becomes_another(profile):
     seen = profile("exec")
     assert seen.cpu_s("before") == pytest.approx(0.2, abs=0.03)
@@ -148,6 +252,44 @@ def test_a_program_that_is_gone(profile, program, tmp_path):
     assert float(sum(row["own_cpu_s"] for row in seen.json["functions"])) == pytest.approx(0.6, abs=0.06)
 
 
+def test_a_program_whose_file_is_emptied(profile, program, tmp_path):
+    """Before its functions are looked up: all that was measured is told, and why it has no names."""
+    copy = tmp_path / "copy"
+    shutil.copy(program, copy)
+    script = tmp_path / "script"
+    script.write_text(f"#!/bin/sh\n{copy} two\n: >{copy}\n")
+    script.chmod(0o755)
+    seen = profile(program=script)
+    assert seen.cpu_s("[copy: file was replaced]") == pytest.approx(0.6, abs=0.06)
+
+
+@pytest.mark.parametrize("what", ["deleted", "replaced"])
+def test_a_file_that_is_not_what_runs(program, running, what, tmp_path):
+    """Another program has its name by now, or none: the functions are those of the one that runs."""
+    copy = tmp_path / "copy"
+    shutil.copy(program, copy)
+    busy = running(copy, "busy")
+    wait_until(lambda: threads_of(busy.pid) == 2)
+    copy.unlink()
+    if what == "replaced":
+        shutil.copy("/bin/sleep", copy)
+    result = run_wattle("profile", "-q", "--pid", str(busy.pid), "--duration", "0.5", "-o", tmp_path / "p.json")
+    assert result.code == 0, result
+    seen = Profile(tmp_path / "p.json", 0)
+    assert seen.cpu_s("heavy") > 0.01 and seen.cpu_s("in_thread") > 0.01
+    assert not any("sleep" in str(row.get("file")) for row in seen.json["functions"])
+
+
+def test_a_file_of_another_mount_namespace(profile, program, tmp_path):
+    """It is only there, and gone with the program."""
+    script = tmp_path / "script"
+    script.write_text(f"#!/bin/sh\nexec unshare -m sh -c 'mount -t tmpfs none /mnt && cp {program} /mnt/inside && /mnt/inside two'\n")
+    script.chmod(0o755)
+    if subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"], check=False, capture_output=True).returncode:
+        pytest.skip("no mount namespace can be made here")
+    assert profile(program=script).cpu_s("heavy") == pytest.approx(0.45, abs=0.05)
+
+
 def test_tree_and_table(program):
     tree = run_wattle("profile", "--", program, "two")
     assert tree.code == 0 and tree.out == ""
@@ -160,6 +302,29 @@ def test_tree_and_table(program):
         parts = dict(reversed(line) for line in re.findall(r"^ +(\d+\.\d+) J  (.+)$", text, re.M))
         total = float(parts.pop("measured in all"))
         assert sum(map(float, parts.values())) == pytest.approx(total, abs=0.005)
+
+
+ROW = r"^ +(\d+\.\d+) ± +\d+\.\d+ +\d+\.\d +\d+\.\d+  ( *)(\S+)$"
+
+
+def test_a_deep_tree(program):
+    """150 calls deep: each is a row, or its joules are told."""
+    deep = run_wattle("profile", "--", program, "deeper")
+    rows = re.findall(ROW, deep.err, re.M)
+    assert sum(row[2] == "recursive" for row in rows) == 151 and "--rows" not in deep.err, deep
+    few = run_wattle("profile", "--rows", "20", "--", program, "deeper")
+    rows = re.findall(ROW, few.err, re.M)
+    left, n = re.search(r"^ +(\d+\.\d+) J in (\d+) more calls than --rows 20, not shown$", few.err, re.M).groups()
+    assert len(rows) == 20 and [len(row[1]) for row in rows] == list(range(0, 40, 2)), few
+    assert float(left) == pytest.approx(float(rows[-1][0]), rel=0.05, abs=0.02) and n == "1"
+
+
+def test_small_functions_are_told(program):
+    table = run_wattle("profile", "--table", "--rows", "1", "--", program, "two")
+    own = [float(value) for value in re.findall(r"^ +(\d+\.\d+) ± .* {2}\S+$", table.err, re.M)]
+    left = [float(value) for value in re.findall(r"^ +(\d+\.\d+) J in .* not shown$", table.err, re.M)]
+    stacks = float(re.search(r"^ +(\d+\.\d+) J  in the program's stacks", table.err, re.M).group(1))
+    assert len(own) == 1 and left and sum(own + left) == pytest.approx(stacks, abs=0.005), table
 
 
 def test_commands_that_cannot_run(tmp_path):
@@ -179,6 +344,63 @@ def test_files_of_a_process_that_runs_already(program, name, tmp_path):
     assert name.endswith((".pb.gz", ".json")) or f"process {running.pid}" in (tmp_path / name).read_text()
 
 
+@pytest.fixture(name="running")
+def started():
+    """Starts programs that run until the test ends, and all that they start."""
+    groups = []
+
+    def start(*words):
+        process = subprocess.Popen(list(map(str, words)), start_new_session=True)
+        groups.append(process)
+        return process
+    yield start
+    for process in groups:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def threads_of(pid):
+    """How many threads a process and its descendants have."""
+    try:
+        tasks = os.listdir(f"/proc/{pid}/task")
+        children = [Path(f"/proc/{pid}/task/{task}/children").read_text().split() for task in tasks]
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return len(tasks) + sum(threads_of(child) for some in children for child in some)
+
+
+def wait_until(is_so):
+    for _ in range(500):
+        if is_so():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it took too long")
+
+
+def test_descendants_that_run_already(program, running, tmp_path):
+    """The shell's child and grandchild, and their threads: all that was there before wattle."""
+    family = running("sh", "-c", f"'{program}' family; :")
+    wait_until(lambda: threads_of(family.pid) == 5)
+    result = run_wattle("profile", "-q", "--pid", str(family.pid), "--duration", "0.5", "-o", tmp_path / "p.json")
+    assert result.code == 0, result
+    seen = Profile(tmp_path / "p.json", 0)
+    check_sums(seen.json)
+    assert seen.json["threads"] == 5
+    assert seen.cpu_s("heavy") > 0.01 and seen.cpu_s("in_thread") > 0.01
+    assert seen.cpu_s("[not seen]") < 0.5 * (seen.cpu_s("heavy") + seen.cpu_s("in_thread"))
+
+
+def test_children_that_are_born_while_it_attaches(program, running, tmp_path):
+    """None is missing, and none is seen twice."""
+    shell = running("sh", "-c", f"while :; do '{program}' short; done")
+    result = run_wattle("profile", "-q", "--pid", str(shell.pid), "--duration", "1", "-o", tmp_path / "p.json")
+    assert result.code == 0, result
+    seen = Profile(tmp_path / "p.json", 0)
+    check_sums(seen.json)
+    assert seen.cpu_s("before") > 0.05
+    assert seen.json["samples"] < 1.5 * 997 * float(sum(row["own_cpu_s"] for row in seen.json["functions"]))
+
+
 def test_functions_of_python(program, tmp_path):
     """File and line apart from the name, as cProfile's files have them."""
     (tmp_path / "work.py").write_text("def spin(n):\n    return sum(i * i for i in range(n))\n\n\ndef run():\n    for _ in range(60):\n"
@@ -187,7 +409,47 @@ def test_functions_of_python(program, tmp_path):
     keys = pstats.Stats(str(tmp_path / "p.pstats")).stats
     if not any(key[2] == "<module>" for key in keys):
         pytest.skip("the frames of this Python cannot be read")
-    assert ("work.py", 5, "run") in keys and ("work.py", 1, "spin") in keys
+    path = str(tmp_path / "work.py")
+    assert (path, 5, "run") in keys and (path, 1, "spin") in keys
+
+
+TWIN = """
+static volatile unsigned long sink;
+static __attribute__((noinline)) void work(unsigned long n) { while (n--) sink++; }
+void NAME(unsigned long n);
+void NAME(unsigned long n) { work(n); sink++; }
+"""
+
+
+def test_functions_of_one_name(profile, program, tmp_path):
+    """Static ones of two files: with debug information by their files, without by where they are."""
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.c").write_text(TWIN.replace("NAME", name))
+    (tmp_path / "main.c").write_text("void one(unsigned long), two(unsigned long);\nint main(void) { one(600000000); two(200000000); return 0; }\n")
+    for debug, names in ("-g", ("work (one.c)", "work (two.c)")), ("-g0", None):
+        subprocess.run(["gcc", "-O2", debug, "-o", "twins", "main.c", "one.c", "two.c"], check=True, cwd=tmp_path)
+        seen = profile(program=tmp_path / "twins")
+        first, second = names or sorted(name for name in seen.functions if re.fullmatch(r"work \(twins\+0x[0-9a-f]+\)", name))
+        assert seen.cpu_s(first) > 0 and seen.cpu_s(second) > 0, seen.functions.keys()
+        assert "work" not in seen.functions
+
+
+def test_python_functions_of_one_name(program, tmp_path):
+    """In files of one name: each is a row in every output, with its own file."""
+    for name, n in ("one", 60), ("two", 20):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "work.py").write_text(f"def spin():\n    for _ in range({n}):\n        sum(i * i for i in range(50000))\n")
+    (tmp_path / "run.py").write_text("import one.work\nimport two.work\none.work.spin()\ntwo.work.spin()\n")
+    files = {str(tmp_path / name / "work.py"): f"spin ({name}/work.py:1)" for name in ("one", "two")}
+    result = run_wattle("profile", "-o", tmp_path / "p.json", "--", sys.executable, tmp_path / "run.py")
+    seen = Profile(tmp_path / "p.json", result.code)
+    if "[python: unresolved]" in seen.functions and not any("run.py" in name for name in seen.functions):
+        pytest.skip("the frames of this Python cannot be read")
+    for file, name in files.items():
+        assert seen.functions[name]["file"] == file and seen.functions[name]["line"] == 1
+        assert name in result.err
+    run_wattle("profile", "-q", "-o", tmp_path / "p.pstats", "--", sys.executable, tmp_path / "run.py")
+    assert {key[0] for key in pstats.Stats(str(tmp_path / "p.pstats")).stats if key[2] == "spin"} == set(files)
 
 
 @pytest.mark.parametrize("name", ["profile", "profile.what", ".json/x", "json"])
@@ -209,6 +471,27 @@ def test_a_disk_that_is_full(program, name):
     result = run_wattle("profile", "-q", "-f", name, "-o", "/dev/full", "--", program, "two")
     assert result.code == 125, result
     assert "cannot write the profile to '/dev/full'" in result.err and "measured in all" in result.err
+
+
+def test_locked_memory_that_is_used_up(program):
+    """By another profile of that user: what is missing is told, and not that perf is denied."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to become another user")
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        shutil.copy(command_path(), folder)
+        words = ["setpriv", "--reuid=61234", "--regid=61234", "--clear-groups", "prlimit", "--memlock=0", f"{folder}/{Path(command_path()).name}",
+                 "profile", "--"]
+        how = {"stderr": subprocess.PIPE, "text": True, "env": {**os.environ, "HOME": folder, "XDG_STATE_HOME": folder}}
+        with subprocess.Popen([*words, "sleep", "20"], **how) as first:
+            wait_until(lambda: "[perf_event]" in Path(f"/proc/{first.pid}/maps").read_text())
+            second = subprocess.run([*words, "true"], check=False, **how)
+            first.terminate()
+            first.communicate()
+    if second.returncode == 0:
+        pytest.skip("the kernel lets users lock more")
+    assert second.returncode == 125, second
+    assert "ulimit -l" in second.stderr and "kernel.perf_event_mlock_kb" in second.stderr and "paranoid" not in second.stderr
 
 
 @pytest.mark.parametrize("error", [errno.EPERM, errno.EACCES, errno.ENOSYS])

@@ -287,3 +287,37 @@ def test_pyinstrument_says(written):
     assert sum(joules for _, joules in file["frame_records"]) == pytest.approx(file["duration"])
     assert all(len(frame.split("\0")) == 3 for stack, _ in file["frame_records"] for frame in stack)
     assert file["cpu_time"] == SECONDS
+
+
+# ---- Memory ----
+
+def test_memory(program, tmp_path):
+    """24 MiB are touched in grows(); all that is charged is what was read."""
+    done = run_wattle("profile", "--memory", "-o", tmp_path / "p.json", "--", program, "grows")
+    assert done.code == 0 and "peak RSS" in done.err and "while on the stack" in done.err
+    memory = json.loads((tmp_path / "p.json").read_text())["memory"]
+    rows = {row["function"]: row for row in memory["functions"]}
+    assert 22 << 20 < rows["grows"]["grown_bytes"] < 26 << 20
+    assert rows["main"]["grown_bytes"] >= rows["grows"]["grown_bytes"]
+    assert rows.get("heavy", {"grown_bytes": 0})["grown_bytes"] < 1 << 20
+    assert [process["name"] for process in memory["processes"]] == ["profiled"]
+    assert 24 << 20 < memory["processes"][0]["peak_rss_bytes"] < 32 << 20
+
+
+def test_memory_is_told_on_request(program):
+    assert "RSS" not in run_wattle("profile", "--", program, "two").err
+
+
+def test_mprof(program, tmp_path):
+    """As memory-profiler writes it: a size in MiB and seconds since 1970; descendants by their numbers."""
+    path = tmp_path / "p.dat"
+    done = run_wattle("profile", "-o", path, "--", program, "children")
+    assert done.code == 0 and "peak RSS" in done.err
+    lines = path.read_text().splitlines()
+    assert lines[0].startswith("CMDLINE ") and lines[0].endswith("profiled children")
+    own = [line for line in lines[1:] if line.startswith("MEM ")]
+    children = [line for line in lines[1:] if line.startswith("CHLD ")]
+    assert len(own) + len(children) == len(lines) - 1
+    for line in own + children:
+        assert re.fullmatch(r"(MEM|CHLD \d+) \d+\.\d{6} \d{10}\.\d{4}", line)
+    assert len({line.split()[1] for line in children}) == 2

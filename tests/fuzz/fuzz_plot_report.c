@@ -6,9 +6,10 @@
 #include <string.h>
 
 #include "draw/parts.h"
+#include "commands/plot/mprof.h"
 #include "commands/plot/report.h"
 
-/* A file that is to be plotted: the first byte chooses what is wanted of it. */
+/* A file that is to be plotted, a report or one of mprof: the first byte chooses what is wanted of it. */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -72,6 +73,18 @@ static void draw(const struct wtl_plot_figure *figure)
 		wtl_plot_figure_draw(figure, &pen, paper.width, paper.height);
 }
 
+static void draw_mprof(const uint8_t *data, size_t size, const struct wtl_plot_wanted *wanted)
+{
+	struct wtl_plot_sheet sheet;
+	char *text = strndup((const char *)data, size);
+
+	wtl_plot_sheet_init(&sheet);
+	if (text && wtl_plot_mprof_figure(text, wanted, &sheet, NULL) == 0)
+		draw(&sheet.figure);
+	wtl_plot_sheet_done(&sheet);
+	free(text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const names[] = {"package-0"};
@@ -86,6 +99,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	wanted.n_domains = data[0] / 32 % 2;
 	wanted.has_from = data[0] / 64 % 2;
 	wanted.top = 1 + data[0] / 128;
+	if (size > 4 && (memcmp(data + 1, "MEM", 3) == 0 || memcmp(data + 1, "CMD", 3) == 0)) {
+		draw_mprof(data + 1, size - 1, &wanted);
+		return 0;
+	}
 	wtl_plot_sheet_init(&sheet);
 	reports = wtl_plot_reports_new();
 	if (reports &&

@@ -142,6 +142,13 @@ static void run(struct world *world, double phase_s)
 	world->trace.n_threads = world->trace.n_slices = 1;
 }
 
+static void end(struct world *world)
+{
+	free(world->trace.samples);
+	wtl_tree_done(&world->trace.tree);
+	wtl_split_done(&world->split);
+}
+
 /* The worst error of a function that has 5 % of the energy at least; all of it is somebody's. */
 static double worst_error(struct world *world)
 {
@@ -173,9 +180,7 @@ static double worst_of_seeds(double phase_s, bool learns)
 		begin(&world, &learns);
 		run(&world, phase_s);
 		worst = fmax(worst, worst_error(&world));
-		free(world.trace.samples);
-		wtl_tree_done(&world.trace.tree);
-		wtl_split_done(&world.split);
+		end(&world);
 	}
 	return worst;
 }
@@ -188,6 +193,53 @@ static void test_functions_that_take_turns(void **state)
 	assert_true(worst_of_seeds(0.005, true) < 0.03);
 	assert_true(worst_of_seeds(0.1, true) < 0.03);
 	assert_true(worst_of_seeds(1.0, true) < 0.05);
+}
+
+/* Whether the uncertainties cover the truth: of functions that have 5 % at least, how many there are. */
+static void count_covered(struct world *world, int *n, int *n_doubted, int *n_covered)
+{
+	const struct wtl_trace *trace = &world->trace;
+	struct wtl_split_result result;
+	double doubt_all_uj = 0.0;
+
+	assert_int_equal(wtl_split_compute(&world->split, trace, &result), 0);
+	for (size_t i = 0; i < result.n_nodes + WTL_SPLIT_ROWS; i++)
+		doubt_all_uj += (double)result.doubt_uj[i];
+	for (int i = 0; i < FUNCTIONS; i++) {
+		uint32_t node = world->nodes[i];
+		double energy_uj = (double)result.dynamic_uj[node];
+
+		if (world->truth_j[i] < 0.05 * world->dynamic_j)
+			continue;
+		*n += 1;
+		*n_doubted += result.doubt_uj[node] > 0;
+		*n_covered += fabs(energy_uj - 1e6 * world->truth_j[i]) <=
+			      wtl_split_uncertainty_uj(energy_uj, result.n_samples[node],
+						       trace->n_samples,
+						       (double)result.doubt_uj[node], doubt_all_uj);
+	}
+	wtl_split_result_done(&result);
+}
+
+/* A hundred programs whose phases take 2 ms to 5 s. */
+static void test_what_is_not_known(void **state)
+{
+	const bool learns = true;
+	int n = 0, n_doubted = 0, n_covered = 0;
+
+	(void)state;
+	for (int seed = 0; seed < 100; seed++) {
+		struct world world;
+
+		random_state = (uint64_t)seed * 104729 + 3;
+		begin(&world, &learns);
+		run(&world, 0.002 * pow(2500.0, (double)(seed % 20) / 19.0));
+		count_covered(&world, &n, &n_doubted, &n_covered);
+		end(&world);
+	}
+	assert_true(n >= 200);
+	assert_true(n_doubted >= n * 9 / 10); /* one that has all has no doubts */
+	assert_true(n_covered >= n * 95 / 100);
 }
 
 /* What learning is for: without it, this fails. */
@@ -203,6 +255,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_functions_that_take_turns),
 		cmocka_unit_test(test_without_learning),
+		cmocka_unit_test(test_what_is_not_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -322,6 +322,27 @@ static void test_memory_that_lies(void **state)
 	free(memory);
 }
 
+/* Memory that was read while it changed, or that lies: a frame that is called by one that it calls. It ends. */
+static void test_circles_of_frames(void **state)
+{
+	static struct wtl_python_stack stack;
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(versions); i++)
+		for (uint64_t to = 0; to < 3; to++) {
+			struct memory *memory = make_memory(versions[i]);
+			const struct wtl_python_memory reader = {read_memory, memory};
+			struct wtl_python_target target = target_of(memory);
+
+			put_frame(memory, 1, FRAMES + 0x100 * to, code_at(1), 0);
+			assert_int_equal(wtl_python_read(&target, &reader, TID, 1, &stack), 0);
+			assert_int_equal(stack.n, to < 2 ? WTL_PYTHON_DEPTH : 3);
+			assert_int_equal(stack.is_cut, to < 2);
+			wtl_python_target_done(&target);
+			free(memory);
+		}
+}
+
 /* ---- Names ---- */
 
 static const char *name_of(struct wtl_python_codes *codes, struct wtl_tree *tree,
@@ -350,20 +371,20 @@ static void test_names(void **state)
 
 		assert_int_equal(wtl_tree_init(&tree), 0);
 		assert_string_equal(name_of(&codes, &tree, memory, &reader, 0, 1),
-				    "inner (b.py:10)");
+				    "inner (/a/b.py:10)");
 		/* Another code object comes to lie there. */
 		put_code(memory, 0, "lambda", 11);
 		assert_string_equal(name_of(&codes, &tree, memory, &reader, 0, 2),
-				    "inner (b.py:10)");
+				    "inner (/a/b.py:10)");
 		assert_string_equal(name_of(&codes, &tree, memory, &reader, 0, 30000000),
-				    "lambda (b.py:11)");
+				    "lambda (/a/b.py:11)");
 		put_u64(memory, code_at(1) + name, put_text(memory, wide, 5, 2));
 		assert_string_equal(name_of(&codes, &tree, memory, &reader, 1, 1),
-				    "\xce\xb1????x??? (b.py:20)");
+				    "\xce\xb1????x??? (/a/b.py:20)");
 		memset(many, 'm', sizeof(many));
 		put_u64(memory, code_at(2) + name, put_text(memory, many, sizeof(many), 1));
 		assert_int_equal(strlen(name_of(&codes, &tree, memory, &reader, 2, 1)),
-				 200 + strlen(" (b.py:30)"));
+				 200 + strlen(" (/a/b.py:30)"));
 		put_code(memory, 3, "bad", 40);
 		put_u32(memory, get_u64(memory, code_at(3) + name) + layout->text_state, 0);
 		assert_null(name_of(&codes, &tree, memory, &reader, 3, 1));
@@ -502,21 +523,21 @@ static void test_merging(void **state)
 	/* Two loops: main in the first, outer and inner in the second; how they call is left out. */
 	assert_string_equal(
 		MERGE(true, word, true, PLUGIN, CALLING, LOOP, CALLING, BUILTIN, LOOP, START),
-		"main (b.py:30);builtin_sorted;outer (b.py:20);inner (b.py:10);sha256");
+		"main (/a/b.py:30);builtin_sorted;outer (/a/b.py:20);inner (/a/b.py:10);sha256");
 	/* A loop that the reading has no frames of, and one that the stack does not have yet. */
 	assert_string_equal(MERGE(true, word, true, LOOP, LOOP, LOOP, START),
-			    "main (b.py:30);outer (b.py:20);inner (b.py:10)");
+			    "main (/a/b.py:30);outer (/a/b.py:20);inner (/a/b.py:10)");
 	assert_string_equal(MERGE(true, instructions(&merging, 2), true, BUILTIN, LOOP, START),
-			    "main (b.py:30);builtin_sorted");
+			    "main (/a/b.py:30);builtin_sorted");
 	/* A stack that does not begin where the program did is aligned at its end. */
 	assert_string_equal(MERGE(false, word, true, PLUGIN, LOOP),
-			    "main (b.py:30);outer (b.py:20);inner (b.py:10);sha256");
+			    "main (/a/b.py:30);outer (/a/b.py:20);inner (/a/b.py:10);sha256");
 	/* inner was called after the sample; then, one that is not known ran in C when it was taken. */
 	assert_string_equal(MERGE(true, outer, true, PLUGIN, LOOP, LOOP, START),
-			    "main (b.py:30);outer (b.py:20);sha256");
+			    "main (/a/b.py:30);outer (/a/b.py:20);sha256");
 	assert_int_equal(merging.python.n_moved, 0);
 	assert_string_equal(MERGE(true, 0, true, PLUGIN, LOOP, LOOP, START),
-			    "main (b.py:30);outer (b.py:20);inner (b.py:10)");
+			    "main (/a/b.py:30);outer (/a/b.py:20);inner (/a/b.py:10)");
 	assert_int_equal(merging.python.n_moved, 1);
 	/* Threads of C are as they are. */
 	assert_string_equal(MERGE(true, 0, true, PLUGIN, START), "pymain_run_python;sha256");
@@ -532,30 +553,32 @@ static void test_unresolved(void **state)
 	assert_string_equal(MERGE(true, 0, false, PLUGIN, LOOP, LOOP, LOOP, START),
 			    "[python: unresolved];sha256");
 	assert_int_equal(merging.python.n_missing, 1);
-	assert_string_equal(MERGE(true, instructions(&merging, 0), true, PLUGIN, LOOP, BUILTIN,
-				  LOOP, LOOP, START),
-			    "main (b.py:30);outer (b.py:20);builtin_sorted;inner (b.py:10);sha256");
+	assert_string_equal(
+		MERGE(true, instructions(&merging, 0), true, PLUGIN, LOOP, BUILTIN, LOOP, LOOP,
+		      START),
+		"main (/a/b.py:30);outer (/a/b.py:20);builtin_sorted;inner (/a/b.py:10);sha256");
 	/* What it was last seen with, as far as that is what runs. */
 	merging.words[2] = instructions(&merging, 1);
 	merging.words[3] = instructions(&merging, 2);
 	assert_string_equal(MERGE(true, 0, false, PLUGIN, LOOP, LOOP, LOOP, START),
-			    "main (b.py:30);outer (b.py:20);[python: unresolved];sha256");
+			    "main (/a/b.py:30);outer (/a/b.py:20);[python: unresolved];sha256");
 	assert_int_equal(merging.python.n_missing, 2);
 	assert_string_equal(
 		MERGE(true, instructions(&merging, 0), false, PLUGIN, LOOP, LOOP, LOOP, START),
-		"main (b.py:30);outer (b.py:20);inner (b.py:10);sha256");
+		"main (/a/b.py:30);outer (/a/b.py:20);inner (/a/b.py:10);sha256");
 	assert_int_equal(merging.python.n_missing, 2);
 	merging.words[2] = 0;
 	assert_string_equal(MERGE(true, 0, false, PLUGIN, LOOP, BUILTIN, LOOP, LOOP, START),
-			    "main (b.py:30);[python: unresolved];builtin_sorted;sha256");
+			    "main (/a/b.py:30);[python: unresolved];builtin_sorted;sha256");
 	/* A reading that is not of the moment: C functions are those of another one, from there on. */
 	merging.words[4] = merging.words[3];
 	merging.words[3] = 0;
 	assert_string_equal(MERGE(true, 0, true, PLUGIN, LOOP, BUILTIN, LOOP, LOOP, START),
-			    "main (b.py:30);outer (b.py:20);inner (b.py:10)");
+			    "main (/a/b.py:30);outer (/a/b.py:20);inner (/a/b.py:10)");
 	merging.words[3] = instructions(&merging, 1);
-	assert_string_equal(MERGE(true, 0, true, PLUGIN, LOOP, BUILTIN, LOOP, LOOP, START),
-			    "main (b.py:30);outer (b.py:20);builtin_sorted;inner (b.py:10)");
+	assert_string_equal(
+		MERGE(true, 0, true, PLUGIN, LOOP, BUILTIN, LOOP, LOOP, START),
+		"main (/a/b.py:30);outer (/a/b.py:20);builtin_sorted;inner (/a/b.py:10)");
 	merging.t_ns += 100000000; /* that is too long ago */
 	assert_string_equal(MERGE(true, 0, false, LOOP, START), "[python: unresolved]");
 	end_merging(&merging);
@@ -570,13 +593,10 @@ static void test_unresolved(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_layouts),
-		cmocka_unit_test(test_frames),
-		cmocka_unit_test(test_thread_that_moves),
-		cmocka_unit_test(test_memory_that_lies),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_merging),
-		cmocka_unit_test(test_unresolved),
+		cmocka_unit_test(test_layouts),		  cmocka_unit_test(test_frames),
+		cmocka_unit_test(test_thread_that_moves), cmocka_unit_test(test_memory_that_lies),
+		cmocka_unit_test(test_circles_of_frames), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_merging),		  cmocka_unit_test(test_unresolved),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,6 +83,32 @@ static void test_a_child_has_its_parents(void **state)
 	wtl_spaces_done(&spaces);
 }
 
+static void test_processes_that_ended(void **state)
+{
+	struct wtl_spaces spaces;
+
+	(void)state;
+	wtl_spaces_init(&spaces, NULL);
+	for (int round = 0; round < 3; round++) {
+		for (int pid = 1; pid <= 100; pid++) {
+			struct wtl_space *space = wtl_spaces_find(&spaces, pid);
+
+			assert_int_equal(space->n, 0);
+			map(space, (uint64_t)pid << 12, 0x1000, 0, &modules[0]);
+		}
+		for (int pid = 1; pid <= 100; pid += 1 + round) {
+			assert_non_null(
+				wtl_space_at(wtl_spaces_find(&spaces, pid), (uint64_t)pid << 12));
+			wtl_spaces_remove(&spaces, wtl_spaces_find(&spaces, pid));
+		}
+		for (int pid = 1; pid <= 100; pid++)
+			if (spaces.n > 0 && (pid - 1) % (1 + round))
+				wtl_spaces_remove(&spaces, wtl_spaces_find(&spaces, pid));
+		assert_int_equal(spaces.n, 0);
+	}
+	wtl_spaces_done(&spaces);
+}
+
 /* Against a table with a row for each page. */
 static void test_any_order(void **state)
 {
@@ -123,6 +149,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_new_mappings_hide_old_ones),
 		cmocka_unit_test(test_a_child_has_its_parents),
+		cmocka_unit_test(test_processes_that_ended),
 		cmocka_unit_test(test_any_order),
 	};
 

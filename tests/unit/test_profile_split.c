@@ -151,6 +151,38 @@ static void assert_all_is_there(const struct wtl_split *split, const struct wtl_
 	assert_int_equal(n_samples, trace->n_samples);
 }
 
+/* Of a stretch between two ticks, no place has more than in all, and the rest is a row. */
+static void assert_a_part_is_less(struct wtl_split *split, const struct wtl_trace *trace,
+				  const struct wtl_split_result *whole)
+{
+	struct wtl_split_stretch stretch;
+	struct wtl_split_result part;
+	size_t from = (size_t)below((int64_t)split->n_ticks);
+
+	stretch.begin_ns = split->ticks[from].t_ns;
+	from += (size_t)below((int64_t)(split->n_ticks - from));
+	stretch.end_ns = split->ticks[from].t_ns;
+	split->stretches = &stretch;
+	split->n_stretches = 1;
+	assert_int_equal(wtl_split_compute(split, trace, &part), 0);
+	for (size_t domain = 0; domain < split->n_domains; domain++) {
+		uint64_t all_uj = 0, sum_uj = 0;
+
+		for (size_t i = 0; i < part.n_nodes + WTL_SPLIT_ROWS; i++) {
+			size_t at = i * split->n_domains + domain;
+
+			all_uj += whole->dynamic_uj[at];
+			sum_uj += part.dynamic_uj[at];
+			if (i != part.n_nodes + WTL_SPLIT_OUTSIDE)
+				assert_true(part.dynamic_uj[at] <= whole->dynamic_uj[at] &&
+					    part.idle_uj[at] <= whole->idle_uj[at] &&
+					    part.cpu_ns[i] <= whole->cpu_ns[i]);
+		}
+		assert_int_equal(sum_uj, all_uj);
+	}
+	wtl_split_result_done(&part);
+}
+
 static void test_nothing_is_lost_or_made(void **state)
 {
 	(void)state;
@@ -166,6 +198,7 @@ static void test_nothing_is_lost_or_made(void **state)
 		make_any_bills(&split, length_ns);
 		assert_int_equal(wtl_split_compute(&split, &trace, &result), 0);
 		assert_all_is_there(&split, &trace, &result);
+		assert_a_part_is_less(&split, &trace, &result);
 		wtl_split_result_done(&result);
 		wtl_split_done(&split);
 		end_trace(&trace);
@@ -331,12 +364,39 @@ static void test_functions_get_what_they_drew(void **state)
 		}
 }
 
+/* As of days: no more ticks than there may be, and the last one is that which was told last. */
+static void test_many_ticks(void **state)
+{
+	struct wtl_split split;
+
+	(void)state;
+	wtl_split_init(&split, 1, 0);
+	split.ticks_most = 100;
+	for (int64_t at_ns = 1; at_ns <= 12345; at_ns++) {
+		struct wtl_split_tick *tick = wtl_split_add_tick(&split, at_ns);
+
+		assert_non_null(tick);
+		assert_int_equal(tick->energy_uj[0], 0);
+		tick->energy_uj[0] = (uint64_t)(2 * at_ns);
+		assert_in_range(split.n_ticks, 1, 100);
+		assert_int_equal(split.ticks[split.n_ticks - 1].t_ns, at_ns);
+	}
+	assert_true(split.n_ticks > 40);
+	for (size_t i = 0; i < split.n_ticks; i++) {
+		assert_int_equal(split.ticks[i].energy_uj[0], 2 * split.ticks[i].t_ns);
+		assert_true(i == 0 || split.ticks[i].t_ns - split.ticks[i - 1].t_ns <=
+					      2 * (int64_t)split.ticks_each);
+	}
+	wtl_split_done(&split);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_is_lost_or_made),
 		cmocka_unit_test(test_rows_of_what_is_no_stacks),
 		cmocka_unit_test(test_functions_get_what_they_drew),
+		cmocka_unit_test(test_many_ticks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

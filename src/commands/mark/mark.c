@@ -158,7 +158,7 @@ const struct wtl_command wtl_command_mark = {
 	.summary = "Begin or end a window of a recording that runs",
 	.synopsis = "[OPTION...] begin|end|list [NAME]",
 	.description =
-		"Tells a recording (wattle record, wattle run --record) that a window of that NAME begins "
+		"Tells a recording (wattle record, wattle run --record) or a profile (wattle profile) that a window of that NAME begins "
 		"or ends now: its energy, per domain and with its uncertainty, becomes part of the "
 		"recording. Windows may nest and overlap; a name is free again when its window has "
 		"ended.\n\n"

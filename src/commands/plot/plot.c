@@ -14,6 +14,7 @@
 #include "cli/options.h"
 #include "cli/rights.h"
 #include "cli/sink.h"
+#include "commands/plot/mprof.h"
 #include "commands/plot/plot.h"
 #include "commands/plot/recording.h"
 #include "energy/units.h"
@@ -192,6 +193,8 @@ static int load(struct wtl_app *app, const struct wtl_plot_settings *settings,
 {
 	bool is_one = is_of_one_recording(settings);
 
+	if (settings->words.n == 1 && wtl_plot_is_mprof(settings->words.words[0]))
+		return wtl_plot_mprof(app, settings->words.words[0], settings, sheet);
 	if (HAVE_RECORDINGS && is_one)
 		return wtl_plot_recording(app, settings->words.words[0], settings, sheet);
 	if (HAVE_JANSSON && !is_one)
@@ -290,7 +293,8 @@ const struct wtl_command wtl_command_plot = {
 		"without colours.\n\n"
 		"FILE is a recording (wattle record, wattle run --record), of which everything can be "
 		"drawn, or what `wattle run --format json` has written (- is standard input), of which "
-		"windows, processes and runs can. Several FILEs, of either kind, are drawn as runs.\n\n"
+		"windows, processes and runs can. Several FILEs, of either kind, are drawn as runs. Of what "
+		"`wattle profile -o FILE.dat` or memory-profiler's `mprof run` has written, memory over time is drawn.\n\n"
 		"--live shows the power of the machine, or of the named domains, as curves in the terminal. "
 		"q ends it, + and - change how far back it goes (20 seconds to an hour), space holds it.",
 	.examples = "wattle record -o build.wattle -- make -j\n"

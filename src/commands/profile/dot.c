@@ -84,6 +84,8 @@ static int write_dot(struct wtl_buf *buf, const struct wtl_stacks *stacks)
 	}
 	wtl_buf_puts(buf, "\\n");
 	put_energy(buf, stacks, stacks->all);
+	wtl_buf_printf(buf, "\\nfunctions and calls of less than %g %% are not drawn",
+		       100.0 * LEAST);
 	wtl_buf_puts(buf, "\";\n\tnode [shape=box, style=filled, fontname=\"sans-serif\"];\n"
 			  "\tedge [fontname=\"sans-serif\", fontsize=10];\n");
 	for (uint32_t i = 0; i < stacks->tree.n_names; i++)

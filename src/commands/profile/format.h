@@ -6,9 +6,14 @@
 
 /* What a profile can be written as: a file of this folder, and a row here. docs/profile.md lists what opens them. */
 /* clang-format off */
+#if HAVE_RECORDINGS /* zstd, and how recordings keep numbers */
+#define WTL_PROFILE_SAVED(F) F(wprof)
+#else
+#define WTL_PROFILE_SAVED(F)
+#endif
 #define WTL_PROFILE_FORMATS(F)                                                           \
-	F(text) F(html) F(svg) F(json) F(csv) F(folded) F(speedscope) F(pprof)           \
-	F(pstats) F(callgrind) F(firefox) F(trace) F(dot) F(pyinstrument)
+	F(text) WTL_PROFILE_SAVED(F) F(html) F(svg) F(json) F(csv) F(folded) F(speedscope) F(pprof)           \
+	F(pstats) F(callgrind) F(firefox) F(trace) F(dot) F(pyinstrument) F(mprof) F(kineto)
 /* clang-format on */
 
 struct wtl_profile_format {

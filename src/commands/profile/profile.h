@@ -7,9 +7,21 @@
 
 #include "cli/billing.h"
 #include "cli/loop.h"
+#include "cli/option.h"
+#include "commands/profile/bound.h"
 #include "document/writer.h"
+#include "profile/memory.h"
 #include "profile/names.h"
 #include "report/description.h"
+
+enum { WTL_PROFILE_NAME_SIZE = 64 };
+
+/* What a table of functions is sorted by: what they used themselves, or with their calls. */
+enum wtl_profile_sort { WTL_SORT_ENERGY, WTL_SORT_CALLS, WTL_SORT_CPU, WTL_SORT_SAMPLES };
+
+extern const char *const wtl_profile_sort_names[]; /* ended by NULL */
+
+struct wtl_kineto;
 
 /* What the options of `wattle profile` say. */
 struct wtl_profile_settings {
@@ -19,48 +31,89 @@ struct wtl_profile_settings {
 	unsigned stack_bytes;
 	double least_percent; /* rows with less are folded */
 	bool is_table;
-	unsigned format; /* of wtl_profile_format_at() */
+	enum wtl_profile_sort sort; /* of the table */
+	unsigned rows;		    /* at the most */
+	bool memory;
+	const char *kineto; /* a trace of the program's kernels; NULL: none */
+	unsigned format;    /* of wtl_profile_format_at() */
+	struct wtl_bounds bounds;
+	const char *only;	      /* a window's name; NULL: all */
+	const char *keep;	      /* a file; NULL: none */
+	struct wtl_option_list files; /* behind a verb */
 };
 
-/* What a profile came to. */
+struct wtl_places;
+
+/* Of the meter's domains, what outlives it. */
+struct wtl_profile_domain {
+	char name[WTL_PROFILE_NAME_SIZE], source[WTL_PROFILE_NAME_SIZE];
+	enum wattle_kind kind;
+	enum wattle_method method;
+	bool learns; /* of the split */
+};
+
+/* What a program, or somebody beside it, called a time (wattle mark). */
+struct wtl_profile_window {
+	char name[WTL_PROFILE_NAME_SIZE];
+	int64_t begin_ns, end_ns; /* monotonic; end_ns 0: it is open */
+};
+
+/* What a profile came to: of a command that has just run, or as a file has it. */
 struct wtl_profile {
-	char *const *command; /* NULL: a process that ran already, */
-	int pid;	      /* with that number */
+	char **command; /* NULL: a process that ran already, */
+	int pid;	/* with that number */
+	char *host;
 	const struct wtl_calls *calls;
 	const struct wtl_trace *trace;
 	const struct wtl_split_result *split;
 	const struct wtl_split *ticks;
-	struct wattle_meter *meter;
+	struct wtl_profile_domain *domains;
+	struct wtl_profile_window *windows;
+	size_t n_windows;
+	const char *only;		 /* the window that this is cut to; NULL: it is all */
+	const struct wtl_places *places; /* NULL: no format has asked for them yet */
 	const struct wattle_window *window;
-	const struct wattle_energy *energies;
-	const struct wtl_ledger *ledgers; /* one a domain */
-	const bool *counts;		  /* a domain is in the total */
-	uint64_t dynamic_uj, idle_uj;	  /* the program's, in the total */
-	uint64_t uncertainty_uj;	  /* of the program's dynamic energy; k = 2 */
-	bool has_idle;			  /* idle power is known, and taken out */
-	struct wtl_report_place place;	  /* what its electricity emits */
-	unsigned hz;
+	struct wtl_ledger *ledgers;	 /* one a domain */
+	bool *counts;			 /* a domain is in the total */
+	uint64_t dynamic_uj, idle_uj;	 /* the program's, in the total */
+	uint64_t uncertainty_uj;	 /* of the program's dynamic energy; k = 2 */
+	bool has_idle;			 /* idle power is known, and taken out */
+	struct wtl_report_place place;	 /* what its electricity emits */
+	const struct wtl_memory *memory; /* NULL: nobody asked */
+	const struct wtl_kineto *kineto; /* NULL: no trace was given */
+	struct wattle_meter *meter;	 /* NULL: it was in a file */
+	size_t n_denied; /* descendants of a process that ran already, which may not be looked at */
+	unsigned hz, stack_bytes;
+	int64_t interval_ns;
 	int64_t own_cpu_ns; /* of the profiler */
 };
 
 /* Where a domain's energy went (domain < 0: the total's); these add up to total_uj. */
 struct wtl_profile_sums {
-	uint64_t stacks_uj, unsampled_uj, unknown_uj, others_uj, kernel_uj, idle_uj,
+	uint64_t stacks_uj, unsampled_uj, unknown_uj, outside_uj, others_uj, kernel_uj, idle_uj,
 		unattributed_uj, total_uj;
 };
 
 void wtl_profile_sums(const struct wtl_profile *profile, int domain,
 		      struct wtl_profile_sums *ret_sums);
-/* By how many samples were seen of it, and by what is not known of the whole; k = 2. */
-double wtl_profile_uncertainty_uj(const struct wtl_profile *profile, double energy_uj, uint64_t n);
+/* By how many samples were seen of it, by its doubts as watts are learned, and by what is not known of the whole;
+ * k = 2. */
+double wtl_profile_uncertainty_uj(const struct wtl_profile *profile, double energy_uj, uint64_t n,
+				  uint64_t doubt_uj);
 uint64_t wtl_profile_co2e_ug(const struct wtl_profile *profile, uint64_t energy_uj);
 
 /* For people: a tree of calls, or a table of functions. */
 void wtl_profile_text(struct wtl_buf *buf, const struct wtl_profile *profile,
 		      const struct wtl_profile_settings *settings,
 		      const struct wtl_output_style *style);
+/* What is known of its memory: for people, and for JSON. Nothing where nobody asked. */
+void wtl_profile_memory_text(struct wtl_buf *buf, const struct wtl_profile *profile,
+			     const struct wtl_output_style *style);
+void wtl_profile_memory_doc(struct wtl_node *to, const struct wtl_profile *profile);
 /* Energy of a call in the total: above idle, where that is known. */
 uint64_t wtl_profile_energy_uj(const struct wtl_profile *profile,
 			       const struct wtl_calls_cost *cost);
+/* Of those domains, n_domains of them: the sum in the total. */
+uint64_t wtl_profile_total_uj(const struct wtl_profile *profile, const uint64_t *each_uj);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "commands/profile/format.h"
+#include "commands/profile/kineto.h"
 #include "document/doc.h"
 #include "document/writer.h"
 
@@ -13,7 +14,7 @@ static const struct wtl_doc_table table = {
 	"uncertainty_j,co2e_g"};
 
 static void put_costs(struct wtl_node *to, const struct wtl_stacks *stacks, const uint64_t *own,
-		      const uint64_t *all)
+		      const uint64_t *all, const uint64_t doubts[2])
 {
 	static const struct {
 		const char *energy, *uncertainty, *cpu, *co2e;
@@ -29,7 +30,8 @@ static void put_costs(struct wtl_node *to, const struct wtl_stacks *stacks, cons
 		wtl_doc_micro(to, keys[i].energy, uj);
 		wtl_doc_micro(to, keys[i].uncertainty,
 			      (uint64_t)wtl_profile_uncertainty_uj(stacks->profile, (double)uj,
-								   costs[i][WTL_METRIC_SAMPLES]));
+								   costs[i][WTL_METRIC_SAMPLES],
+								   doubts[i]));
 		wtl_doc_micro(to, keys[i].co2e, costs[i][WTL_METRIC_CO2E]);
 	}
 }
@@ -41,11 +43,9 @@ static void put_domains(struct wtl_node *to, const struct wtl_stacks *stacks, co
 
 	for (size_t i = WTL_METRIC_DOMAINS; i < stacks->n_metrics; i++) {
 		struct wtl_node *domain = wtl_doc_object(domains, NULL);
-		struct wattle_domain info = {.size = sizeof(info)};
 
-		if (wattle_meter_domain(stacks->profile->meter, stacks->metrics[i].domain, &info) ==
-		    0)
-			wtl_doc_text(domain, "name", info.name);
+		wtl_doc_text(domain, "name",
+			     stacks->profile->domains[stacks->metrics[i].domain].name);
 		wtl_doc_micro(domain, "own_energy_j", own[i]);
 		wtl_doc_micro(domain, "energy_j", all[i]);
 	}
@@ -65,7 +65,7 @@ static void put_functions(struct wtl_doc *doc, const struct wtl_stacks *stacks)
 		wtl_doc_known(row, "file", stacks->functions[i].file);
 		if (stacks->functions[i].line)
 			wtl_doc_count(row, "line", stacks->functions[i].line);
-		put_costs(row, stacks, own, all);
+		put_costs(row, stacks, own, all, &stacks->functions_doubts[2 * i]);
 		put_domains(row, stacks, own, all);
 		wtl_doc_add_row(doc, scopes, 1);
 	}
@@ -84,7 +84,7 @@ static void put_calls(struct wtl_doc *doc, const struct wtl_stacks *stacks)
 		if (stacks->tree.nodes[i].parent)
 			wtl_doc_count(call, "parent", stacks->tree.nodes[i].parent - 1);
 		put_costs(call, stacks, &stacks->own[i * stacks->n_metrics],
-			  &stacks->all[i * stacks->n_metrics]);
+			  &stacks->all[i * stacks->n_metrics], &stacks->doubts[2 * i]);
 	}
 }
 
@@ -95,18 +95,16 @@ static void put_sums(struct wtl_doc *doc, const struct wtl_profile *profile)
 
 	for (size_t i = 0; i <= profile->calls->n_domains; i++) {
 		bool is_total = i == profile->calls->n_domains;
-		struct wattle_domain domain = {.size = sizeof(domain)};
 		struct wtl_profile_sums sums;
 		struct wtl_node *row;
 
-		if (!is_total && wattle_meter_domain(profile->meter, i, &domain) < 0)
-			continue;
 		wtl_profile_sums(profile, is_total ? -1 : (int)i, &sums);
 		row = wtl_doc_object(list, NULL);
-		wtl_doc_text(row, "domain", is_total ? "total" : domain.name);
+		wtl_doc_text(row, "domain", is_total ? "total" : profile->domains[i].name);
 		wtl_doc_micro(row, "stacks_j", sums.stacks_uj);
 		wtl_doc_micro(row, "not_seen_j", sums.unsampled_uj);
 		wtl_doc_micro(row, "unknown_time_j", sums.unknown_uj);
+		wtl_doc_micro(row, "outside_j", sums.outside_uj);
 		wtl_doc_micro(row, "others_j", sums.others_uj);
 		wtl_doc_micro(row, "kernel_j", sums.kernel_uj);
 		wtl_doc_micro(row, "idle_j", sums.idle_uj);
@@ -127,6 +125,7 @@ static void build(struct wtl_doc *doc, const struct wtl_stacks *stacks)
 	command = profile->command ? wtl_doc_list(doc->root, "command") : NULL;
 	for (size_t i = 0; command && profile->command[i]; i++)
 		wtl_doc_text(command, NULL, profile->command[i]);
+	wtl_doc_known(doc->root, "window", profile->only);
 	wtl_doc_utc(doc->root, "start_utc", profile->window->begin_utc_ns);
 	wtl_doc_seconds(doc->root, "duration_s", profile->window->duration_ns);
 	wtl_doc_count(doc->root, "rate_hz", profile->hz);
@@ -142,6 +141,8 @@ static void build(struct wtl_doc *doc, const struct wtl_stacks *stacks)
 	put_functions(doc, stacks);
 	put_calls(doc, stacks);
 	put_sums(doc, profile);
+	wtl_profile_memory_doc(doc->root, profile);
+	wtl_kineto_doc(doc->root, profile);
 }
 
 static int write_with(struct wtl_buf *buf, const struct wtl_stacks *stacks,

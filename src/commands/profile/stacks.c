@@ -8,7 +8,10 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "profile/lines.h"
+#include "commands/profile/places.h"
+
+/* What is the program's without a stack: the first ones of enum wtl_split_row. */
+enum { ROWS = WTL_SPLIT_UNKNOWN + 1 };
 
 static const struct {
 	const char *name, *symbol;
@@ -68,15 +71,15 @@ static int list_metrics(struct wtl_stacks *stacks)
 	memcpy(stacks->metrics, always, sizeof(always));
 	stacks->n_metrics = WTL_METRIC_DOMAINS;
 	for (size_t i = 0; i < profile->calls->n_domains; i++) {
-		struct wattle_domain domain = {.size = sizeof(domain)};
+		const char *name = profile->domains[i].name;
 		struct wtl_stacks_metric *metric = &stacks->metrics[stacks->n_metrics];
 
-		if (!has_energy(profile, i) || wattle_meter_domain(profile->meter, i, &domain) < 0)
+		if (!has_energy(profile, i))
 			continue;
 		metric->unit = WTL_STACKS_UJ;
 		metric->domain = i;
-		snprintf(metric->name, sizeof(metric->name), "%.40s energy", domain.name);
-		snprintf(metric->title, sizeof(metric->title), "energy of %.40s%s", domain.name,
+		snprintf(metric->name, sizeof(metric->name), "%.40s energy", name);
+		snprintf(metric->title, sizeof(metric->title), "energy of %.40s%s", name,
 			 profile->counts[i] ? "" : " (not in the total)");
 		stacks->n_metrics++;
 	}
@@ -137,15 +140,6 @@ static int64_t add_calls(struct making *making, uint32_t call, uint32_t until, i
 	return add_call(making, parent, wtl_calls_name(calls, call), line);
 }
 
-static size_t lines_of_frame(const struct wtl_trace *trace, const struct wtl_frame *frame,
-			     struct wtl_line lines[WTL_LINES_MAX])
-{
-	if (frame->kind != WTL_FRAME_PYTHON)
-		return wtl_lines_of(&trace->modules, frame, lines);
-	lines[0] = (struct wtl_line){.line = (uint32_t)frame->address};
-	return 1;
-}
-
 static int add_nodes(struct making *making)
 {
 	struct wtl_stacks *stacks = making->stacks;
@@ -157,11 +151,10 @@ static int add_nodes(struct making *making)
 		uint32_t parent = from->nodes[i].parent;
 		int64_t node;
 
-		making->n_lines =
-			making->has_lines
-				? lines_of_frame(profile->trace,
-						 &from->frames[from->nodes[i].frame], making->lines)
-				: 0;
+		making->n_lines = making->has_lines
+					  ? wtl_places_of(profile->places, from->nodes[i].frame,
+							  making->lines)
+					  : 0;
 		node = add_calls(making, calls[i], calls[parent], stacks->of_nodes[parent], 0);
 		if (node < 0)
 			return -ENOMEM;
@@ -171,11 +164,11 @@ static int add_nodes(struct making *making)
 }
 
 /* What the program used without a stack is a function of its own, so that a format's sum is the program's. */
-static int add_rows(struct making *making, uint32_t rows[WTL_SPLIT_ROWS])
+static int add_rows(struct making *making, uint32_t rows[ROWS])
 {
-	static const char *const names[WTL_SPLIT_ROWS] = {"[not seen]", "[at an unknown time]"};
+	static const char *const names[ROWS] = {"[not seen]", "[at an unknown time]"};
 
-	for (size_t i = 0; i < WTL_SPLIT_ROWS; i++) {
+	for (size_t i = 0; i < ROWS; i++) {
 		int64_t node = add_call(making, 0, names[i], NULL);
 
 		if (node < 0)
@@ -197,19 +190,20 @@ static const char *clean_file(struct wtl_stacks *stacks, const char *file)
 	return number < 0 ? "" : stacks->files.names[number];
 }
 
-/* Python's functions have their places in their names: "fit (train.py:12)". */
+/* Where a Python function is stands in the frame's name: "fit (/home/me/train.py:12)". */
 static void place_python(struct wtl_stacks *stacks, struct wtl_stacks_function *function,
-			 uint32_t line)
+			 const struct wtl_frame *frame)
 {
-	const char *open = strrchr(function->name, '('), *colon = open ? strrchr(open, ':') : NULL;
+	const char *name = stacks->profile->trace->tree.names[frame->name];
+	const char *open = strstr(name, " ("), *colon = strrchr(name, ':');
 	char part[PATH_MAX];
 
-	if (!colon || open < function->name + 2)
+	if (!open || !colon || colon <= open + 2)
 		return;
-	snprintf(part, sizeof(part), "%.*s", (int)(colon - open - 1), open + 1);
+	snprintf(part, sizeof(part), "%.*s", (int)(colon - open - 2), open + 2);
 	function->file = clean_file(stacks, part);
-	function->line = line;
-	snprintf(part, sizeof(part), "%.*s", (int)(open - function->name - 1), function->name);
+	function->line = (uint32_t)frame->address;
+	snprintf(part, sizeof(part), "%.*s", (int)(open - name), name);
 	function->label = clean_file(stacks, part);
 }
 
@@ -237,10 +231,10 @@ static int place_functions(struct making *making)
 		if (innermost->file[0] || node == until)
 			continue;
 		if (frame->kind == WTL_FRAME_PYTHON)
-			place_python(stacks, innermost, (uint32_t)frame->address);
+			place_python(stacks, innermost, frame);
 		if (frame->kind == WTL_FRAME_NATIVE && frame->module)
 			innermost->file = clean_file(stacks, frame->module->path);
-		n = lines_of_frame(trace, frame, lines);
+		n = wtl_places_of(stacks->profile->places, trace->tree.nodes[i].frame, lines);
 		for (; n > 0 && node != until; n--, node = stacks->tree.nodes[node].parent)
 			if (lines[n - 1].file) {
 				struct wtl_stacks_function *function =
@@ -271,14 +265,14 @@ static void add(uint64_t *to, const uint64_t *more, size_t n)
 		to[i] += more[i];
 }
 
-static void add_up(struct wtl_stacks *stacks, const uint32_t rows[WTL_SPLIT_ROWS])
+static void add_up(struct wtl_stacks *stacks, const uint32_t rows[ROWS])
 {
 	const struct wtl_split_result *split = stacks->profile->split;
 	size_t n = stacks->n_metrics;
 
 	for (size_t i = 0; i < split->n_nodes; i++)
 		add_costs(stacks, i, &stacks->own[stacks->of_nodes[i] * n]);
-	for (size_t i = 0; i < WTL_SPLIT_ROWS; i++)
+	for (size_t i = 0; i < ROWS; i++)
 		add_costs(stacks, split->n_nodes + i, &stacks->own[rows[i] * n]);
 	for (size_t i = 0; i < stacks->tree.n_nodes; i++)
 		stacks->own[i * n + WTL_METRIC_CO2E] = wtl_profile_co2e_ug(
@@ -298,6 +292,28 @@ static void add_up(struct wtl_stacks *stacks, const uint32_t rows[WTL_SPLIT_ROWS
 	}
 }
 
+static void add_doubts(struct wtl_stacks *stacks, const uint32_t rows[ROWS])
+{
+	const struct wtl_split_result *split = stacks->profile->split;
+
+	for (size_t i = 0; i < split->n_nodes + ROWS; i++) {
+		uint32_t node = i < split->n_nodes ? stacks->of_nodes[i] : rows[i - split->n_nodes];
+
+		stacks->doubts[2 * node] += wtl_profile_total_uj(
+			stacks->profile, &split->doubt_uj[i * split->n_domains]);
+	}
+	for (size_t i = stacks->tree.n_nodes; i-- > 1;) {
+		uint64_t *own = &stacks->doubts[2 * i];
+		uint64_t *function = &stacks->functions_doubts[2 * wtl_stacks_function(stacks, i)];
+
+		own[1] += own[0];
+		stacks->doubts[2 * stacks->tree.nodes[i].parent + 1] += own[1];
+		function[0] += own[0];
+		if (is_outermost(stacks, i))
+			function[1] += own[1];
+	}
+}
+
 static int make_costs(struct wtl_stacks *stacks)
 {
 	size_t n_nodes = stacks->tree.n_nodes, n_functions = stacks->tree.n_names + 1;
@@ -306,7 +322,10 @@ static int make_costs(struct wtl_stacks *stacks)
 	stacks->all = calloc(n_nodes * stacks->n_metrics, sizeof(uint64_t));
 	stacks->functions_own = calloc(n_functions * stacks->n_metrics, sizeof(uint64_t));
 	stacks->functions_all = calloc(n_functions * stacks->n_metrics, sizeof(uint64_t));
-	return stacks->own && stacks->all && stacks->functions_own && stacks->functions_all
+	stacks->doubts = calloc(2 * n_nodes, sizeof(uint64_t));
+	stacks->functions_doubts = calloc(2 * n_functions, sizeof(uint64_t));
+	return stacks->own && stacks->all && stacks->functions_own && stacks->functions_all &&
+			       stacks->doubts && stacks->functions_doubts
 		       ? 0
 		       : -ENOMEM;
 }
@@ -314,7 +333,7 @@ static int make_costs(struct wtl_stacks *stacks)
 int wtl_stacks_make(struct wtl_stacks *stacks, const struct wtl_profile *profile, bool has_lines)
 {
 	struct making making = {.stacks = stacks, .has_lines = has_lines};
-	uint32_t rows[WTL_SPLIT_ROWS];
+	uint32_t rows[ROWS];
 	int rc;
 
 	*stacks = (struct wtl_stacks){.profile = profile};
@@ -330,8 +349,10 @@ int wtl_stacks_make(struct wtl_stacks *stacks, const struct wtl_profile *profile
 		rc = place_functions(&making);
 	if (rc == 0)
 		rc = make_costs(stacks);
-	if (rc == 0)
+	if (rc == 0) {
 		add_up(stacks, rows);
+		add_doubts(stacks, rows);
+	}
 	return rc;
 }
 
@@ -346,4 +367,6 @@ void wtl_stacks_done(struct wtl_stacks *stacks)
 	free(stacks->all);
 	free(stacks->functions_own);
 	free(stacks->functions_all);
+	free(stacks->doubts);
+	free(stacks->functions_doubts);
 }

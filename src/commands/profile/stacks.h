@@ -46,9 +46,11 @@ struct wtl_stacks {
 	uint64_t *own, *all; /* n_metrics a node: itself; with all that it called */
 	uint64_t *functions_own,
 		*functions_all; /* n_metrics a function; recursion is counted once */
+	/* Doubts of the total's energy (profile/split.h), of each node and function: itself, and with all. */
+	uint64_t *doubts, *functions_doubts;
 };
 
-/* 0 or -ENOMEM; done() in any case. */
+/* Of a profile with places. 0 or -ENOMEM; done() in any case. */
 int wtl_stacks_make(struct wtl_stacks *stacks, const struct wtl_profile *profile, bool has_lines);
 void wtl_stacks_done(struct wtl_stacks *stacks);
 

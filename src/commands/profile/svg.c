@@ -11,7 +11,7 @@
 #include "document/format.h"
 
 /* Pixels. */
-enum { WIDTH = 1200, MARGIN = 10, ROW = 18, HEAD = 52, LETTER = 7, DEPTH_MAX = 256 };
+enum { WIDTH = 1200, MARGIN = 10, ROW = 18, HEAD = 52, LETTER = 7 };
 #define LEAST 0.3
 
 struct svg {
@@ -118,8 +118,7 @@ static unsigned depth_of(const struct wtl_stacks *stacks, uint32_t node)
 
 static bool is_drawn(const struct svg *svg, uint32_t node)
 {
-	return (double)all_of(svg, node) / svg->per_pixel >= LEAST &&
-	       depth_of(svg->stacks, node) < DEPTH_MAX;
+	return (double)all_of(svg, node) / svg->per_pixel >= LEAST;
 }
 
 /* Parents come before their children: each child takes the next of its parent's width. */

@@ -1,36 +1,46 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "commands/profile/kineto.h"
 #include "commands/profile/profile.h"
 #include "document/format.h"
-#include "meter/meter.h"
 #include "text/layout.h"
 
-enum { DEPTH_MAX = 64, ROWS_MAX = 400 };
-
-uint64_t wtl_profile_energy_uj(const struct wtl_profile *profile, const struct wtl_calls_cost *cost)
+uint64_t wtl_profile_total_uj(const struct wtl_profile *profile, const uint64_t *each_uj)
 {
 	uint64_t sum_uj = 0;
 
 	for (size_t i = 0; i < profile->calls->n_domains; i++)
 		if (profile->counts[i])
-			sum_uj += cost->dynamic_uj[i];
+			sum_uj += each_uj[i];
 	return sum_uj;
 }
 
-double wtl_profile_uncertainty_uj(const struct wtl_profile *profile, double energy_uj, uint64_t n)
+uint64_t wtl_profile_energy_uj(const struct wtl_profile *profile, const struct wtl_calls_cost *cost)
 {
-	double all = (double)profile->trace->n_samples, p = all > 0.0 ? (double)n / all : 0.0;
-	double seen = n > 0 ? 2.0 * energy_uj * sqrt((1.0 - p) / (double)n) : energy_uj;
+	return wtl_profile_total_uj(profile, cost->dynamic_uj);
+}
+
+double wtl_profile_uncertainty_uj(const struct wtl_profile *profile, double energy_uj, uint64_t n,
+				  uint64_t doubt_uj)
+{
+	const struct wtl_split_result *split = profile->split;
+	uint64_t doubt_all_uj = wtl_profile_total_uj(profile, profile->calls->all[0].doubt_uj);
 	double whole = profile->dynamic_uj > 0 ? (double)profile->uncertainty_uj /
 							 (double)profile->dynamic_uj * energy_uj
 					       : 0.0;
 
-	return hypot(seen, whole);
+	for (size_t i = split->n_nodes; i < split->n_nodes + WTL_SPLIT_ROWS; i++)
+		doubt_all_uj +=
+			wtl_profile_total_uj(profile, &split->doubt_uj[i * split->n_domains]);
+	return hypot(wtl_split_uncertainty_uj(energy_uj, n, profile->trace->n_samples,
+					      (double)doubt_uj, (double)doubt_all_uj),
+		     whole);
 }
 
 static void put_row(struct wtl_buf *buf, const struct wtl_profile *profile,
@@ -41,8 +51,40 @@ static void put_row(struct wtl_buf *buf, const struct wtl_profile *profile,
 		profile->dynamic_uj > 0 ? 100.0 * energy_uj / (double)profile->dynamic_uj : 0.0;
 
 	wtl_buf_printf(buf, "%10.3f \xc2\xb1 %-8.3f %5.1f %9.3f  ", energy_uj / 1e6,
-		       wtl_profile_uncertainty_uj(profile, energy_uj, cost->n_samples) / 1e6, share,
-		       (double)cost->cpu_ns / 1e9);
+		       wtl_profile_uncertainty_uj(profile, energy_uj, cost->n_samples,
+						  wtl_profile_total_uj(profile, cost->doubt_uj)) /
+			       1e6,
+		       share, (double)cost->cpu_ns / 1e9);
+}
+
+/* What is not shown. */
+struct cut {
+	size_t n;
+	uint64_t energy_uj;
+};
+
+static void leave_out(struct cut *to, uint64_t energy_uj)
+{
+	to->n++;
+	to->energy_uj += energy_uj;
+}
+
+static void put_cut(struct wtl_buf *buf, const struct cut *cut, const char *what)
+{
+	if (cut->n > 0)
+		wtl_buf_printf(buf, "%10.3f J in %zu %s, not shown\n", (double)cut->energy_uj / 1e6,
+			       cut->n, what);
+}
+
+static void put_cuts(struct wtl_buf *buf, const struct wtl_profile_settings *settings,
+		     const struct cut *small, const struct cut *many, const char *what)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "%s of less than %g %% each", what, settings->least_percent);
+	put_cut(buf, small, text);
+	snprintf(text, sizeof(text), "more %s than --rows %u", what, settings->rows);
+	put_cut(buf, many, text);
 }
 
 /* ---- The tree ---- */
@@ -52,8 +94,10 @@ struct tree {
 	const struct wtl_profile *profile;
 	const struct wtl_output_style *style;
 	uint64_t least_uj;
+	size_t rows_max;
 	uint32_t *first, *next; /* children of each node, those with most first */
-	size_t n_rows;
+	bool *is_shown;
+	struct cut small, many; /* too little of each; too many of them */
 };
 
 struct child {
@@ -70,7 +114,8 @@ static int by_energy(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* Lists each node's children. 0 or -1: no memory. */
+/* Lists each node's children, and chooses what is shown: those with most, below each other, as no call has more than the
+ * one that it is below. 0 or -1: no memory. */
 static int list_children(struct tree *tree)
 {
 	const struct wtl_calls *calls = tree->profile->calls;
@@ -79,19 +124,19 @@ static int list_children(struct tree *tree)
 
 	tree->first = calloc(n, sizeof(*tree->first));
 	tree->next = calloc(n, sizeof(*tree->next));
-	if (!all || !tree->first || !tree->next) {
+	tree->is_shown = calloc(n, sizeof(*tree->is_shown));
+	if (!all || !tree->first || !tree->next || !tree->is_shown) {
 		free(all);
 		return -1;
 	}
-	for (size_t i = 0; i < n; i++)
-		all[i] = (struct child){(uint32_t)i,
-					wtl_profile_energy_uj(tree->profile, &calls->all[i])};
-	qsort(all, n, sizeof(*all), by_energy);
-	for (size_t i = n; i-- > 0;) { /* the largest is put last, at the front */
+	for (size_t i = 1; i < n; i++)
+		all[i - 1] = (struct child){(uint32_t)i,
+					    wtl_profile_energy_uj(tree->profile, &calls->all[i])};
+	qsort(all, n - 1, sizeof(*all), by_energy);
+	for (size_t i = n - 1; i-- > 0;) { /* the largest is put last, at the front */
 		uint32_t node = all[i].node, parent = calls->tree.nodes[node].parent;
 
-		if (node == 0)
-			continue;
+		tree->is_shown[node] = i < tree->rows_max && all[i].energy_uj >= tree->least_uj;
 		tree->next[node] = tree->first[parent];
 		tree->first[parent] = node;
 	}
@@ -99,32 +144,34 @@ static int list_children(struct tree *tree)
 	return 0;
 }
 
-static void put_node(struct tree *tree, uint32_t node, unsigned depth)
+static void put_calls(struct tree *tree, uint32_t parent, unsigned depth)
 {
 	const struct wtl_calls *calls = tree->profile->calls;
 
-	if (tree->n_rows++ >= ROWS_MAX)
-		return;
-	put_row(tree->buf, tree->profile, &calls->all[node]);
-	wtl_buf_printf(tree->buf, "%*s", (int)(2 * depth), "");
-	wtl_layout_text(tree->buf, wtl_calls_name(calls, node), tree->style);
-	wtl_buf_putc(tree->buf, '\n');
-	for (uint32_t child = tree->first[node]; child && depth < DEPTH_MAX;
-	     child = tree->next[child])
-		if (wtl_profile_energy_uj(tree->profile, &calls->all[child]) >= tree->least_uj)
-			put_node(tree, child, depth + 1);
+	for (uint32_t node = tree->first[parent]; node; node = tree->next[node]) {
+		uint64_t energy_uj = wtl_profile_energy_uj(tree->profile, &calls->all[node]);
+
+		if (!tree->is_shown[node]) {
+			leave_out(energy_uj < tree->least_uj ? &tree->small : &tree->many,
+				  energy_uj);
+			continue;
+		}
+		put_row(tree->buf, tree->profile, &calls->all[node]);
+		wtl_buf_printf(tree->buf, "%*s", (int)(2 * depth), "");
+		wtl_layout_text(tree->buf, wtl_calls_name(calls, node), tree->style);
+		wtl_buf_putc(tree->buf, '\n');
+		put_calls(tree, node, depth + 1);
+	}
 }
 
-static void put_tree(struct tree *tree)
+static void put_tree(struct tree *tree, const struct wtl_profile_settings *settings)
 {
 	if (list_children(tree) == 0)
-		for (uint32_t node = tree->first[0]; node; node = tree->next[node])
-			if (wtl_profile_energy_uj(tree->profile,
-						  &tree->profile->calls->all[node]) >=
-			    tree->least_uj)
-				put_node(tree, node, 0);
+		put_calls(tree, 0, 0);
+	put_cuts(tree->buf, settings, &tree->small, &tree->many, "calls");
 	free(tree->first);
 	free(tree->next);
+	free(tree->is_shown);
 }
 
 /* ---- The table ---- */
@@ -133,13 +180,33 @@ static void put_tree(struct tree *tree)
 struct function {
 	uint32_t name;
 	struct wtl_calls_cost own, all;
-	uint64_t own_uj, all_uj;
+	uint64_t own_uj, all_uj, doubt_uj;
+	uint64_t rank; /* as --sort says */
 };
 
-static int by_own(const void *a, const void *b)
+const char *const wtl_profile_sort_names[] = {"energy", "calls", "cpu", "samples", NULL};
+
+static uint64_t rank_of(const struct function *function, enum wtl_profile_sort sort)
+{
+	switch (sort) {
+	case WTL_SORT_ENERGY:
+		return function->own_uj;
+	case WTL_SORT_CALLS:
+		return function->all_uj;
+	case WTL_SORT_CPU:
+		return (uint64_t)function->own.cpu_ns;
+	case WTL_SORT_SAMPLES:
+		return function->own.n_samples;
+	}
+	return 0;
+}
+
+static int by_rank(const void *a, const void *b)
 {
 	const struct function *x = a, *y = b;
 
+	if (x->rank != y->rank)
+		return x->rank > y->rank ? -1 : 1;
 	if (x->own_uj != y->own_uj)
 		return x->own_uj > y->own_uj ? -1 : 1;
 	return x->name < y->name ? -1 : x->name > y->name;
@@ -156,35 +223,61 @@ static bool is_outermost(const struct wtl_calls *calls, uint32_t node)
 	return true;
 }
 
-static void put_table(struct wtl_buf *buf, const struct wtl_profile *profile,
-		      const struct wtl_output_style *style, uint64_t least_uj)
+/* Those that most is told of first; what each row has to have, at the least. */
+static struct function *list_functions(const struct wtl_profile *profile,
+				       const struct wtl_profile_settings *settings,
+				       uint64_t *ret_least)
 {
 	const struct wtl_calls *calls = profile->calls;
 	struct function *functions = calloc(calls->tree.n_frames + 1, sizeof(*functions));
+	struct function all = {
+		.own = calls->all[0], .own_uj = profile->dynamic_uj, .all_uj = profile->dynamic_uj};
 
+	*ret_least =
+		(uint64_t)((double)rank_of(&all, settings->sort) * settings->least_percent / 100.0);
 	for (uint32_t node = 1; functions && node < calls->tree.n_nodes; node++) {
 		uint32_t frame = calls->tree.nodes[node].frame;
 		struct function *function = &functions[frame];
 
 		function->name = frame;
 		function->own_uj += wtl_profile_energy_uj(profile, &calls->own[node]);
+		function->doubt_uj += wtl_profile_total_uj(profile, calls->own[node].doubt_uj);
 		function->own.cpu_ns += calls->own[node].cpu_ns;
 		function->own.n_samples += calls->own[node].n_samples;
 		if (is_outermost(calls, node))
 			function->all_uj += wtl_profile_energy_uj(profile, &calls->all[node]);
 	}
+	for (size_t i = 0; functions && i < calls->tree.n_frames; i++)
+		functions[i].rank = rank_of(&functions[i], settings->sort);
 	if (functions && calls->tree.n_frames > 0)
-		qsort(functions, calls->tree.n_frames, sizeof(*functions), by_own);
+		qsort(functions, calls->tree.n_frames, sizeof(*functions), by_rank);
+	return functions;
+}
+
+static void put_table(struct wtl_buf *buf, const struct wtl_profile *profile,
+		      const struct wtl_profile_settings *settings,
+		      const struct wtl_output_style *style)
+{
+	const struct wtl_calls *calls = profile->calls;
+	struct cut small = {.n = 0}, many = {.n = 0};
+	uint64_t least;
+	struct function *functions = list_functions(profile, settings, &least);
+
 	wtl_buf_puts(buf, "   own [J]            with calls [J]   CPU [s]  samples  function\n");
 	for (size_t i = 0; functions && i < calls->tree.n_frames; i++) {
 		const struct function *function = &functions[i];
 
-		if (function->own_uj < least_uj || function->own_uj == 0)
+		if (function->rank == 0)
 			break;
+		if (function->rank < least || i >= settings->rows) {
+			leave_out(function->rank < least ? &small : &many, function->own_uj);
+			continue;
+		}
 		wtl_buf_printf(buf, "%10.3f \xc2\xb1 %-8.3f %14.3f %9.3f %8" PRIu64 "  ",
 			       (double)function->own_uj / 1e6,
 			       wtl_profile_uncertainty_uj(profile, (double)function->own_uj,
-							  function->own.n_samples) /
+							  function->own.n_samples,
+							  function->doubt_uj) /
 				       1e6,
 			       (double)function->all_uj / 1e6, (double)function->own.cpu_ns / 1e9,
 			       function->own.n_samples);
@@ -192,6 +285,7 @@ static void put_table(struct wtl_buf *buf, const struct wtl_profile *profile,
 				style);
 		wtl_buf_putc(buf, '\n');
 	}
+	put_cuts(buf, settings, &small, &many, "functions");
 	free(functions);
 }
 
@@ -221,7 +315,9 @@ void wtl_profile_sums(const struct wtl_profile *profile, int domain,
 		const struct wtl_ledger *ledger = &profile->ledgers[i];
 		uint64_t unsampled_uj = row_uj(profile, WTL_SPLIT_UNSAMPLED, i);
 		uint64_t unknown_uj = row_uj(profile, WTL_SPLIT_UNKNOWN, i);
-		uint64_t own_uj = profile->calls->all[0].dynamic_uj[i] + unsampled_uj + unknown_uj;
+		uint64_t outside_uj = row_uj(profile, WTL_SPLIT_OUTSIDE, i);
+		uint64_t own_uj = profile->calls->all[0].dynamic_uj[i] + unsampled_uj + unknown_uj +
+				  outside_uj;
 		uint64_t running_uj = ledger->live_uj + ledger->exited_uj;
 		/* Idle parts are rounded process by process in the ledger, and here of the program at once:
 		 * that may be a microjoule of idle energy more than others have. */
@@ -232,6 +328,7 @@ void wtl_profile_sums(const struct wtl_profile *profile, int domain,
 		sums->stacks_uj += profile->calls->all[0].dynamic_uj[i];
 		sums->unsampled_uj += unsampled_uj;
 		sums->unknown_uj += unknown_uj;
+		sums->outside_uj += outside_uj;
 		sums->others_uj += running_uj + excess_uj - own_uj;
 		sums->kernel_uj += ledger->kernel_uj;
 		sums->idle_uj += ledger->idle_uj - excess_uj;
@@ -255,6 +352,7 @@ static void put_rest(struct wtl_buf *buf, const struct wtl_profile *profile)
 	put_word(buf, sums.stacks_uj, "in the program's stacks, above");
 	put_word(buf, sums.unsampled_uj, "the program ran, and was not seen");
 	put_word(buf, sums.unknown_uj, "the program's, at a time that is not known");
+	put_word(buf, sums.outside_uj, "the program's, outside of the window");
 	put_word(buf, sums.others_uj, "other processes, wattle among them");
 	put_word(buf, sums.kernel_uj, "the kernel");
 	put_word(buf, sums.idle_uj, "idle: what the machine draws anyway");
@@ -295,9 +393,18 @@ static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile)
 			       "%" PRIu64 " records were lost, %" PRIu64
 			       " stacks are not whole, %" PRIu64 " are not known\n",
 			       trace->n_lost, trace->n_broken, trace->n_unresolved);
+	if (trace->n_halved)
+		wtl_buf_printf(buf, "it was long: one of %" PRIu64 " samples is kept\n",
+			       UINT64_C(1) << trace->n_halved);
 	if (trace->is_full)
 		wtl_buf_puts(buf, "there was too little memory: what came later is missing\n");
+	if (profile->n_denied)
+		wtl_buf_printf(buf,
+			       "%zu of its child processes are another user's, and not looked at\n",
+			       profile->n_denied);
 	put_python(buf, &trace->python);
+	if (profile->only)
+		wtl_buf_printf(buf, "in the window '%s' only\n", profile->only);
 	wtl_buf_printf(buf, "the profiler used %.3f s of CPU time\n\n",
 		       (double)profile->own_cpu_ns / 1e9);
 }
@@ -309,15 +416,18 @@ void wtl_profile_text(struct wtl_buf *buf, const struct wtl_profile *profile,
 	struct tree tree = {.buf = buf,
 			    .profile = profile,
 			    .style = style,
+			    .rows_max = settings->rows,
 			    .least_uj = (uint64_t)((double)profile->dynamic_uj *
 						   settings->least_percent / 100.0)};
 
 	put_head(buf, profile);
 	if (settings->is_table) {
-		put_table(buf, profile, style, tree.least_uj);
+		put_table(buf, profile, settings, style);
 	} else {
 		wtl_buf_puts(buf, "      energy [J]          %   CPU [s]  function\n");
-		put_tree(&tree);
+		put_tree(&tree, settings);
 	}
 	put_rest(buf, profile);
+	wtl_profile_memory_text(buf, profile, style);
+	wtl_kineto_text(buf, profile, style);
 }

@@ -1,0 +1,707 @@
+# SPDX-License-Identifier: MIT
+"""
+Where in a Python program the energy goes, function by function, with every call counted.
+
+    python -m wattle.profile script.py [ARGUMENT...]
+
+>>> from wattle.profile import Profile
+>>> with Profile() as profile:
+...     train()
+>>> print(profile.table())
+>>> profile.write("train.pstats")
+
+Calls and times are cProfile's. Beside it, a thread reads the meter some times a second and charges what this process used
+since the reading before to the functions that ran since then. See docs/profile.md.
+"""
+
+from __future__ import annotations
+
+import _thread
+import cProfile
+import os
+import sys
+import threading
+import time
+from functools import wraps
+
+from ._allocations import Allocations
+from ._calls import Function, add, label, stats_of, take_out
+from ._lib import Error
+from .figures import plus_minus
+from .meter import Meter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+INTERVAL_S = 0.05
+COST = 50  # a look takes at most one part in so many of the time
+POOL = 4096  # stretches of a thread's time that functions which still run will claim
+SORTS = ("energy", "all-energy", "time", "cumulative", "calls", "name")
+_TOOL = 2  # sys.monitoring.PROFILER_ID, which cProfile takes
+_monitoring: Any = getattr(sys, "monitoring", None)  # from Python 3.12 on
+
+
+def _events_of_this_thread(is_on: bool) -> None:
+    """From Python 3.12 on, cProfile takes the calls of all threads for one thread's: this one makes none, or does again."""
+    if _monitoring:
+        import ctypes
+
+        api = ctypes.pythonapi
+        function = api.PyThreadState_LeaveTracing if is_on else api.PyThreadState_EnterTracing
+        api.PyThreadState_Get.restype = ctypes.c_void_p
+        function.argtypes, function.restype = [ctypes.c_void_p], None
+        function(api.PyThreadState_Get())
+
+
+class _Thread:
+    """One thread's functions, what they were charged, and the time that functions which still run will claim."""
+
+    def __init__(self, profiler: cProfile.Profile | None) -> None:  # in the thread that it is of
+        self.profiler = profiler
+        self.clock = time.pthread_getcpuclockid(_thread.get_ident())
+        self.charged_uj: dict[int, float] = {}  # by the identity of a function's code
+        self._own_s: dict[int, float] = {}
+        self._pool: list[list[float]] = []  # seconds and microjoules that nobody has claimed, the newest last
+        self._seen_s = time.perf_counter()
+        self._cpu_ns = self._read_clock()
+
+    def _read_clock(self) -> int:
+        try:
+            return time.clock_gettime_ns(self.clock)
+        except OSError:  # it has ended
+            return -1
+
+    def cpu_ns(self) -> int:
+        """CPU time since this was asked before."""
+        now, before = self._read_clock(), self._cpu_ns
+        if now < 0:
+            return 0
+        self._cpu_ns = now
+        return now - before
+
+    def _take(self, seconds: float) -> float:
+        """
+        Energy of so many seconds that nobody has claimed yet, from the newest on: of functions that are nested, the inner ones
+        end first and ran last.
+        """
+        taken_uj = 0.0
+        while seconds > 0 and self._pool:
+            newest = self._pool[-1]
+            if newest[0] > seconds:
+                part = newest[1] * seconds / newest[0]
+                newest[0] -= seconds
+                newest[1] -= part
+                return taken_uj + part
+            self._pool.pop()
+            taken_uj += newest[1]
+            seconds -= newest[0]
+        return taken_uj
+
+    def charge(self, energy_uj: float) -> None:
+        """What it used since the look before, and what functions have returned since then."""
+        if self.profiler is None:
+            return
+        now = time.perf_counter()
+        self._pool.append([now - self._seen_s, energy_uj])
+        self._seen_s = now
+        claims = []
+        for entry in self.profiler.getstats():
+            key = id(entry.code)
+            more = entry.inlinetime - self._own_s.get(key, 0.0)
+            if more > 0:
+                self._own_s[key] = entry.inlinetime
+                claims.append((more, key))
+        for seconds, key in sorted(claims):
+            self.charged_uj[key] = self.charged_uj.get(key, 0.0) + self._take(seconds)
+        if len(self._pool) > POOL:
+            old = self._pool[: POOL // 2]
+            self._pool[: POOL // 2] = [[sum(part[0] for part in old), sum(part[1] for part in old)]]
+
+
+class _Overhead:
+    """What cProfile costs a call, in the function and in its caller; of functions in Python (False) and of others (True)."""
+
+    def __init__(self) -> None:
+        self.inside_s = {False: 0.0, True: 0.0}
+        self.outside_s = {False: 0.0, True: 0.0}
+
+        def nothing(_: object) -> None:
+            pass
+
+        for is_builtin, called in ((False, nothing), (True, id)):
+            self._measure(is_builtin, called)
+
+    def _measure(self, is_builtin: bool, called: Callable[[object], object]) -> None:
+        n, clock = 1000, time.perf_counter
+
+        def repeat() -> None:
+            for _ in range(n):
+                called(None)
+
+        plain = with_profile = inside = float("inf")
+        for _ in range(7):
+            begin = clock()
+            repeat()
+            plain = min(plain, clock() - begin)
+            profiler = cProfile.Profile()
+            profiler.enable()
+            begin = clock()
+            repeat()
+            took = clock() - begin
+            profiler.disable()
+            entry = next(e for e in profiler.getstats() if e.callcount == n)
+            with_profile, inside = min(with_profile, took), min(inside, entry.inlinetime)
+        self.inside_s[is_builtin] = inside / n
+        self.outside_s[is_builtin] = max(0.0, with_profile - plain - inside) / n
+
+
+class Profile:
+    """
+    Counts calls, and measures time and energy of each function: a block (``with``) or a decorated function.
+
+    It may be used several times; figures add up. One at a time: a second profiler, or cProfile itself, is refused.
+
+    Parameters
+    ----------
+    meter : Meter or None
+        None: one of its own, while it runs.
+    interval_s : float
+        How often the meter is read. Functions that take turns faster have the mean power of that time.
+    allocations : bool
+        Follow Python's allocations, too (tracemalloc), which slows down whatever allocates.
+
+    Attributes
+    ----------
+    functions : list of Function
+    measured_uj : int or None
+        What the meter measured; None: nothing. The other rows add up to it.
+    functions_uj, profiler_uj, unseen_uj, children_uj, others_uj, idle_uj : int
+        Of this process: in functions, in the profiler, and elsewhere (other threads); of its descendants; of other processes; at rest.
+    uncertainty_j : float or None
+        k = 2, of this process and its descendants together.
+    seconds, overhead_s : float
+        How long it took; how much of that was the profiler, which is taken out of the functions.
+    has_idle : bool
+        False: what the machine draws at rest is not known, and is in the other rows.
+    reasons : tuple of str
+        Why there are no joules, or modelled ones.
+    allocations : Allocations or None
+        Of the last time that it was used: ``peak_bytes`` and ``lines``.
+    """
+
+    def __init__(self, *, meter: Meter | None = None, interval_s: float = INTERVAL_S, allocations: bool = False) -> None:
+        if not 0.001 <= interval_s <= 60:
+            raise ValueError(f"interval_s is {interval_s!r}: use 0.001 to 60 seconds")
+        self._given, self._interval_s = meter, interval_s
+        self._wants_allocations = allocations
+        self.allocations: Allocations | None = None
+        self._depth = 0
+        self._by_key: dict[Any, Function] = {}
+        self.functions: list[Function] = []
+        self.measured_uj: int | None = None
+        self.functions_uj = self.profiler_uj = self.unseen_uj = self.children_uj = self.others_uj = self.idle_uj = 0
+        self.uncertainty_j: float | None = None
+        self.seconds = self.overhead_s = 0.0
+        self.has_idle = True
+        self.is_modelled = False
+        self.reasons: tuple[str, ...] = ()
+
+    # ---- Around a piece of code ----
+
+    def __enter__(self) -> Profile:
+        self._depth += 1
+        if self._depth == 1:
+            try:
+                self._session = _Session(self)
+            except BaseException:
+                self._depth = 0
+                raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            session = self._session
+            del self._session
+            session.end()
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """As a decorator: its calls are profiled, and their figures added up."""
+
+        @wraps(function)
+        def profiled(*args: object, **named: object) -> object:
+            with self:
+                return function(*args, **named)
+
+        return profiled
+
+    # ---- What it came to ----
+
+    def sorted(self, sort: str = "energy") -> list[Function]:
+        """The functions, first what is most; by name from a."""
+        keys: dict[str, Callable[[Function], Any]] = {
+            "energy": lambda f: (-f.own_uj, -f.own_s),
+            "all-energy": lambda f: (-f.all_uj, -f.all_s),
+            "time": lambda f: -f.own_s,
+            "cumulative": lambda f: -f.all_s,
+            "calls": lambda f: -f.calls,
+            "name": lambda f: label(f.key),
+        }
+        if sort not in keys:
+            raise ValueError(f"sort is {sort!r}: use {', '.join(SORTS)}")
+        return sorted(self.functions, key=keys[sort])
+
+    def rows(self) -> list[tuple[str, int]]:
+        """Where the measured energy went, in microjoules; they add up to `measured_uj`."""
+        return [
+            ("the functions", self.functions_uj),
+            ("the profiler, taken out of them", self.profiler_uj),
+            ("this process, in no function that was seen", self.unseen_uj),
+            ("processes that it started", self.children_uj),
+            ("other processes, the kernel, nobody", self.others_uj),
+            ("idle: what the machine draws anyway", self.idle_uj),
+        ]
+
+    def table(self, sort: str = "energy", n: int | None = 30) -> str:
+        """Text for people: the functions, and below them what the meter measured."""
+        functions = self.sorted(sort)
+        n_calls = sum(f.calls for f in functions)
+        per_call = f" ({self.overhead_s / n_calls * 1e9:.0f} ns a call)" if n_calls else ""
+        lines = [f"{n_calls} calls in {self.seconds:.3f} s; of these, {self.overhead_s:.3f} s for counting them{per_call}, which is taken out below"]
+        if self.measured_uj is not None:
+            own_j = (self.functions_uj + self.profiler_uj + self.unseen_uj + self.children_uj) / 1e6
+            about = "modelled, not measured" if self.is_modelled else "above idle" if self.has_idle else "with its part of what is drawn at rest"
+            lines.insert(0, f"{plus_minus(own_j, self.uncertainty_j, 'J')} of this process and what it started ({about})")
+        else:
+            lines.insert(0, "no energy: " + ("; ".join(self.reasons) or "nothing is measured here"))
+        lines += ["", f"{'calls':>15}  {'own [s]':>9}  {'all [s]':>9}  {'own [J]':>10}  {'all [J]':>10}  function"]
+        for f in functions[:n]:
+            calls = str(f.calls) if f.calls == f.primitive_calls else f"{f.calls}/{f.primitive_calls}"
+            energy = (f"{f.own_j:10.3f}", f"{f.all_j:10.3f}") if self.measured_uj is not None else (f"{'-':>10}",) * 2
+            lines.append(f"{calls:>15}  {f.own_s:9.3f}  {f.all_s:9.3f}  {energy[0]}  {energy[1]}  {label(f.key)}")
+        if n is not None and len(functions) > n:
+            lines.append(f"{'':>15}  {len(functions) - n} more")
+        if self.measured_uj is not None:
+            lines.append("")
+            lines += [f"{uj / 1e6:14.3f} J  {name}" for name, uj in self.rows()]
+            lines.append(f"{self.measured_uj / 1e6:14.3f} J  measured in all")
+        if self.allocations is not None:
+            lines += ["", self.allocations.table()]
+        return "\n".join(lines)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """
+        Writes a file for SnakeViz, gprof2dot and pstats, which has joules where these say seconds, and seconds in one beside it:
+        ``x.time.pstats`` of ``x.pstats``.
+        """
+        import marshal
+
+        path = os.fspath(path)
+        rows = {f"[{name}]": uj / 1e6 for name, uj in self.rows()[1:4] if uj}
+        stem, dot, suffix = path.rpartition(".")
+        beside = f"{stem}.time.{suffix}" if dot and os.sep not in suffix else path + ".time"
+        energy = stats_of(self.functions, "TOTAL (values are joules)", True, rows)
+        seconds = stats_of(self.functions, "TOTAL (values are seconds)", False, {"[the profiler, taken out of them]": self.overhead_s})
+        for name, stats in ((path, energy), (beside, seconds)):
+            with open(name, "wb") as file:
+                marshal.dump(stats, file, 2)
+
+
+    def _merge(self, made: dict[Any, Function]) -> None:
+        for key, f in made.items():
+            sum_of = self._by_key.setdefault(key, f)
+            if sum_of is not f:
+                sum_of.add(f)
+        self.functions = list(self._by_key.values())
+
+
+_running: list[_Session] = []
+_forks: list[bool] = []
+
+
+def _forked() -> None:
+    """A child is not profiled: it has no thread that would look."""
+    for session in _running:
+        session.abandon()
+    _running.clear()
+
+
+class _Session:
+    """One stretch of time that is profiled."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._pid = os.getpid()
+        self._refuse_a_second()
+        self._meter = profile._given or Meter()
+        self._threads: dict[int, _Thread] = {}
+        self._lock = threading.Lock()
+        self._begun, self._stop, self._stopped = (_thread.allocate_lock() for _ in range(3))
+        self._followed: Any = None
+        self._old_callbacks: dict[int, Any] = {}
+        self._is_over = False
+        try:
+            self._name = self._meter._begin_unique("profile", self._meter._flags_of(True, self._meter._set is not None)).name
+            opened = time.perf_counter(), time.process_time()
+            self._overhead = _Overhead()
+            self._begin(*opened)
+        except BaseException:
+            self._close()
+            raise
+
+    @staticmethod
+    def _refuse_a_second() -> None:
+        tool = _monitoring.get_tool(_TOOL) if _monitoring else None
+        if sys.getprofile() is not None or tool is not None:
+            raise Error(f"another profiler is at work{f' ({tool})' if tool else ''}: end it first")
+
+    def _begin(self, opened_s: float, opened_cpu_s: float) -> None:
+        for lock in (self._begun, self._stop, self._stopped):
+            lock.acquire()
+        started = _thread.allocate_lock()
+        started.acquire()
+        _thread.start_new_thread(self._run, (started,))
+        started.acquire()
+        self._main = _Thread(cProfile.Profile())
+        self._ident = _thread.get_ident()
+        self._threads[self._ident] = self._main
+        self._follow_threads()
+        if hasattr(os, "register_at_fork") and not _forks:
+            os.register_at_fork(after_in_child=_forked)
+            _forks.append(True)
+        _running.append(self)
+        self._idle_uw = self._idle()
+        self._energy_uj = self._used()
+        # What this process used until now was for the profiler.
+        took_s = time.perf_counter() - opened_s
+        used_uj = max(0.0, self._energy_uj[1] - self._idle_uw * took_s)
+        self._own.charged_uj[0] = used_uj * min(1.0, (time.process_time() - opened_cpu_s) / max(took_s, 1e-9))
+        if self._profile._wants_allocations:
+            self._allocations = Allocations()
+        self._begin_s, self._cpu_ns = time.perf_counter(), time.process_time_ns()
+        self._looked_s = self._begin_s
+        self._begun.release()
+        self._main.profiler.enable()  # type: ignore[union-attr]
+        if _monitoring and threading.active_count() > 1:
+            self._divide_threads()
+
+    # ---- Threads of the program ----
+
+    def _follow_threads(self) -> None:
+        if _monitoring:  # cProfile takes the calls of all threads for one thread's
+            real = self._followed = threading.Thread.start
+
+            def start(thread: threading.Thread) -> None:
+                self._divide_threads()
+                real(thread)
+
+            threading.Thread.start = start  # type: ignore[method-assign, assignment]
+        else:
+            self._followed = getattr(threading, "_profile_hook", None)
+            threading.setprofile(self._thread_began)
+
+    def _thread_began(self, *_: object) -> None:
+        """The first event of a new thread; its cProfile takes the place of this."""
+        if self._is_over or os.getpid() != self._pid:
+            sys.setprofile(None)
+            return
+        thread = _Thread(cProfile.Profile())
+        self._threads[_thread.get_ident()] = thread
+        thread.profiler.enable()  # type: ignore[union-attr]
+
+    def _divide_threads(self) -> None:
+        """Gives each thread a cProfile of its own, from now on: from Python 3.12 on."""
+        if self._old_callbacks or self._is_over:
+            return
+        _events_of_this_thread(False)
+        try:
+            for event in [value for name, value in vars(_monitoring.events).items() if name.isupper() and value]:
+                old = _monitoring.register_callback(_TOOL, event, None)
+                if old is not None:
+                    self._old_callbacks[event] = old
+                    _monitoring.register_callback(_TOOL, event, self._divided(old))
+        finally:
+            _events_of_this_thread(True)
+
+    def _divided(self, old: Any) -> Callable[..., object]:
+        threads, get_ident, main, name = self._threads, _thread.get_ident, self._ident, old.__name__
+
+        def called(*args: object) -> object:
+            ident = get_ident()
+            if ident == main:
+                return old(*args)
+            thread = threads.get(ident)
+            if thread is None:
+                thread = threads[ident] = _Thread(cProfile.Profile())
+            return getattr(thread.profiler, name)(*args)
+
+        return called
+
+    def _leave_threads(self) -> None:
+        if _monitoring:
+            threading.Thread.start = self._followed  # type: ignore[method-assign]
+            for event, old in self._old_callbacks.items():
+                _monitoring.register_callback(_TOOL, event, old)
+        else:
+            threading.setprofile(self._followed)
+
+    # ---- The meter ----
+
+    _idle_uw = 0.0
+    _allocations: Allocations | None = None
+
+    def _used(self) -> tuple[float, float]:
+        """Microjoules so far: of GPUs, and of all else."""
+        if not self._meter.is_open:
+            return 0.0, 0.0
+        window = self._meter._read(self._name)
+        gpus = sum(window.domains[d.name].energy_uj or 0 for d in self._meter._domains if d.kind == "gpu" and d.in_total)
+        return float(gpus), float((window.energy_uj or 0) - gpus)
+
+    def _idle(self) -> float:
+        """What the machine draws at rest, without GPUs, in microwatts; 0: it is not known."""
+        if self._meter._set is None:
+            return 0.0
+        consumers = self._meter.consumers(self._name)
+        duration_s = self._meter._read(self._name).duration_s
+        domains = [d.name for d in self._meter._domains if d.kind != "gpu" and d.in_total]
+        return sum(consumers.ledger(name).idle_uj for name in domains) / duration_s if duration_s else 0.0
+
+    def _run(self, started: Any) -> None:
+        _events_of_this_thread(False)
+        self._own = _Thread(None)
+        started.release()
+        self._begun.acquire()
+        wait_s = self._profile._interval_s
+        try:
+            while not self._stop.acquire(timeout=wait_s):
+                begin_s = time.thread_time()
+                self._look()
+                if self._allocations is not None:
+                    self._allocations.look()
+                wait_s = max(self._profile._interval_s, COST * (time.thread_time() - begin_s))
+        finally:
+            self._stopped.release()
+
+    def _look(self) -> None:
+        """Charges what was used since the look before. Only shares count: in the end they are brought to what this process used."""
+        gpu_uj, cpu_uj = self._used()
+        now_s, process_ns = time.perf_counter(), time.process_time_ns()
+        took_s, busy_ns = max(1e-9, now_s - self._looked_s), process_ns - self._cpu_ns
+        self._looked_s, self._cpu_ns = now_s, process_ns
+        # While it waits, others use the machine; what a GPU does meanwhile, it may wait for.
+        cpu_part_uj = max(0.0, cpu_uj - self._energy_uj[1] - self._idle_uw * took_s) * min(1.0, busy_ns / 1e9 / took_s)
+        used_uj = cpu_part_uj + max(0.0, gpu_uj - self._energy_uj[0])
+        self._energy_uj = gpu_uj, cpu_uj
+        own_uj = used_uj * min(1.0, self._own.cpu_ns() / busy_ns) if busy_ns > 0 else 0.0
+        self._own.charged_uj[0] = self._own.charged_uj.get(0, 0.0) + own_uj
+        threads = list(self._threads.values())
+        weights = [thread.cpu_ns() for thread in threads]
+        if not any(weights):
+            weights = [int(thread is self._main) for thread in threads]
+        for thread, weight in zip(threads, weights):
+            thread.charge((used_uj - own_uj) * weight / sum(weights))
+
+    # ---- Its end ----
+
+    def abandon(self) -> None:
+        self._is_over = True
+        self._leave_threads()
+        if _monitoring:
+            self._main.profiler.disable()  # type: ignore[union-attr]
+        else:
+            sys.setprofile(None)
+
+    def end(self) -> None:
+        if os.getpid() != self._pid:  # of the parent
+            return
+        if _thread.get_ident() == self._ident:
+            self._main.profiler.disable()  # type: ignore[union-attr]
+        self._is_over = True
+        profile = self._profile
+        profile.seconds += time.perf_counter() - self._begin_s
+        self._leave_threads()
+        _running.remove(self)
+        self._stop.release()
+        self._stopped.acquire()
+        if self._allocations is not None:
+            self._allocations.end()
+            profile.allocations = self._allocations
+        if _monitoring:
+            for thread in self._threads.values():  # those that have not returned yet are told up to now
+                if thread is not self._main and thread.profiler is not None:
+                    thread.profiler.enable()
+                    thread.profiler.disable()
+        self._look()
+        try:
+            self._tell(profile)
+        finally:
+            self._close()
+
+    def _tell(self, profile: Profile) -> None:
+        made: dict[Any, Function] = {}
+        for thread in self._threads.values():
+            if thread.profiler is not None:
+                add(made, thread.profiler.getstats(), thread.charged_uj)
+        made = {key: f for key, f in made.items() if key[0] != __file__ and "_lsprof.Profiler" not in key[2]}
+        overhead_s, overhead_uj = take_out(made, self._overhead.inside_s, self._overhead.outside_s)
+        profile.overhead_s += overhead_s
+        charged = sum(f.own_uj for f in made.values())
+        overhead_uj += self._own.charged_uj.get(0, 0.0)
+        self._balance(profile, made, charged, overhead_uj)
+        profile._merge(made)
+
+    def _balance(self, profile: Profile, made: dict[Any, Function], charged_uj: float, overhead_uj: float) -> None:
+        meter = self._meter
+        if not meter.is_open:
+            profile.reasons = meter.reasons
+            return
+        consumers = meter.consumers(self._name) if meter._set is not None else None
+        window = meter.end(self._name)
+        self._name = ""
+        profile.reasons = window.reasons
+        if window.energy_uj is None:
+            return
+        profile.is_modelled |= window.verdict == "modelled"
+        everything = own = window.energy_uj
+        idle = children = 0
+        uncertainty_j = window.uncertainty_j
+        if consumers is not None and window.own is not None:
+            ledger = consumers.ledger()
+            everything, idle = ledger.total_uj, ledger.idle_uj if ledger.has_idle else 0
+            mine = next((row.share() for row in consumers if row.pid == self._pid and row.state == "running"), None)
+            is_above = ledger.has_idle and mine is not None and mine.dynamic_j is not None
+            own = 0 if mine is None else round(mine.dynamic_j * 1e6) if is_above else mine.full_uj
+            tree = round((window.own_j or 0) * 1e6) if is_above else window.own.full_uj
+            children = max(0, min(tree - own, everything - idle - own))
+            uncertainty_j = window.own.uncertainty_j if is_above else window.own.full_uncertainty_j
+            profile.has_idle &= bool(is_above)
+        unclaimed = sum(part[1] for thread in self._threads.values() for part in thread._pool)
+        scale = own / max(charged_uj + overhead_uj + unclaimed, 1e-9)
+        for f in made.values():
+            f.own_uj, f.all_uj = f.own_uj * scale, f.all_uj * scale
+            for call in f.called.values():
+                call.own_uj, call.all_uj = call.own_uj * scale, call.all_uj * scale
+        of_functions = min(own, round(charged_uj * scale))
+        of_profiler = min(own - of_functions, round(overhead_uj * scale))
+        profile.measured_uj = (profile.measured_uj or 0) + everything
+        profile.functions_uj += of_functions
+        profile.profiler_uj += of_profiler
+        profile.unseen_uj += own - of_functions - of_profiler
+        profile.children_uj += children
+        profile.idle_uj += idle
+        profile.others_uj += everything - own - children - idle
+        if uncertainty_j is not None:
+            profile.uncertainty_j = (profile.uncertainty_j or 0.0) + uncertainty_j
+
+    def _close(self) -> None:
+        if self._meter is not self._profile._given:
+            self._meter.close()
+        elif getattr(self, "_name", ""):
+            self._meter.cancel(self._name)
+
+
+# ---- python -m wattle.profile ----
+
+
+def _arguments(argv: list[str]) -> Any:
+    import argparse
+
+    parser = argparse.ArgumentParser(
+        prog="python -m wattle.profile",
+        description="Runs a Python program and tells how often each function was called, how long it took and how many joules it used. "
+        "The table goes to standard error. 'wattle profile' samples instead: it costs less, and sees native code and running programs.",
+    )
+    parser.add_argument("-m", dest="module", action="store_true", help="the program is a module, as with python -m")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write joules to FILE (SnakeViz, gprof2dot, pstats), seconds to FILE's .time.pstats")
+    parser.add_argument("-s", "--sort", choices=SORTS, default="energy", help="what the table is sorted by (default: energy)")
+    parser.add_argument("-n", "--rows", type=int, default=30, help="how many functions the table has at most (default: 30; 0: all)")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no table, only the file")
+    parser.add_argument("--interval", type=float, default=INTERVAL_S, help="seconds from one reading of the meter to the next (default: 0.05)")
+    parser.add_argument("--allocations", action="store_true", help="tell where Python's memory was allocated, too (tracemalloc: slow)")
+    parser.add_argument("program", help="a script, or with -m a module")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program is given")
+    chosen = parser.parse_args(argv)
+    if not 0.001 <= chosen.interval <= 60 or chosen.rows < 0:
+        parser.error("--interval takes 0.001 to 60 seconds, --rows 0 or more")
+    if chosen.quiet and not chosen.output:
+        parser.error("--quiet leaves nothing to tell without --output")
+    return chosen
+
+
+def _load(chosen: Any) -> Callable[[], object]:
+    """The program as a function. Raises `OSError`, `SyntaxError`, `ImportError`."""
+    import types
+
+    sys.argv[:] = [chosen.program, *chosen.arguments]
+    if chosen.module:
+        import runpy
+
+        sys.path[0] = os.getcwd()
+        return lambda: runpy.run_module(chosen.program, run_name="__main__", alter_sys=True)
+    with open(chosen.program, "rb") as file:
+        code = compile(file.read(), chosen.program, "exec")
+    sys.path[0] = os.path.dirname(os.path.abspath(chosen.program))
+    module = types.ModuleType("__main__")
+    module.__dict__.update(__file__=chosen.program, __builtins__=__builtins__, __spec__=None)
+    sys.modules["__main__"] = module
+    return lambda: exec(code, module.__dict__)
+
+
+def _told(profile: Profile, chosen: Any) -> bool:
+    """Writes what was asked for; whether that succeeded."""
+    sys.stdout.flush()
+    if not chosen.quiet:
+        print(f"wattle.profile: {profile.table(chosen.sort, chosen.rows or None)}", file=sys.stderr)
+    if chosen.output:
+        try:
+            profile.write(chosen.output)
+        except OSError as error:
+            print(f"wattle.profile: cannot write {chosen.output!r}: {error.strerror}", file=sys.stderr)
+            return False
+    return True
+
+
+def main(argv: list[str] | None = None) -> int:
+    """``python -m wattle.profile``: exits as the program does."""
+    import traceback
+    import warnings
+
+    chosen = _arguments(sys.argv[1:] if argv is None else argv)
+    try:
+        program = _load(chosen)
+    except OSError as error:
+        print(f"wattle.profile: cannot read {chosen.program!r}: {error.strerror}", file=sys.stderr)
+        return 2
+    except SyntaxError:
+        traceback.print_exc(0)
+        return 1
+    profile, pid, ended = Profile(interval_s=chosen.interval, allocations=chosen.allocations), os.getpid(), None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the table says what is modelled
+        profile.__enter__()
+    try:
+        program()
+    except BaseException as error:
+        ended = error
+    profile.__exit__()
+    if os.getpid() == pid and not _told(profile, chosen) and ended is None:
+        return 1
+    if ended is None:
+        return 0
+    if not isinstance(ended, Exception):  # sys.exit(), Ctrl-C
+        raise ended
+    ended.__traceback__ = _beyond_this_file(ended.__traceback__)
+    sys.excepthook(type(ended), ended, ended.__traceback__)
+    return 1
+
+
+def _beyond_this_file(trace: Any) -> Any:
+    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+        trace = trace.tb_next
+    return trace
+
+
+if __name__ == "__main__":
+    sys.exit(main())

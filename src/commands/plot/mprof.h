@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_COMMANDS_PLOT_MPROF_H
+#define WTL_COMMANDS_PLOT_MPROF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "commands/plot/plot.h"
+
+/* Memory over time, as memory-profiler's `mprof run` and `wattle profile -o FILE.dat` write it. */
+
+struct wtl_err;
+
+/* By the first bytes of the file. */
+bool wtl_plot_is_mprof(const char *path);
+
+/* A figure of such a file, which lives as long as the sheet. The text is changed. Times are NULL, or of the app's options.
+ * 0; -WTL_EFORMAT with the line; -ENODATA: there is nothing to plot; -ENOMEM. */
+int wtl_plot_mprof_figure(char *text, const struct wtl_plot_wanted *wanted,
+			  struct wtl_plot_sheet *sheet, struct wtl_err *err);
+
+/* As wtl_plot_load(), for one such file. */
+int wtl_plot_mprof(struct wtl_app *app, const char *path, const struct wtl_plot_settings *settings,
+		   struct wtl_plot_sheet *sheet);
+
+#endif

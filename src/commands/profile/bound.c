@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+#include "commands/profile/bound.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "cli/command.h"
+#include "cli/complain.h"
+#include "cli/option.h"
+#include "commands/profile/stacks.h"
+
+static const char *const units[] = {[WTL_BOUND_J] = "J",
+				    [WTL_BOUND_KJ] = "kJ",
+				    [WTL_BOUND_S] = "s",
+				    [WTL_BOUND_G] = "gCO2e",
+				    [WTL_BOUND_PERCENT] = "%"};
+
+enum { N_UNITS = sizeof(units) / sizeof(units[0]) };
+
+/* ---- "NAME > NUMBER UNIT" ---- */
+
+static size_t trim(const char *text, size_t len)
+{
+	while (len > 0 && text[len - 1] == ' ')
+		len--;
+	return len;
+}
+
+/* Takes the unit at the end away. */
+static int take_unit(const char *text, size_t *len, enum wtl_bound_unit *ret_unit)
+{
+	size_t longest = 0;
+
+	for (unsigned i = 0; i < N_UNITS; i++) {
+		size_t n = strlen(units[i]);
+
+		if (n > longest && n < *len && memcmp(text + *len - n, units[i], n) == 0) {
+			longest = n;
+			*ret_unit = (enum wtl_bound_unit)i;
+		}
+	}
+	*len = trim(text, *len - longest);
+	return longest > 0 ? 0 : -EINVAL;
+}
+
+/* From its end on: names may have blanks, and signs as well ("operator>"). */
+static int parse(const char *text, struct wtl_bound *bound)
+{
+	size_t len = trim(text, strlen(text)), begin;
+
+	*bound = (struct wtl_bound){.text = text};
+	if (take_unit(text, &len, &bound->unit) < 0)
+		return -EINVAL;
+	for (begin = len; begin > 0 && text[begin - 1] != '>' && text[begin - 1] != '<';)
+		begin--;
+	if (begin == 0)
+		return -EINVAL;
+	bound->is_less = text[begin - 1] == '<';
+	bound->name_len = trim(text, begin - 1);
+	begin += strspn(text + begin, " ");
+	if (bound->name_len == 0 || begin > len ||
+	    wtl_num_double(text + begin, len - begin, &bound->limit) < 0)
+		return -EINVAL;
+	return 0;
+}
+
+int wtl_bound_set(struct wtl_app *app, const struct wtl_option *option, const char *text)
+{
+	struct wtl_bounds *bounds = wtl_option_target(app, option);
+
+	if (bounds->n == WTL_BOUNDS_MAX)
+		return wtl_complain(app, "--fail-if: these are more than %d", WTL_BOUNDS_MAX);
+	if (parse(text, &bounds->list[bounds->n]) < 0)
+		return -EINVAL;
+	bounds->n++;
+	return 0;
+}
+
+/* ---- Verdicts ---- */
+
+bool wtl_bound_is_of(const struct wtl_bound *bound, const char *name, size_t len)
+{
+	return len == bound->name_len && memcmp(name, bound->text, len) == 0;
+}
+
+bool wtl_bound_is_kept(struct wtl_app *app, const struct wtl_bounds *bounds,
+		       const struct wtl_bound *bound, double value, double uncertainty)
+{
+	double over = bound->is_less ? bound->limit - value : value - bound->limit;
+	const char *unit = units[bound->unit];
+
+	if (over > uncertainty || (over > 0.0 && uncertainty <= 0.0)) {
+		wtl_complain(app, "--fail-if '%s' fails: it is %.6g \xc2\xb1 %.2g %s", bound->text,
+			     value, uncertainty, unit);
+		return false;
+	}
+	if (over < -uncertainty || uncertainty <= 0.0)
+		return true;
+	if (bounds->is_strict)
+		wtl_complain(app,
+			     "--fail-if '%s' is not decided, which fails by --fail-strict: it is "
+			     "%.6g \xc2\xb1 %.2g %s",
+			     bound->text, value, uncertainty, unit);
+	else
+		wtl_remark(app, "--fail-if '%s' is not decided: it is %.6g \xc2\xb1 %.2g %s",
+			   bound->text, value, uncertainty, unit);
+	return !bounds->is_strict;
+}
+
+bool wtl_bound_unseen(struct wtl_app *app, const struct wtl_bounds *bounds,
+		      const struct wtl_bound *bound)
+{
+	if (bounds->is_strict)
+		wtl_complain(app,
+			     "--fail-if '%s' is not decided, which fails by --fail-strict: no such "
+			     "function was seen",
+			     bound->text);
+	else
+		wtl_remark(app, "--fail-if '%s' is not decided: no such function was seen",
+			   bound->text);
+	return !bounds->is_strict;
+}
+
+/* ---- Of a profile ---- */
+
+enum { TOTAL = -1, NOT_SEEN = -2, SEVERAL = -3 };
+
+/* By its whole name, or by what it is called without its file and line. */
+static int64_t find_function(struct wtl_app *app, const struct wtl_bound *bound,
+			     const struct wtl_stacks *stacks)
+{
+	int64_t found = NOT_SEEN;
+
+	if (wtl_bound_is_of(bound, "total", strlen("total")))
+		return TOTAL;
+	for (size_t i = 0; i < stacks->tree.n_names; i++) {
+		const struct wtl_stacks_function *function = &stacks->functions[i];
+
+		if (wtl_bound_is_of(bound, function->name, strlen(function->name)))
+			return (int64_t)i;
+		if (!wtl_bound_is_of(bound, function->label, strlen(function->label)))
+			continue;
+		if (found >= 0)
+			wtl_complain(app, "--fail-if '%s': which one? '%s' or '%s'", bound->text,
+				     stacks->functions[found].name, function->name);
+		if (found >= 0)
+			return SEVERAL;
+		found = (int64_t)i;
+	}
+	return found;
+}
+
+/* By the number of samples alone. */
+static double seen(double value, uint64_t n, uint64_t n_all)
+{
+	double p = n_all > 0 ? fmin((double)n / (double)n_all, 1.0) : 0.0;
+
+	return n > 0 ? 2.0 * value * sqrt((1.0 - p) / (double)n) : value;
+}
+
+static bool check_one(struct wtl_app *app, const struct wtl_bounds *bounds,
+		      const struct wtl_bound *bound, const struct wtl_stacks *stacks,
+		      int64_t function)
+{
+	const struct wtl_profile *profile = stacks->profile;
+	const uint64_t *costs =
+		function == TOTAL ? stacks->all
+				  : &stacks->functions_all[(size_t)function * stacks->n_metrics];
+	uint64_t n = costs[WTL_METRIC_SAMPLES], n_all = stacks->all[WTL_METRIC_SAMPLES];
+	double uj = (double)costs[WTL_METRIC_ENERGY];
+	double uncertainty_uj =
+		function == TOTAL
+			? (double)profile->uncertainty_uj
+			: wtl_profile_uncertainty_uj(profile, uj, n,
+						     stacks->functions_doubts[2 * function + 1]);
+	double factor = 1e-6, all_uj = (double)profile->dynamic_uj, s;
+
+	switch (bound->unit) {
+	case WTL_BOUND_S:
+		s = (double)costs[WTL_METRIC_CPU] / 1e9;
+		return wtl_bound_is_kept(app, bounds, bound, s,
+					 function == TOTAL ? 0.0 : seen(s, n, n_all));
+	case WTL_BOUND_PERCENT:
+		s = all_uj > 0.0 ? 100.0 * uj / all_uj : 0.0;
+		return wtl_bound_is_kept(app, bounds, bound, s,
+					 function == TOTAL ? 0.0 : seen(s, n, n_all));
+	case WTL_BOUND_G:
+		factor = uj > 0.0 ? (double)costs[WTL_METRIC_CO2E] / uj / 1e6 : 0.0;
+		break;
+	case WTL_BOUND_KJ:
+		factor = 1e-9;
+		break;
+	case WTL_BOUND_J:
+		break;
+	}
+	return wtl_bound_is_kept(app, bounds, bound, uj * factor, uncertainty_uj * factor);
+}
+
+int wtl_bounds_check(struct wtl_app *app, const struct wtl_bounds *bounds,
+		     const struct wtl_stacks *stacks)
+{
+	bool are_kept = true;
+
+	for (size_t i = 0; i < bounds->n; i++) {
+		const struct wtl_bound *bound = &bounds->list[i];
+		int64_t function = find_function(app, bound, stacks);
+
+		if (function == SEVERAL)
+			return -EINVAL;
+		if (function == NOT_SEEN)
+			are_kept &= wtl_bound_unseen(app, bounds, bound);
+		else
+			are_kept &= check_one(app, bounds, bound, stacks, function);
+	}
+	return are_kept ? 0 : 1;
+}

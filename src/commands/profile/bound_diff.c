@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* Bounds of what one side uses more than the other. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "cli/complain.h"
+#include "commands/profile/bound.h"
+#include "commands/profile/diff.h"
+
+/* The part of a name before its file: "fit" of "fit (train.py)". */
+static size_t label_len(const char *key)
+{
+	const char *open = strrchr(key, '(');
+
+	return open && open > key + 1 && open[-1] == ' ' ? (size_t)(open - key) - 1 : 0;
+}
+
+/* 0; 1: it was not seen; negative after wtl_complain(). */
+static int find(struct wtl_app *app, const struct wtl_bound *bound, const struct wtl_diff *diff,
+		size_t *ret_function)
+{
+	size_t n = diff->keys.n_names, found = n;
+
+	*ret_function = n;
+	if (wtl_bound_is_of(bound, "total", strlen("total")))
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		const char *key = diff->keys.names[i];
+
+		*ret_function = i;
+		if (wtl_bound_is_of(bound, key, strlen(key)))
+			return 0;
+		if (!wtl_bound_is_of(bound, key, label_len(key)))
+			continue;
+		if (found < n) {
+			wtl_complain(app, "--fail-if '%s': which one? '%s' or '%s'", bound->text,
+				     diff->keys.names[found], key);
+			return -EINVAL;
+		}
+		found = i;
+	}
+	*ret_function = found;
+	return found < n ? 0 : 1;
+}
+
+static bool check_one(struct wtl_app *app, const struct wtl_bounds *bounds,
+		      const struct wtl_bound *bound, const struct wtl_diff *diff, size_t function)
+{
+	static const uint64_t much_uj = 1000000000;
+	bool is_time = bound->unit == WTL_BOUND_S;
+	struct wtl_difference_row row;
+	double factor = 1e-6;
+
+	wtl_diff_row(diff, function, is_time ? WTL_DIFF_ALL_NS : WTL_DIFF_ALL_UJ, &row);
+	if (is_time || bound->unit == WTL_BOUND_KJ)
+		factor = 1e-9;
+	else if (bound->unit == WTL_BOUND_PERCENT)
+		factor = row.first > 0.0 ? 100.0 / row.first : 0.0;
+	else if (bound->unit == WTL_BOUND_G)
+		factor = (double)wtl_profile_co2e_ug(&diff->runs[diff->n_first].profile, much_uj) /
+			 (double)much_uj / 1e6;
+	return wtl_bound_is_kept(app, bounds, bound, row.change * factor, row.uncertainty * factor);
+}
+
+int wtl_bounds_check_diff(struct wtl_app *app, const struct wtl_bounds *bounds,
+			  const struct wtl_diff *diff)
+{
+	bool are_kept = true;
+
+	for (size_t i = 0; i < bounds->n; i++) {
+		size_t function;
+		int rc = find(app, &bounds->list[i], diff, &function);
+
+		if (rc < 0)
+			return rc;
+		are_kept &= rc == 1 ? wtl_bound_unseen(app, bounds, &bounds->list[i])
+				    : check_one(app, bounds, &bounds->list[i], diff, function);
+	}
+	return are_kept ? 0 : 1;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/* What two sides differ by, and how sure that is. */
+#include "commands/profile/diff.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands/profile/stacks.h"
+#include "energy/statistics.h"
+
+enum { KEY_SIZE = 1024 };
+
+/* Of what no sample was seen, so many may have been missed (95 %). */
+#define MISSED 3.0
+
+/* ---- Functions of all runs ---- */
+
+/* A Python function keeps its name when lines move, or its folder: "fit (train.py)". */
+static const char *key_of(const struct wtl_stacks_function *function, char key[KEY_SIZE])
+{
+	const char *slash;
+
+	if (function->label == function->name)
+		return function->name;
+	slash = strrchr(function->file, '/');
+	snprintf(key, KEY_SIZE, "%s (%s)", function->label, slash ? slash + 1 : function->file);
+	return key;
+}
+
+static int number_functions(struct wtl_diff *diff, const struct wtl_stacks *stacks,
+			    uint32_t *numbers)
+{
+	char room[KEY_SIZE];
+
+	for (size_t i = 0; i < stacks->tree.n_names; i++) {
+		int64_t number = wtl_tree_name(&diff->keys, key_of(&stacks->functions[i], room));
+
+		if (number < 0)
+			return -ENOMEM;
+		numbers[i] = (uint32_t)number;
+	}
+	return 0;
+}
+
+static void add_function(struct wtl_diff_cell *cell, const uint64_t *own, const uint64_t *all,
+			 const uint64_t *doubts_uj)
+{
+	cell->values[WTL_DIFF_OWN_UJ] += own[WTL_METRIC_ENERGY];
+	cell->values[WTL_DIFF_ALL_UJ] += all[WTL_METRIC_ENERGY];
+	cell->values[WTL_DIFF_OWN_NS] += own[WTL_METRIC_CPU];
+	cell->values[WTL_DIFF_ALL_NS] += all[WTL_METRIC_CPU];
+	cell->n_own += own[WTL_METRIC_SAMPLES];
+	cell->n_all += all[WTL_METRIC_SAMPLES];
+	cell->doubts_uj[0] += doubts_uj[0];
+	cell->doubts_uj[1] += doubts_uj[1];
+}
+
+static struct wtl_diff_cell *cell_of(const struct wtl_diff *diff, size_t function, size_t run)
+{
+	return &diff->cells[function * diff->n_runs + run];
+}
+
+static int fill(struct wtl_diff *diff, const struct wtl_stacks *stacks, uint32_t *const numbers[])
+{
+	diff->cells = calloc((diff->keys.n_names + 1) * diff->n_runs, sizeof(*diff->cells));
+	if (!diff->cells)
+		return -ENOMEM;
+	for (size_t run = 0; run < diff->n_runs; run++) {
+		size_t n = stacks[run].n_metrics;
+		uint64_t all = stacks[run].doubts[1];
+
+		for (size_t i = 0; i < stacks[run].tree.n_names; i++)
+			add_function(cell_of(diff, numbers[run][i], run),
+				     &stacks[run].functions_own[i * n],
+				     &stacks[run].functions_all[i * n],
+				     &stacks[run].functions_doubts[2 * i]);
+		add_function(cell_of(diff, diff->keys.n_names, run), stacks[run].all,
+			     stacks[run].all, (const uint64_t[]){all, all});
+	}
+	return 0;
+}
+
+/* The same host and the same sensors; what a model is wrong by is another thing in each program. */
+static bool is_same_machine(const struct wtl_saved *a, const struct wtl_saved *b)
+{
+	if (!a->host || !b->host || strcmp(a->host, b->host) != 0 ||
+	    a->split.n_domains != b->split.n_domains)
+		return false;
+	for (size_t i = 0; i < a->split.n_domains; i++)
+		if (strcmp(a->domains[i].name, b->domains[i].name) != 0 ||
+		    strcmp(a->domains[i].source, b->domains[i].source) != 0 ||
+		    (a->counts[i] && a->domains[i].method == WATTLE_METHOD_MODELLED))
+			return false;
+	return true;
+}
+
+int wtl_diff_make(struct wtl_diff *diff, struct wtl_saved *runs, size_t n_runs, size_t n_first)
+{
+	struct wtl_stacks *stacks = calloc(n_runs, sizeof(*stacks));
+	uint32_t **numbers = calloc(n_runs, sizeof(*numbers));
+	int rc = stacks && numbers ? 0 : -ENOMEM;
+	size_t made = 0;
+
+	*diff = (struct wtl_diff){
+		.runs = runs, .n_runs = n_runs, .n_first = n_first, .is_same_machine = true};
+	for (; rc == 0 && made < n_runs; made++) {
+		rc = wtl_stacks_make(&stacks[made], &runs[made].profile, false);
+		if (rc == 0 &&
+		    !(numbers[made] = calloc(stacks[made].tree.n_names + 1, sizeof(**numbers))))
+			rc = -ENOMEM;
+		if (rc == 0)
+			rc = number_functions(diff, &stacks[made], numbers[made]);
+		diff->is_same_machine &= is_same_machine(&runs[0], &runs[made]);
+	}
+	if (rc == 0)
+		rc = fill(diff, stacks, numbers);
+	for (size_t i = 0; i < made; i++) {
+		wtl_stacks_done(&stacks[i]);
+		free(numbers[i]);
+	}
+	free(stacks);
+	free(numbers);
+	return rc;
+}
+
+void wtl_diff_done(struct wtl_diff *diff)
+{
+	wtl_tree_done(&diff->keys);
+	free(diff->cells);
+}
+
+/* ---- How sure ---- */
+
+/* One side of a row. Variances are standard (k = 1). */
+struct side {
+	double mean;
+	double seen;	 /* of the mean, by samples or by the spread of the runs */
+	double relative; /* what the energies of all runs are wrong by, standard */
+	size_t df;	 /* of `seen`; 0: it is known */
+};
+
+/* By how many samples there were. */
+static double seen_variance(double value, double all, uint64_t n, uint64_t n_all)
+{
+	double p = n_all > 0 ? (double)n / (double)n_all : 0.0;
+
+	if (n > 0)
+		return value * value * (1.0 - fmin(p, 1.0)) / (double)n;
+	return n_all > 0 ? pow(MISSED / 2.0 * all / (double)n_all, 2.0) : 0.0;
+}
+
+static void take_run(const struct wtl_diff *diff, size_t function, enum wtl_diff_what what,
+		     size_t run, struct wtl_tally *tally, struct side *side)
+{
+	const struct wtl_diff_cell *cell = cell_of(diff, function, run);
+	const struct wtl_diff_cell *whole = cell_of(diff, diff->keys.n_names, run);
+	const struct wtl_profile *profile = &diff->runs[run].profile;
+	bool is_own = what == WTL_DIFF_OWN_UJ || what == WTL_DIFF_OWN_NS;
+	bool is_energy = what == WTL_DIFF_OWN_UJ || what == WTL_DIFF_ALL_UJ;
+	double doubt = is_energy ? (double)cell->doubts_uj[!is_own] : 0.0;
+	double doubt_all = is_energy ? (double)whole->doubts_uj[1] : 0.0;
+
+	wtl_tally_add(tally, (double)cell->values[what]);
+	if (cell == whole)
+		side->seen = 0.0;
+	else
+		side->seen = seen_variance((double)cell->values[what], (double)whole->values[what],
+					   is_own ? cell->n_own : cell->n_all, whole->n_all) +
+			     pow(fmin(doubt, fmax(doubt_all - doubt, 0.0)), 2.0);
+	if (is_energy && profile->dynamic_uj > 0)
+		side->relative = fmax(side->relative, (double)profile->uncertainty_uj /
+							      (2.0 * (double)profile->dynamic_uj));
+}
+
+static struct side side_of(const struct wtl_diff *diff, size_t function, enum wtl_diff_what what,
+			   size_t from, size_t to)
+{
+	struct wtl_tally tally = {0};
+	struct wtl_statistics of_runs;
+	struct side side = {.df = 0};
+
+	for (size_t run = from; run < to; run++)
+		take_run(diff, function, what, run, &tally, &side);
+	side.mean = tally.mean;
+	if (to - from < 2)
+		return side;
+	wtl_tally_statistics(&tally, &of_runs);
+	side.seen = of_runs.sd * of_runs.sd / (double)of_runs.n;
+	side.df = of_runs.n - 1;
+	return side;
+}
+
+/* Student's t at Welch's degrees of freedom, or k = 2 where nothing is a spread of runs. */
+static double factor_of(const struct side *a, const struct side *b)
+{
+	double sum = a->seen + b->seen, parts = 0.0;
+
+	if (a->df > 0)
+		parts += a->seen * a->seen / (double)a->df;
+	if (b->df > 0)
+		parts += b->seen * b->seen / (double)b->df;
+	if (!(parts > 0.0))
+		return 2.0;
+	return fmax(2.0, wtl_statistics_t95((size_t)fmax(1.0, floor(sum * sum / parts))));
+}
+
+/*
+ * What energies are wrong by as a whole. By the same sensors of the same machine, half of that variance is the same in
+ * both, as gain and idle power are, and leaves only its part of the difference.
+ */
+static double whole_variance(const struct wtl_diff *diff, const struct side *a,
+			     const struct side *b)
+{
+	double own = pow(a->relative * a->mean, 2.0) + pow(b->relative * b->mean, 2.0);
+	double common = fmax(a->relative, b->relative) * (b->mean - a->mean);
+
+	return diff->is_same_machine ? (own + common * common) / 2.0 : own;
+}
+
+void wtl_diff_row(const struct wtl_diff *diff, size_t function, enum wtl_diff_what what,
+		  struct wtl_difference_row *ret_row)
+{
+	struct side a = side_of(diff, function, what, 0, diff->n_first);
+	struct side b = side_of(diff, function, what, diff->n_first, diff->n_runs);
+	double factor = factor_of(&a, &b);
+
+	*ret_row = (struct wtl_difference_row){.first = a.mean,
+					       .second = b.mean,
+					       .change = b.mean - a.mean,
+					       .uncertainty =
+						       sqrt(factor * factor * (a.seen + b.seen) +
+							    4.0 * whole_variance(diff, &a, &b))};
+	ret_row->is_significant = fabs(ret_row->change) > ret_row->uncertainty;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_COMMANDS_PROFILE_OPEN_H
+#define WTL_COMMANDS_PROFILE_OPEN_H
+
+struct wtl_app;
+struct wtl_saved;
+
+/* A .wprof file, with the place that the options say. 0, or negative after wtl_complain(); wtl_saved_done() in any
+ * case. */
+int wtl_profile_open(struct wtl_app *app, const char *path, struct wtl_saved *saved);
+
+#endif

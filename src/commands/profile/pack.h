@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_COMMANDS_PROFILE_PACK_H
+#define WTL_COMMANDS_PROFILE_PACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct wtl_buf;
+
+/*
+ * Numbers, texts and columns of numbers as bytes, written or read: the same calls in the same order do both, so that
+ * what is written is what is read. The first error sticks, and nothing is done after it. What is read is the
+ * caller's to free(), also after an error.
+ */
+struct wtl_pack {
+	struct wtl_buf *out; /* NULL: it is read */
+	const uint8_t *at, *end;
+	size_t room; /* what may still be allocated for what is read */
+	int error;   /* negative; -EBADMSG: the bytes are not what they should be */
+};
+
+void wtl_pack_number(struct wtl_pack *pack, uint64_t *value);
+/* NULL stays NULL. What is read is text that any terminal may be shown (wtl_text_clean). */
+void wtl_pack_text(struct wtl_pack *pack, char **text);
+/* The same, as it was. */
+void wtl_pack_name(struct wtl_pack *pack, char **name);
+/* How many elements an array has. Read: *array is zeros of that number. Returns it, or 0 after an error. */
+size_t wtl_pack_array(struct wtl_pack *pack, void *array, size_t *n, size_t size);
+/* An integer of 1, 2, 4 or 8 bytes of each of n elements that lie so far apart. */
+void wtl_pack_column(struct wtl_pack *pack, void *first, size_t n, size_t stride, size_t size);
+
+#define WTL_PACK_COLUMN(pack, list, n, field)                                                 \
+	wtl_pack_column((pack), (list) ? (void *)&(list)->field : NULL, (n), sizeof(*(list)), \
+			sizeof((list)->field))
+/* A number of whatever type: a field of a struct. */
+#define WTL_PACK_FIELD(pack, field) wtl_pack_scalar((pack), &(field), sizeof(field))
+void wtl_pack_scalar(struct wtl_pack *pack, void *value, size_t size);
+
+#endif

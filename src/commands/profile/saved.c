@@ -1,0 +1,773 @@
+/* SPDX-License-Identifier: MIT */
+/* What a .wprof file has in it, in that order. One description serves to write and to read: see pack.h. */
+#include "commands/profile/saved.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "base/array.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "commands/profile/format.h"
+#include "commands/profile/pack.h"
+#include "record/code.h"
+#include "record/crc.h"
+
+#define MAGIC	"wattle profile "
+#define VERSION "1\n"
+
+enum { HEAD = sizeof(MAGIC) + sizeof(VERSION) - 2, COMPRESSION = 6, DOMAINS_MAX = 1024 };
+/* A file's content, and the memory that it may take to read it. */
+#define CONTENT_MAX ((size_t)512 << 20)
+#define MEMORY_MAX  ((size_t)2 << 30)
+
+enum { HOW_STORED, HOW_ZSTD };
+
+/* ---- Facts ---- */
+
+static void pack_flag(struct wtl_pack *pack, bool *flag)
+{
+	uint64_t value = *flag;
+
+	wtl_pack_number(pack, &value);
+	if (value > 1 && pack->error == 0)
+		pack->error = -EBADMSG;
+	*flag = value == 1;
+}
+
+static void pack_chars(struct wtl_pack *pack, char *chars, size_t size)
+{
+	char *text = chars;
+
+	wtl_pack_text(pack, &text);
+	if (pack->out)
+		return;
+	wtl_text_copy(chars, size, text);
+	free(text);
+}
+
+#define PACK_CHARS(pack, field) pack_chars((pack), (field), sizeof(field))
+
+static void pack_place(struct wtl_pack *pack, struct wtl_report_place *place)
+{
+	WTL_PACK_FIELD(pack, place->carbon.intensity_mg_per_kwh);
+	WTL_PACK_FIELD(pack, place->carbon.year);
+	WTL_PACK_FIELD(pack, place->carbon.uncertainty_ppm);
+	PACK_CHARS(pack, place->carbon.location);
+	PACK_CHARS(pack, place->carbon.dataset);
+	PACK_CHARS(pack, place->carbon.place);
+	pack_flag(pack, &place->is_default);
+	WTL_PACK_FIELD(pack, place->pue_milli);
+}
+
+static void pack_facts(struct wtl_pack *pack, struct wtl_saved *saved)
+{
+	struct wtl_profile *profile = &saved->profile;
+	char **words;
+	size_t n;
+
+	wtl_pack_text(pack, &saved->host);
+	n = wtl_pack_array(pack, &saved->command, &saved->n_command, sizeof(*saved->command));
+	words = saved->command;
+	for (size_t i = 0; i < n; i++) {
+		wtl_pack_name(pack, &words[i]);
+		if (!words[i] && pack->error == 0)
+			pack->error = -EBADMSG;
+	}
+	WTL_PACK_FIELD(pack, profile->pid);
+	WTL_PACK_FIELD(pack, profile->hz);
+	WTL_PACK_FIELD(pack, profile->stack_bytes);
+	WTL_PACK_FIELD(pack, profile->interval_ns);
+	WTL_PACK_FIELD(pack, profile->own_cpu_ns);
+	WTL_PACK_FIELD(pack, profile->n_denied);
+	WTL_PACK_FIELD(pack, saved->window.begin_utc_ns);
+	WTL_PACK_FIELD(pack, saved->window.begin_mono_ns);
+	WTL_PACK_FIELD(pack, saved->window.duration_ns);
+	WTL_PACK_FIELD(pack, profile->dynamic_uj);
+	WTL_PACK_FIELD(pack, profile->idle_uj);
+	WTL_PACK_FIELD(pack, profile->uncertainty_uj);
+	pack_flag(pack, &profile->has_idle);
+	pack_place(pack, &profile->place);
+}
+
+static void pack_windows(struct wtl_pack *pack, struct wtl_saved *saved)
+{
+	size_t n =
+		wtl_pack_array(pack, &saved->windows, &saved->n_windows, sizeof(*saved->windows));
+
+	for (size_t i = 0; i < n; i++)
+		PACK_CHARS(pack, saved->windows[i].name);
+	WTL_PACK_COLUMN(pack, saved->windows, n, begin_ns);
+	WTL_PACK_COLUMN(pack, saved->windows, n, end_ns);
+}
+
+static void pack_ledger(struct wtl_pack *pack, struct wtl_ledger *ledger)
+{
+	pack_flag(pack, &ledger->has_idle);
+	WTL_PACK_FIELD(pack, ledger->live_uj);
+	WTL_PACK_FIELD(pack, ledger->exited_uj);
+	WTL_PACK_FIELD(pack, ledger->kernel_uj);
+	WTL_PACK_FIELD(pack, ledger->idle_uj);
+	WTL_PACK_FIELD(pack, ledger->unattributed_uj);
+	WTL_PACK_FIELD(pack, ledger->total_uj);
+}
+
+static void pack_domains(struct wtl_pack *pack, struct wtl_saved *saved)
+{
+	size_t n = saved->split.n_domains;
+
+	n = wtl_pack_array(pack, &saved->domains, &n, sizeof(*saved->domains));
+	if (n > DOMAINS_MAX && pack->error == 0)
+		pack->error = -EBADMSG;
+	if (!pack->out && pack->error == 0) {
+		saved->split.n_domains = n;
+		saved->ledgers = calloc(n + 1, sizeof(*saved->ledgers));
+		saved->counts = calloc(n + 1, sizeof(*saved->counts));
+		if (!saved->ledgers || !saved->counts)
+			pack->error = -ENOMEM;
+	}
+	for (size_t i = 0; i < n && pack->error == 0; i++) {
+		struct wtl_profile_domain *domain = &saved->domains[i];
+
+		PACK_CHARS(pack, domain->name);
+		PACK_CHARS(pack, domain->source);
+		WTL_PACK_FIELD(pack, domain->kind);
+		WTL_PACK_FIELD(pack, domain->method);
+		pack_flag(pack, &domain->learns);
+		pack_flag(pack, &saved->counts[i]);
+		pack_ledger(pack, &saved->ledgers[i]);
+	}
+}
+
+/* ---- The trace ---- */
+
+static void pack_modules(struct wtl_pack *pack, struct wtl_modules *modules)
+{
+	size_t n = wtl_pack_array(pack, &modules->list, &modules->n, sizeof(*modules->list));
+
+	for (size_t i = 0; i < n && pack->error == 0; i++) {
+		if (!pack->out && !(modules->list[i] = calloc(1, sizeof(**modules->list)))) {
+			pack->error = -ENOMEM;
+			modules->n = i;
+			return;
+		}
+		if (!pack->out) {
+			modules->list[i]->fd = -1;
+			modules->list[i]->has_symbols = modules->list[i]->has_dwarf =
+				modules->list[i]->has_frames = modules->list[i]->has_python = true;
+		}
+		wtl_pack_name(pack, &modules->list[i]->path);
+		if (!modules->list[i]->path && pack->error == 0)
+			pack->error = -EBADMSG;
+	}
+	if (!pack->out && pack->error < 0)
+		for (size_t i = 0; i < modules->n; i++)
+			if (!modules->list[i])
+				modules->n = i;
+}
+
+static uint32_t number_of_module(const struct wtl_modules *modules, const struct wtl_module *module)
+{
+	for (size_t i = 0; module && i < modules->n; i++)
+		if (modules->list[i] == module)
+			return (uint32_t)i + 1;
+	return 0;
+}
+
+/* The modules of frames: their numbers, and one more; 0: none. */
+static void pack_modules_of(struct wtl_pack *pack, struct wtl_frame *frames, size_t n,
+			    const struct wtl_modules *modules)
+{
+	uint32_t *numbers = calloc(n + 1, sizeof(*numbers));
+
+	if (!numbers) {
+		pack->error = -ENOMEM;
+		return;
+	}
+	for (size_t i = 0; pack->out && i < n; i++)
+		numbers[i] = number_of_module(modules, frames[i].module);
+	wtl_pack_column(pack, numbers, n, sizeof(*numbers), sizeof(*numbers));
+	for (size_t i = 0; !pack->out && pack->error == 0 && i < n; i++)
+		if (numbers[i] > modules->n)
+			pack->error = -EBADMSG;
+		else if (numbers[i] > 0)
+			frames[i].module = modules->list[numbers[i] - 1];
+	free(numbers);
+}
+
+/* With what files are called in them, they stay as they are, and are cleaned where they are told. */
+static void pack_names(struct wtl_pack *pack, struct wtl_tree *tree, bool are_files)
+{
+	size_t n = wtl_pack_array(pack, &tree->names, &tree->n_names, sizeof(*tree->names));
+
+	for (size_t i = 0; i < n; i++) {
+		(are_files ? wtl_pack_name : wtl_pack_text)(pack, &tree->names[i]);
+		if (!tree->names[i] && pack->error == 0)
+			pack->error = -EBADMSG;
+	}
+}
+
+static void pack_tree(struct wtl_pack *pack, struct wtl_tree *tree,
+		      const struct wtl_modules *modules, bool has_files)
+{
+	size_t n;
+
+	pack_names(pack, tree, has_files);
+	n = wtl_pack_array(pack, &tree->frames, &tree->n_frames, sizeof(*tree->frames));
+	WTL_PACK_COLUMN(pack, tree->frames, n, kind);
+	WTL_PACK_COLUMN(pack, tree->frames, n, name);
+	WTL_PACK_COLUMN(pack, tree->frames, n, address);
+	pack_modules_of(pack, tree->frames, n, modules);
+	n = wtl_pack_array(pack, &tree->nodes, &tree->n_nodes, sizeof(*tree->nodes));
+	WTL_PACK_COLUMN(pack, tree->nodes, n, parent);
+	WTL_PACK_COLUMN(pack, tree->nodes, n, frame);
+}
+
+static int by_module(const void *a, const void *b)
+{
+	const struct wtl_frame *const *x = a, *const *y = b;
+
+	if ((*x)->module != (*y)->module)
+		return (uintptr_t)(*x)->module < (uintptr_t)(*y)->module ? -1 : 1;
+	return (*x)->address < (*y)->address ? -1 : (*x)->address > (*y)->address;
+}
+
+/* Of all frames of one function, whose addresses may be anything within it: a symbol that has them all. */
+static void add_symbol(struct wtl_pack *pack, const struct wtl_frame *frame, uint64_t address)
+{
+	struct wtl_module *module = frame->module;
+	struct wtl_module_symbol *last =
+		module->n_symbols > 0 ? &module->symbols[module->n_symbols - 1] : NULL;
+
+	if (address > frame->address || (last && address < last->address)) {
+		pack->error = -EBADMSG;
+	} else if (last && last->address == address) {
+		last->size = frame->address - address + 1;
+	} else if (wtl_array_resize(&module->symbols, module->n_symbols + 1,
+				    sizeof(*module->symbols)) < 0) {
+		pack->error = -ENOMEM;
+	} else {
+		module->symbols[module->n_symbols++] = (struct wtl_module_symbol){
+			.address = address, .size = frame->address - address + 1, .name = ""};
+	}
+}
+
+static void add_symbols(struct wtl_pack *pack, const struct wtl_trace *trace,
+			const uint64_t *functions)
+{
+	const struct wtl_tree *tree = &trace->tree;
+	const struct wtl_frame **sorted = calloc(tree->n_frames + 1, sizeof(const void *));
+
+	if (!sorted)
+		pack->error = -ENOMEM;
+	for (size_t i = 0; sorted && i < tree->n_frames; i++)
+		sorted[i] = &tree->frames[i];
+	if (sorted && tree->n_frames > 0)
+		qsort((void *)sorted, tree->n_frames, sizeof(*sorted), by_module);
+	for (size_t i = 0; pack->error == 0 && i < tree->n_frames; i++) {
+		uint64_t function = functions[sorted[i] - tree->frames];
+
+		if (sorted[i]->module && function > 0)
+			add_symbol(pack, sorted[i], function - 1);
+	}
+	free((void *)sorted);
+}
+
+/* Where the function of each native frame begins, and one more; 0: it is not known. What functions draw is learned by
+ * that, when a profile is cut. */
+static void pack_functions(struct wtl_pack *pack, struct wtl_trace *trace)
+{
+	const struct wtl_tree *tree = &trace->tree;
+	uint64_t *functions = calloc(tree->n_frames + 1, sizeof(*functions));
+
+	if (!functions) {
+		pack->error = -ENOMEM;
+		return;
+	}
+	for (size_t i = 0; pack->out && i < tree->n_frames; i++) {
+		const struct wtl_frame *frame = &tree->frames[i];
+		const struct wtl_module_symbol *symbol =
+			frame->kind == WTL_FRAME_NATIVE && frame->module
+				? wtl_module_symbol(&trace->modules, frame->module, frame->address)
+				: NULL;
+
+		functions[i] = symbol ? symbol->address + 1 : 0;
+	}
+	wtl_pack_column(pack, functions, tree->n_frames, sizeof(*functions), sizeof(*functions));
+	if (!pack->out && pack->error == 0)
+		add_symbols(pack, trace, functions);
+	free(functions);
+}
+
+static void pack_threads(struct wtl_pack *pack, struct wtl_trace *trace)
+{
+	size_t n =
+		wtl_pack_array(pack, &trace->threads, &trace->n_threads, sizeof(*trace->threads));
+
+	WTL_PACK_COLUMN(pack, trace->threads, n, pid);
+	WTL_PACK_COLUMN(pack, trace->threads, n, tid);
+	WTL_PACK_COLUMN(pack, trace->threads, n, cpu_ns);
+	WTL_PACK_COLUMN(pack, trace->threads, n, node);
+	for (size_t i = 0; i < n; i++)
+		PACK_CHARS(pack, trace->threads[i].name);
+}
+
+static void pack_trace(struct wtl_pack *pack, struct wtl_trace *trace)
+{
+	size_t n;
+
+	WTL_PACK_FIELD(pack, trace->n_lost);
+	WTL_PACK_FIELD(pack, trace->n_broken);
+	WTL_PACK_FIELD(pack, trace->n_unresolved);
+	WTL_PACK_FIELD(pack, trace->n_halved);
+	pack_flag(pack, &trace->is_full);
+	WTL_PACK_FIELD(pack, trace->python.n_merged);
+	WTL_PACK_FIELD(pack, trace->python.n_moved);
+	WTL_PACK_FIELD(pack, trace->python.n_missing);
+	WTL_PACK_FIELD(pack, trace->python.n_unknown);
+	pack_threads(pack, trace);
+	n = wtl_pack_array(pack, &trace->slices, &trace->n_slices, sizeof(*trace->slices));
+	WTL_PACK_COLUMN(pack, trace->slices, n, thread);
+	WTL_PACK_COLUMN(pack, trace->slices, n, begin_ns);
+	WTL_PACK_COLUMN(pack, trace->slices, n, end_ns);
+	n = wtl_pack_array(pack, &trace->samples, &trace->n_samples, sizeof(*trace->samples));
+	WTL_PACK_COLUMN(pack, trace->samples, n, thread);
+	WTL_PACK_COLUMN(pack, trace->samples, n, node);
+	WTL_PACK_COLUMN(pack, trace->samples, n, t_ns);
+	pack_modules(pack, &trace->modules);
+	pack_tree(pack, &trace->tree, &trace->modules, true);
+	pack_functions(pack, trace);
+}
+
+static void pack_places(struct wtl_pack *pack, struct wtl_places *places)
+{
+	size_t n;
+
+	pack_names(pack, &places->files, true);
+	n = wtl_pack_array(pack, &places->n_of_frames, &places->n_frames,
+			   sizeof(*places->n_of_frames));
+	wtl_pack_column(pack, places->n_of_frames, n, sizeof(*places->n_of_frames),
+			sizeof(*places->n_of_frames));
+	n = wtl_pack_array(pack, &places->list, &places->n, sizeof(*places->list));
+	WTL_PACK_COLUMN(pack, places->list, n, file);
+	WTL_PACK_COLUMN(pack, places->list, n, begin);
+	WTL_PACK_COLUMN(pack, places->list, n, line);
+}
+
+static void pack_calls(struct wtl_pack *pack, struct wtl_saved *saved)
+{
+	struct wtl_calls *calls = &saved->calls;
+	size_t n = saved->trace.tree.n_nodes;
+
+	pack_tree(pack, &calls->tree, &saved->trace.modules, false);
+	n = wtl_pack_array(pack, &calls->of_nodes, &n, sizeof(*calls->of_nodes));
+	wtl_pack_column(pack, calls->of_nodes, n, sizeof(*calls->of_nodes),
+			sizeof(*calls->of_nodes));
+	if (n != saved->trace.tree.n_nodes && pack->error == 0)
+		pack->error = -EBADMSG;
+}
+
+/* ---- Energy over time ---- */
+
+/* What n rows have of each domain, one domain after the other. */
+static void pack_energies(struct wtl_pack *pack, size_t n, size_t n_domains,
+			  uint64_t *(*at)(struct wtl_saved *saved, size_t row, size_t domain),
+			  struct wtl_saved *saved)
+{
+	uint64_t *column = calloc(n + 1, sizeof(*column));
+
+	if (!column)
+		pack->error = -ENOMEM;
+	for (size_t domain = 0; domain < n_domains && pack->error == 0; domain++) {
+		for (size_t i = 0; pack->out && i < n; i++)
+			column[i] = *at(saved, i, domain);
+		wtl_pack_column(pack, column, n, sizeof(*column), sizeof(*column));
+		for (size_t i = 0; !pack->out && pack->error == 0 && i < n; i++)
+			*at(saved, i, domain) = column[i];
+	}
+	free(column);
+}
+
+static uint64_t *at_tick(struct wtl_saved *saved, size_t row, size_t domain)
+{
+	return &saved->split.ticks[row].energy_uj[domain];
+}
+
+static uint64_t *at_bill_dynamic(struct wtl_saved *saved, size_t row, size_t domain)
+{
+	return &saved->split.bills[row].dynamic_uj[domain];
+}
+
+static uint64_t *at_bill_idle(struct wtl_saved *saved, size_t row, size_t domain)
+{
+	return &saved->split.bills[row].idle_uj[domain];
+}
+
+static uint64_t *at_bill_power(struct wtl_saved *saved, size_t row, size_t domain)
+{
+	return &saved->split.bills[row].idle_uw[domain];
+}
+
+static uint64_t *at_node_dynamic(struct wtl_saved *saved, size_t row, size_t domain)
+{
+	return &saved->result.dynamic_uj[row * saved->result.n_domains + domain];
+}
+
+static uint64_t *at_node_doubt(struct wtl_saved *saved, size_t row, size_t domain)
+{
+	return &saved->result.doubt_uj[row * saved->result.n_domains + domain];
+}
+
+static uint64_t *at_node_idle(struct wtl_saved *saved, size_t row, size_t domain)
+{
+	return &saved->result.idle_uj[row * saved->result.n_domains + domain];
+}
+
+/* Room for the energies of ticks and bills that have been read. */
+static void add_rooms(struct wtl_pack *pack, struct wtl_split *split)
+{
+	for (size_t i = 0; i < split->n_ticks && pack->error == 0; i++)
+		if (!(split->ticks[i].energy_uj = calloc(split->n_domains + 1, sizeof(uint64_t))))
+			pack->error = -ENOMEM;
+	for (size_t i = 0; i < split->n_bills && pack->error == 0; i++) {
+		uint64_t *energies = calloc(3 * split->n_domains + 1, sizeof(*energies));
+
+		split->bills[i].dynamic_uj = energies;
+		if (!energies) {
+			pack->error = -ENOMEM;
+			return;
+		}
+		split->bills[i].idle_uj = energies + split->n_domains;
+		split->bills[i].idle_uw = energies + 2 * split->n_domains;
+	}
+}
+
+static void pack_split(struct wtl_pack *pack, struct wtl_saved *saved)
+{
+	struct wtl_split *split = &saved->split;
+	size_t n_ticks, n_bills;
+
+	WTL_PACK_FIELD(pack, split->begin_ns);
+	n_ticks = wtl_pack_array(pack, &split->ticks, &split->n_ticks, sizeof(*split->ticks));
+	WTL_PACK_COLUMN(pack, split->ticks, n_ticks, t_ns);
+	n_bills = wtl_pack_array(pack, &split->bills, &split->n_bills, sizeof(*split->bills));
+	WTL_PACK_COLUMN(pack, split->bills, n_bills, t_ns);
+	WTL_PACK_COLUMN(pack, split->bills, n_bills, busy_ns);
+	WTL_PACK_COLUMN(pack, split->bills, n_bills, own_ns);
+	if (!pack->out)
+		add_rooms(pack, split);
+	if (pack->error < 0)
+		return;
+	pack_energies(pack, n_ticks, split->n_domains, at_tick, saved);
+	pack_energies(pack, n_bills, split->n_domains, at_bill_dynamic, saved);
+	pack_energies(pack, n_bills, split->n_domains, at_bill_idle, saved);
+	pack_energies(pack, n_bills, split->n_domains, at_bill_power, saved);
+}
+
+/* How many samples each node has can be counted again. */
+static void count_samples(struct wtl_pack *pack, struct wtl_saved *saved)
+{
+	const struct wtl_trace *trace = &saved->trace;
+
+	for (size_t i = 0; i < trace->n_samples; i++) {
+		const struct wtl_trace_sample *sample = &trace->samples[i];
+
+		if (sample->node >= saved->result.n_nodes || sample->thread >= trace->n_threads) {
+			pack->error = -EBADMSG;
+			return;
+		}
+		saved->result.n_samples[sample->node]++;
+		trace->threads[sample->thread].n_samples++;
+	}
+}
+
+static void pack_result(struct wtl_pack *pack, struct wtl_saved *saved)
+{
+	struct wtl_split_result *result = &saved->result;
+	size_t n = saved->trace.tree.n_nodes + WTL_SPLIT_ROWS, n_domains = saved->split.n_domains;
+
+	if (!pack->out && pack->error == 0) {
+		*result = (struct wtl_split_result){.n_domains = n_domains,
+						    .n_nodes = n - WTL_SPLIT_ROWS};
+		result->dynamic_uj = calloc(n * n_domains + 1, sizeof(uint64_t));
+		result->idle_uj = calloc(n * n_domains + 1, sizeof(uint64_t));
+		result->doubt_uj = calloc(n * n_domains + 1, sizeof(uint64_t));
+		result->n_samples = calloc(n, sizeof(uint64_t));
+		if (!result->dynamic_uj || !result->idle_uj || !result->doubt_uj ||
+		    !result->n_samples)
+			pack->error = -ENOMEM;
+	}
+	n = wtl_pack_array(pack, &result->cpu_ns, &n, sizeof(*result->cpu_ns));
+	if (n != saved->trace.tree.n_nodes + WTL_SPLIT_ROWS && pack->error == 0)
+		pack->error = -EBADMSG;
+	if (pack->error < 0)
+		return;
+	wtl_pack_column(pack, result->cpu_ns, n, sizeof(*result->cpu_ns), sizeof(*result->cpu_ns));
+	pack_energies(pack, n, n_domains, at_node_dynamic, saved);
+	pack_energies(pack, n, n_domains, at_node_idle, saved);
+	pack_energies(pack, n, n_domains, at_node_doubt, saved);
+	if (!pack->out && pack->error == 0)
+		count_samples(pack, saved);
+}
+
+/* ---- Memory ---- */
+
+static void pack_memory(struct wtl_pack *pack, struct wtl_saved *saved)
+{
+	struct wtl_memory *memory = &saved->memory;
+	size_t n;
+
+	pack_flag(pack, &saved->has_memory);
+	if (!saved->has_memory || pack->error < 0)
+		return;
+	pack_flag(pack, &memory->is_full);
+	n = wtl_pack_array(pack, &memory->processes, &memory->n, sizeof(*memory->processes));
+	for (size_t i = 0; !pack->out && i < n; i++)
+		memory->processes[i].statm = -1;
+	WTL_PACK_COLUMN(pack, memory->processes, n, pid);
+	WTL_PACK_COLUMN(pack, memory->processes, n, peak_rss);
+	WTL_PACK_COLUMN(pack, memory->processes, n, peak_pss);
+	for (size_t i = 0; i < n; i++) {
+		struct wtl_memory_process *process = &memory->processes[i];
+		size_t n_readings = wtl_pack_array(pack, &process->readings, &process->n,
+						   sizeof(*process->readings));
+
+		WTL_PACK_COLUMN(pack, process->readings, n_readings, t_ns);
+		WTL_PACK_COLUMN(pack, process->readings, n_readings, rss);
+		WTL_PACK_COLUMN(pack, process->readings, n_readings, tid);
+	}
+}
+
+static int pack_all(struct wtl_pack *pack, struct wtl_saved *saved)
+{
+	pack_facts(pack, saved);
+	pack_windows(pack, saved);
+	pack_domains(pack, saved);
+	pack_trace(pack, &saved->trace);
+	pack_places(pack, &saved->places);
+	pack_calls(pack, saved);
+	pack_split(pack, saved);
+	pack_result(pack, saved);
+	pack_memory(pack, saved);
+	return pack->error;
+}
+
+/* ---- Writing ---- */
+
+static int put_content(struct wtl_buf *buf, const struct wtl_buf *content)
+{
+	ZSTD_CCtx *zstd = ZSTD_createCCtx();
+	size_t bound = ZSTD_compressBound(content->len), n = 0;
+	uint8_t how = HOW_STORED;
+
+	if (zstd && wtl_buf_reserve(buf, 1 + bound) == 0) {
+		n = ZSTD_compressCCtx(zstd, buf->data + buf->len + 1, bound, content->data,
+				      content->len, COMPRESSION);
+		how = ZSTD_isError(n) ? HOW_STORED : HOW_ZSTD;
+	}
+	ZSTD_freeCCtx(zstd);
+	if (how == HOW_STORED) {
+		wtl_buf_putc(buf, HOW_STORED);
+		return wtl_buf_add(buf, content->data, content->len);
+	}
+	buf->data[buf->len] = HOW_ZSTD;
+	buf->len += 1 + n;
+	buf->data[buf->len] = '\0';
+	return buf->error;
+}
+
+/* The version; the content's length and its CRC-32, four bytes each, lowest first; how it is kept; itself. */
+static int put_file(struct wtl_buf *buf, const struct wtl_buf *content)
+{
+	struct wtl_crc *crc = malloc(sizeof(*crc));
+	uint32_t numbers[2];
+
+	if (!crc)
+		return -ENOMEM;
+	wtl_crc_init(crc);
+	numbers[0] = (uint32_t)content->len;
+	numbers[1] = wtl_crc_add(crc, 0, content->data, content->len);
+	free(crc);
+	wtl_buf_puts(buf, MAGIC VERSION);
+	wtl_buf_add(buf, numbers, sizeof(numbers));
+	return put_content(buf, content);
+}
+
+int wtl_saved_write(struct wtl_buf *buf, const struct wtl_profile *profile)
+{
+	/* What is packed is not written to. */
+	struct wtl_saved saved = {.profile = *profile,
+				  .trace = *profile->trace,
+				  .calls = *profile->calls,
+				  .split = *profile->ticks,
+				  .result = *profile->split,
+				  .places = *profile->places,
+				  .window = *profile->window,
+				  .domains = profile->domains,
+				  .ledgers = profile->ledgers,
+				  .counts = profile->counts,
+				  .command = profile->command,
+				  .memory = profile->memory ? *profile->memory
+							    : (struct wtl_memory){.n = 0},
+				  .has_memory = profile->memory != NULL,
+				  .windows = profile->windows,
+				  .n_windows = profile->n_windows,
+				  .host = profile->host};
+	struct wtl_buf content;
+	struct wtl_pack pack = {.out = &content};
+	int rc;
+
+	while (saved.command && saved.command[saved.n_command])
+		saved.n_command++;
+	wtl_buf_init(&content, CONTENT_MAX);
+	rc = pack_all(&pack, &saved);
+	rc = rc < 0 ? rc : put_file(buf, &content);
+	wtl_buf_done(&content);
+	return rc;
+}
+
+static int write_wprof(struct wtl_buf *buf, const struct wtl_stacks *stacks)
+{
+	return wtl_saved_write(buf, stacks->profile);
+}
+
+const struct wtl_profile_format wtl_profile_format_wprof = {
+	.name = "wprof", .suffixes = ".wprof", .write = write_wprof};
+
+/* ---- Reading ---- */
+
+static int get_content(struct wtl_buf *content, const uint8_t *at, size_t len, size_t size)
+{
+	ZSTD_DCtx *zstd;
+	size_t n;
+
+	if (len < 1 || size > CONTENT_MAX)
+		return -EBADMSG;
+	if (at[0] == HOW_STORED)
+		return len - 1 == size ? wtl_buf_add(content, at + 1, size) : -EBADMSG;
+	if (at[0] != HOW_ZSTD)
+		return -EBADMSG;
+	if (wtl_buf_reserve(content, size) < 0)
+		return content->error;
+	zstd = ZSTD_createDCtx();
+	if (!zstd)
+		return -ELIBACC;
+	n = ZSTD_decompressDCtx(zstd, content->data, size, at + 1, len - 1);
+	ZSTD_freeDCtx(zstd);
+	content->len = ZSTD_isError(n) ? 0 : n;
+	return content->len == size ? 0 : -EBADMSG;
+}
+
+static int get_file(struct wtl_buf *content, const void *bytes, size_t len)
+{
+	struct wtl_crc *crc;
+	const char *at = bytes;
+	uint32_t numbers[2], sum = 0;
+	int rc;
+
+	if (len < HEAD + sizeof(numbers) || memcmp(at, MAGIC, sizeof(MAGIC) - 1) != 0)
+		return -EBADMSG;
+	if (memcmp(at + sizeof(MAGIC) - 1, VERSION, sizeof(VERSION) - 1) != 0)
+		return -ENOTSUP;
+	memcpy(numbers, at + HEAD, sizeof(numbers));
+	rc = get_content(content, (const uint8_t *)at + HEAD + sizeof(numbers),
+			 len - HEAD - sizeof(numbers), numbers[0]);
+	crc = rc == 0 ? malloc(sizeof(*crc)) : NULL;
+	if (crc) {
+		wtl_crc_init(crc);
+		sum = wtl_crc_add(crc, 0, content->data, content->len);
+		free(crc);
+		rc = sum == numbers[1] ? 0 : -EBADMSG;
+	} else if (rc == 0) {
+		rc = -ENOMEM;
+	}
+	return rc;
+}
+
+/* The profile is of what was read. */
+static int join(struct wtl_saved *saved)
+{
+	struct wtl_profile *profile = &saved->profile;
+
+	saved->calls.n_domains = saved->split.n_domains;
+	profile->command = saved->n_command > 0 ? saved->command : NULL;
+	profile->host = saved->host;
+	profile->calls = &saved->calls;
+	profile->trace = &saved->trace;
+	profile->split = &saved->result;
+	profile->ticks = &saved->split;
+	profile->domains = saved->domains;
+	profile->memory = saved->has_memory ? &saved->memory : NULL;
+	profile->windows = saved->windows;
+	profile->n_windows = saved->n_windows;
+	profile->places = &saved->places;
+	profile->window = &saved->window;
+	profile->ledgers = saved->ledgers;
+	profile->counts = saved->counts;
+	return wtl_calls_add_up(&saved->calls, &saved->result);
+}
+
+static int read_content(struct wtl_saved *saved, const void *bytes, size_t len)
+{
+	struct wtl_pack pack = {.room = MEMORY_MAX};
+	struct wtl_buf content;
+	int rc;
+
+	wtl_buf_init(&content, CONTENT_MAX);
+	rc = get_file(&content, bytes, len);
+	if (rc == 0) {
+		pack.at = (const uint8_t *)content.data;
+		pack.end = pack.at + content.len;
+		rc = pack_all(&pack, saved);
+	}
+	wtl_buf_done(&content);
+	if (rc == 0 && pack.at != pack.end)
+		rc = -EBADMSG;
+	if (rc == 0)
+		rc = wtl_places_index(&saved->places);
+	if (rc == 0 && !wtl_saved_is_sound(saved))
+		rc = -EBADMSG;
+	return rc == 0 ? join(saved) : rc;
+}
+
+int wtl_saved_read(struct wtl_saved *saved, const void *bytes, size_t len, struct wtl_err *err)
+{
+	int rc;
+
+	*saved = (struct wtl_saved){.n_command = 0};
+	rc = read_content(saved, bytes, len);
+	if (rc == 0)
+		return 0;
+	return wtl_err_set(err, rc, "profile", NULL, "%s",
+			   rc == -EBADMSG   ? "it is no profile of wattle, or it is damaged"
+			   : rc == -ENOTSUP ? "it was written by a newer wattle: install that one"
+			   : rc == -ELIBACC ? "it needs libzstd.so.1 (package libzstd1)"
+			   : rc == -ENOMEM  ? "out of memory"
+			   : rc == -EFBIG   ? "it needs more than 2 GiB of memory"
+					    : wtl_err_text(rc));
+}
+
+void wtl_saved_done(struct wtl_saved *saved)
+{
+	for (size_t i = 0; i < saved->n_command; i++)
+		free(saved->command[i]);
+	free(saved->command);
+	free(saved->host);
+	free(saved->domains);
+	free(saved->windows);
+	wtl_memory_done(&saved->memory);
+	free(saved->ledgers);
+	free(saved->counts);
+	free(saved->trace.threads);
+	free(saved->trace.slices);
+	free(saved->trace.samples);
+	wtl_tree_done(&saved->trace.tree);
+	wtl_modules_done(&saved->trace.modules);
+	wtl_calls_done(&saved->calls);
+	wtl_split_done(&saved->split);
+	wtl_split_result_done(&saved->result);
+	wtl_places_done(&saved->places);
+}

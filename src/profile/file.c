@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/*
+ * A pipe or a device is not opened. Devices are not compared: on btrfs and overlayfs a mapping's is not the file's.
+ * While a file is mapped, no other one has its number.
+ */
+static int open_same(const char *name, uint64_t inode)
+{
+	struct stat status;
+	int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int rc = fd < 0 ? -errno : 0;
+
+	if (rc == 0 && fstat(fd, &status) < 0)
+		rc = -errno;
+	if (rc == 0 && !S_ISREG(status.st_mode))
+		rc = -EINVAL;
+	if (rc == 0 && inode && status.st_ino != inode)
+		rc = -ESTALE;
+	if (rc < 0 && fd >= 0)
+		close(fd);
+	return rc < 0 ? rc : fd;
+}
+
+/* By what is mapped, whatever it is called: the kernel lets root. */
+static int open_mapping(int pid, uint64_t inode)
+{
+	char folder[64], name[64 + NAME_MAX + 2];
+	const struct dirent *entry;
+	DIR *mappings;
+	int fd = -ENOENT;
+
+	snprintf(folder, sizeof(folder), "/proc/%d/map_files", pid);
+	mappings = inode ? opendir(folder) : NULL;
+	while (fd < 0 && mappings && (entry = readdir(mappings))) {
+		snprintf(name, sizeof(name), "%s/%s", folder, entry->d_name);
+		fd = entry->d_name[0] == '.' ? fd : open_same(name, inode);
+	}
+	if (mappings)
+		closedir(mappings);
+	return fd;
+}
+
+size_t wtl_file_name_len(const char *path)
+{
+	static const char deleted[] = " (deleted)";
+	size_t len = strlen(path), behind = sizeof(deleted) - 1;
+
+	return len > behind && strcmp(path + len - behind, deleted) == 0 ? len - behind : len;
+}
+
+int wtl_file_open(int pid, const char *path, uint64_t inode)
+{
+	char name[PATH_MAX + 32];
+	int fd, rc;
+
+	snprintf(name, sizeof(name), "/proc/%d/root%s", pid, path);
+	rc = open_same(name, inode);
+	if (rc >= 0)
+		return rc;
+	/* The program itself, for its own user too. */
+	snprintf(name, sizeof(name), "/proc/%d/exe", pid);
+	fd = inode ? open_same(name, inode) : -ENOENT;
+	if (fd < 0)
+		fd = open_mapping(pid, inode);
+	if (fd >= 0)
+		return fd;
+	/* It has ended. */
+	fd = open_same(path, inode);
+	if (fd < 0 && (rc == -ESTALE || path[wtl_file_name_len(path)]))
+		fd = -ESTALE;
+	return fd;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/functions.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+struct wtl_functions_entry {
+	struct wtl_function is; /* its texts are in `texts` */
+	char *texts;
+	char *text; /* what it is called */
+	unsigned
+		step; /* how much is told of it to tell it apart: nothing, more and more of its paths, its number */
+	bool is_last; /* there is no more to tell */
+};
+
+void wtl_functions_done(struct wtl_functions *functions)
+{
+	for (size_t i = 0; i < functions->n; i++) {
+		free(functions->list[i].texts);
+		free(functions->list[i].text);
+	}
+	free(functions->list);
+	wtl_hash_done(&functions->by_function);
+	*functions = (struct wtl_functions){.n = 0};
+}
+
+static bool is_function(const void *context, uint32_t value, const void *key)
+{
+	const struct wtl_functions *functions = context;
+	const struct wtl_function *a = &functions->list[value].is, *b = key;
+
+	return a->of == b->of && a->address == b->address && a->line == b->line &&
+	       strcmp(a->name, b->name) == 0 && strcmp(a->source, b->source) == 0;
+}
+
+/* All three behind each other, each with its zero. */
+static char *copy_texts(struct wtl_function *function)
+{
+	const char **texts[] = {&function->name, &function->source, &function->module};
+	size_t sizes[3], all = 0;
+	char *copy, *at;
+
+	for (size_t i = 0; i < 3; i++)
+		all += sizes[i] = strlen(*texts[i]) + 1;
+	copy = at = malloc(all);
+	for (size_t i = 0; copy && i < 3; at += sizes[i++])
+		*texts[i] = memcpy(at, *texts[i], sizes[i]);
+	return copy;
+}
+
+int64_t wtl_functions_add(struct wtl_functions *functions, const struct wtl_function *function)
+{
+	uint32_t sum = wtl_hash_text(function->name) ^ wtl_hash_text(function->source) ^
+		       wtl_hash_bytes(&function->address, sizeof(function->address));
+	const uint32_t *found =
+		wtl_hash_find(&functions->by_function, sum, is_function, functions, function);
+	struct wtl_functions_entry *entry;
+
+	if (found)
+		return *found;
+	if (wtl_array_reserve(&functions->list, &functions->room, functions->n + 1,
+			      sizeof(*functions->list)) < 0 ||
+	    wtl_hash_reserve(&functions->by_function, functions->n + 1) < 0)
+		return -ENOMEM;
+	entry = &functions->list[functions->n];
+	*entry = (struct wtl_functions_entry){.is = *function};
+	entry->texts = copy_texts(&entry->is);
+	if (!entry->texts)
+		return -ENOMEM;
+	wtl_hash_add(&functions->by_function, sum, (uint32_t)functions->n);
+	return (int64_t)functions->n++;
+}
+
+const char *wtl_functions_text(const struct wtl_functions *functions, size_t number)
+{
+	return functions->list[number].text;
+}
+
+/* ---- Telling apart ---- */
+
+static unsigned count_parts(const char *path)
+{
+	unsigned n = path[0] != '\0';
+
+	for (const char *at = path; *at; at++)
+		n += *at == '/' && at > path && at[1] != '\0';
+	return n;
+}
+
+/* A path's last parts; all of it, if it has no more. */
+static const char *last_parts(const char *path, unsigned n)
+{
+	for (const char *at = path + strlen(path); at > path; at--)
+		if (at[-1] == '/' && *at && --n == 0)
+			return at;
+	return path;
+}
+
+/* What it is called with so much told: nothing, its source's path, its module's, its address, its number. */
+static int put_text(struct wtl_functions_entry *entry, size_t number)
+{
+	const struct wtl_function *is = &entry->is;
+	unsigned step = entry->step, n_source = count_parts(is->source);
+	unsigned n_paths = n_source + count_parts(is->module);
+	int rc;
+
+	free(entry->text);
+	entry->text = NULL;
+	entry->is_last = step > n_paths + (is->address != 0);
+	if (is->line && (step <= n_source || entry->is_last))
+		rc = asprintf(&entry->text, entry->is_last ? "%s (%s:%u) #%zu" : "%s (%s:%u)",
+			      is->name, last_parts(is->source, step ? step : 1), is->line, number);
+	else if (step == 0)
+		rc = asprintf(&entry->text, "%s", is->name);
+	else if (step <= n_paths)
+		rc = asprintf(&entry->text, "%s (%s)", is->name,
+			      step <= n_source ? last_parts(is->source, step)
+					       : last_parts(is->module, step - n_source));
+	else if (!entry->is_last)
+		rc = asprintf(&entry->text, "%s (%s+0x%" PRIx64 ")", is->name,
+			      last_parts(is->module, 1), is->address);
+	else
+		rc = asprintf(&entry->text, "%s #%zu", is->name, number);
+	return rc < 0 ? -ENOMEM : 0;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	const struct wtl_functions_entry *const *x = a, *const *y = b;
+
+	return strcmp((*x)->text, (*y)->text);
+}
+
+/* Of those that are called alike, more is told: whether there were any, or -ENOMEM. */
+static int tell_more(struct wtl_functions *functions, struct wtl_functions_entry **order)
+{
+	int n = 0, rc = 0;
+
+	qsort(order, functions->n, sizeof(*order), by_text);
+	for (size_t first = 0, last; first < functions->n; first = last) {
+		for (last = first + 1;
+		     last < functions->n && by_text(&order[first], &order[last]) == 0;)
+			last++;
+		for (size_t i = first; last - first > 1 && i < last; i++) {
+			n += !order[i]->is_last;
+			order[i]->step += !order[i]->is_last;
+		}
+	}
+	for (size_t i = 0; i < functions->n && rc == 0; i++)
+		rc = put_text(&functions->list[i], i);
+	return rc < 0 ? rc : n > 0;
+}
+
+int wtl_functions_name(struct wtl_functions *functions)
+{
+	struct wtl_functions_entry **order = calloc(functions->n + 1, sizeof(*order));
+	int rc = order ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < functions->n && rc == 0; i++) {
+		order[i] = &functions->list[i];
+		rc = put_text(&functions->list[i], i);
+	}
+	for (int more = rc == 0; more > 0;)
+		more = rc = tell_more(functions, order);
+	free(order);
+	return rc;
+}

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""wattle profile diff: two profiles side by side."""
+
+import re
+
+import pytest
+
+from conftest import parse_csv, parse_json, run_wattle
+from test_profile import built_program  # noqa: F401 (a fixture)
+
+
+@pytest.fixture(name="pair", scope="session")
+def taken_once(program, tmp_path_factory):
+    """600 ms in heavy, light and innermost, and 200 ms in heavy and recursive."""
+    folder = tmp_path_factory.mktemp("pair")
+    for name, word in (("a", "two"), ("b", "deep")):
+        result = run_wattle("profile", "-q", "-o", folder / f"{name}.wprof", "--", program, word)
+        assert result.code == 0, result
+    return folder / "a.wprof", folder / "b.wprof"
+
+
+def diff(*words):
+    result = run_wattle("profile", "diff", "-f", "json", *words)
+    assert result.code == 0 and result.err == "", result
+    found = parse_json(result.out)
+    return found, {row["function"]: row for row in found["functions"]}
+
+
+def test_seconds_and_joules(pair):
+    found, functions = diff(*pair)
+    light = functions["light"]
+    assert float(light["a_cpu_s"]) == pytest.approx(0.15, abs=0.03) and light["b_cpu_s"] == 0
+    assert light["cpu_change_s"] == -light["a_cpu_s"] and light["cpu_significant"]
+    assert functions["recursive"]["a_cpu_s"] == 0 and functions["recursive"]["cpu_change_s"] > 0
+    assert float(found["total"]["cpu_change_s"]) == pytest.approx(-0.4, abs=0.05) and found["total"]["cpu_significant"]
+    for figure in ("own_energy_change_j", "own_cpu_change_s"):
+        assert sum(row[figure] for row in found["functions"]) == found["total"][figure]
+    changes = [abs(row["own_energy_change_j"]) for row in found["functions"]]
+    assert changes == sorted(changes, reverse=True)
+
+
+def test_nothing_differs_from_itself(pair):
+    found, functions = diff(pair[0], pair[0])
+    assert found["total"]["own_energy_change_j"] == 0 and not any(row["cpu_significant"] for row in functions.values())
+
+
+def test_several_runs(pair):
+    found, _ = diff(pair[0], pair[0], "--", pair[1], pair[1], pair[1])
+    assert (found["a_runs"], found["b_runs"]) == (2, 3)
+    assert float(found["total"]["cpu_change_s"]) == pytest.approx(-0.4, abs=0.05)
+
+
+def test_text_and_csv(pair, tmp_path):
+    text = run_wattle("profile", "diff", *pair)
+    assert text.code == 0 and text.out.startswith("A: 1 run of ") and " two\n" in text.out
+    assert re.search(r"-0\.\d+\*  all of the program$", text.out, re.M), text.out
+    run_wattle("profile", "diff", *pair, "-o", tmp_path / "d.csv")
+    table = parse_csv((tmp_path / "d.csv").read_text())
+    assert {"light", "recursive"} <= {row["function"] for row in table}
+
+
+@pytest.mark.parametrize("words, says", [
+    ((), "two files"), (("a",), "two files"), (("a", "b", "c"), "two files"), (("a", "--"), "two files"), (("--", "a", "b"), "two files"),
+    (("none.wprof", "b"), "No such file"), (("a", "b", "-f", "svg"), "text, json or csv"), (("-o", "d.html", "a", "b"), "text, json or csv"),
+])
+def test_what_diff_does_not_take(words, says, tmp_path):
+    result = run_wattle("profile", "diff", *words, cwd=tmp_path)
+    assert result.code == 125 and says in result.complaint() and list(tmp_path.iterdir()) == []
+
+
+# ---- --fail-if ----
+
+@pytest.mark.parametrize("bound, fails", [
+    ("heavy > 0.1 s", True), ("heavy > 1 s", False), ("heavy < 0.1 s", False), ("heavy < 10 s", True), ("total>0.2s", True),
+    ("total > 1000 kJ", False), ("total > 1000 gCO2e", False), ("main > 50 %", None), ("light < 90 %", None), ("operator> > c > 1 s", False),
+])
+def test_bounds(pair, bound, fails, tmp_path):
+    """The exit status says so, one line says which, and all is written before."""
+    shown = run_wattle("profile", "show", pair[0], "--fail-if", bound, "-o", tmp_path / "p.json")
+    assert (tmp_path / "p.json").exists()
+    if fails is None:  # energy may be 0 here
+        assert shown.code in (0, 124)
+        return
+    assert shown.code == (124 if fails else 0), shown
+    assert not fails or (shown.err.count("\n") == 1 and bound in shown.complaint())
+
+
+def test_a_bound_that_is_not_decided(pair):
+    """A limit within the ±: it is said, and fails only if that is asked for; so is a function that was not seen."""
+    row = diff("-f", "json", pair[0], pair[0])[1]["light"]
+    for bound in (f"light > {row['a_cpu_s']} s", f"light < {row['a_cpu_s']} s", "no_such_function > 1 J"):
+        shown = run_wattle("profile", "show", pair[0], "--fail-if", bound)
+        assert shown.code == 0 and "not decided" in shown.err and shown.err.count("\n") == 1, shown
+        strict = run_wattle("profile", "show", pair[0], "--fail-if", bound, "--fail-strict")
+        assert strict.code == 124 and "not decided" in strict.complaint()
+
+
+def test_bounds_of_what_runs(program):
+    def take(*words):
+        return run_wattle("profile", "-q", "--fail-if", "total > 50 kJ", "--fail-if", "heavy > 0.1 s", "--", program, *words)
+    over = take("two")
+    assert over.code == 124 and "heavy > 0.1 s" in over.err and "measured in all" in over.err
+    assert take("none", "0").code == 0
+    assert take("none", "7").code == 7
+
+
+def test_bounds_of_differences(pair):
+    def differs(bound, *options):
+        return run_wattle("profile", "diff", *reversed(pair), "--fail-if", bound, *options).code
+    assert differs("light > 0.05 s") == 124 and differs("total > 0.1 s") == 124
+    assert differs("recursive > 0 s") == 0 and differs("total > 10 s") == 0
+    assert differs("total > 1000000 %", "--fail-strict") == 0
+
+
+@pytest.mark.parametrize("bound", ["", "x", "x > 1", "x > J", "> 1 J", "x = 1 J", "x > 1 W", "x > nan J"])
+def test_what_is_no_bound(bound, tmp_path):
+    result = run_wattle("profile", "--fail-if", bound, "--", "touch", "ran", cwd=tmp_path)
+    assert result.code == 125 and "train > 300 J" in result.complaint() and list(tmp_path.iterdir()) == []

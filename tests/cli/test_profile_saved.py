@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: MIT
+"""Profiles in files (.wprof): all of a profile is in them, and what is no profile is refused."""
+
+import re
+import subprocess
+
+import pytest
+
+from conftest import run_wattle
+from test_profile import built_program, check_sums  # noqa: F401 (a fixture)
+from conftest import parse_json
+
+FILES = ["p.html", "p.svg", "p.json", "p.csv", "p.folded", "p.speedscope.json", "p.pb.gz", "p.pstats", "p.callgrind", "p.firefox.json",
+         "p.trace.json", "p.dot", "p.pyisession"]
+HEAD = 17 + 8 + 1  # the version, the length and sum of what follows, how that is kept
+
+
+@pytest.fixture(name="kept", scope="session")
+def taken_once(program, tmp_path_factory):
+    path = tmp_path_factory.mktemp("kept") / "p.wprof"
+    result = run_wattle("profile", "-o", path, "--", program, "threads")
+    assert result.code == 0 and result.out == "", result
+    return path, result.err
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_has_all_that_formats_have(program, name, tmp_path):
+    """What is written of the file is what was written when the command had run, to the byte."""
+    live, again = tmp_path / "live", tmp_path / "again"
+    live.mkdir()
+    again.mkdir()
+    taken = run_wattle("profile", "-q", "--keep", tmp_path / "p.wprof", "-o", live / name, "--location", "360", "--", program, "two", "a b", "\x1b")
+    assert taken.code == 0 and taken.err == "", taken
+    shown = run_wattle("profile", "show", tmp_path / "p.wprof", "-o", again / name)
+    assert shown.code == 0 and shown.out == shown.err == "", shown
+    assert [path.name for path in sorted(live.iterdir())] == [path.name for path in sorted(again.iterdir())]
+    for path in live.iterdir():
+        assert path.read_bytes() == (again / path.name).read_bytes()
+
+
+@pytest.mark.parametrize("options", [(), ("--table",), ("--table", "--sort", "cpu")])
+def test_a_file_has_the_views(program, options, tmp_path):
+    live = run_wattle("profile", "--keep", tmp_path / "p.wprof", *options, "--", program, "two")
+    shown = run_wattle("profile", "show", *options, tmp_path / "p.wprof")
+    assert live.code == shown.code == 0 and shown.err == "" and shown.out == live.err and "measured in all" in shown.out
+
+
+def test_a_file_has_the_memory(program, tmp_path):
+    live = run_wattle("profile", "--memory", "--keep", tmp_path / "p.wprof", "-o", tmp_path / "p.dat", "--", program, "grows")
+    assert live.code == 0 and "grows" in live.err
+    assert run_wattle("profile", "show", tmp_path / "p.wprof").out == live.err
+    assert run_wattle("profile", "show", tmp_path / "p.wprof", "-o", tmp_path / "again.dat").code == 0
+    assert (tmp_path / "again.dat").read_bytes() == (tmp_path / "p.dat").read_bytes() != b""
+
+
+def test_a_file_without_memory(kept, tmp_path):
+    shown = run_wattle("profile", "show", kept[0], "-o", tmp_path / "p.dat")
+    assert shown.code == 125 and "--memory" in shown.complaint() and not (tmp_path / "p.dat").exists()
+
+
+def test_a_file_of_a_file(kept, tmp_path):
+    path, text = kept
+    assert run_wattle("profile", "show", path, "-o", tmp_path / "again.wprof").code == 0
+    assert (tmp_path / "again.wprof").read_bytes() == path.read_bytes()
+    assert run_wattle("profile", "show", tmp_path / "again.wprof").out == text
+
+
+def test_another_place(kept, tmp_path):
+    """Its emissions are of where it was taken, unless an option says so."""
+    path, _ = kept
+    shown = {}
+    for grams in ("100", "200"):
+        run_wattle("profile", "show", path, "--location", grams, "-o", tmp_path / "p.json")
+        shown[grams] = parse_json((tmp_path / "p.json").read_text())
+        check_sums(shown[grams])
+    main = {grams: next(row for row in shown[grams]["functions"] if row["function"] == "in_thread") for grams in shown}
+    if main["100"]["energy_j"] > 0:
+        assert float(main["200"]["co2e_g"]) == pytest.approx(2 * float(main["100"]["co2e_g"]), abs=3e-6)
+
+
+def test_a_program_that_is_called_show(tmp_path):
+    (tmp_path / "show").write_text("#!/bin/sh\nexit 7\n")
+    (tmp_path / "show").chmod(0o755)
+    assert run_wattle("profile", "-q", "--", "./show", cwd=tmp_path).code == 7
+    assert run_wattle("profile", "-q", "--", "show", env={"PATH": f"{tmp_path}:/usr/bin:/bin"}).code == 7
+
+
+@pytest.mark.parametrize("words, says", [
+    ((), "one file"), (("a", "b"), "one file"), (("none.wprof",), "No such file"), ((".",), "directory"),
+    (("--rate", "100", "a"), "--rate"), (("--pid", "1", "a"), "--pid"), (("-o", "x.what", "a"), ".pb.gz"),
+])
+def test_what_show_does_not_take(words, says, tmp_path):
+    shown = run_wattle("profile", "show", *words, cwd=tmp_path)
+    assert shown.code == 125 and says in shown.complaint() and list(tmp_path.iterdir()) == []
+
+
+def test_files_that_are_none(kept, tmp_path):
+    """Cut anywhere, and with any byte changed: one line."""
+    good = kept[0].read_bytes()
+    bad = {"empty": b"", "text": b"hello\n", "longer": good + b"\0", "newer": good.replace(b"profile 1\n", b"profile 2\n", 1),
+           "random": bytes(range(256)) * 40}
+    bad.update({f"cut{n}": good[:n] for n in (1, 16, 20, HEAD, HEAD + 1, len(good) // 2, len(good) - 1)})
+    for n in (0, 15, 17, 21, HEAD - 1, HEAD, HEAD + 20, len(good) - 30, len(good) - 1):
+        bad[f"changed{n}"] = good[:n] + bytes([good[n] ^ 0x41]) + good[n + 1:]
+    for name, data in bad.items():
+        (tmp_path / "p.wprof").write_bytes(data)
+        shown = run_wattle("profile", "show", tmp_path / "p.wprof")
+        assert shown.code == 125 and shown.out == "" and "p.wprof" in shown.complaint(), (name, shown)
+    assert "newer wattle" in run_wattle("profile", "show", write(tmp_path / "n.wprof", bad["newer"])).complaint()
+
+
+def write(path, data):
+    path.write_bytes(data)
+    return path
+
+
+def test_nothing_reads_a_pipe_for_ever(tmp_path):
+    subprocess.run(["mkfifo", tmp_path / "pipe"], check=True)
+    assert run_wattle("profile", "show", tmp_path / "pipe").code == 125
+
+
+def test_a_disk_that_is_full(program, tmp_path):
+    """One line says so; the tree and the other file are there all the same."""
+    taken = run_wattle("profile", "-q", "-o", "/dev/full", "-f", "wprof", "--", program, "two")
+    assert taken.code == 125 and "cannot write the profile to '/dev/full'" in taken.err and "measured in all" in taken.err
+    taken = run_wattle("profile", "-q", "--keep", "/dev/full", "-o", tmp_path / "p.json", "--", program, "two")
+    assert taken.code == 125 and "cannot write the profile to '/dev/full'" in taken.err
+    check_sums(parse_json((tmp_path / "p.json").read_text()))
+
+
+def test_one_file_for_both(tmp_path):
+    taken = run_wattle("profile", "--keep", "p.wprof", "-o", "p.wprof", "--", "touch", "ran", cwd=tmp_path)
+    assert taken.code == 125 and "--keep" in taken.complaint() and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("sort, column", [("energy", 0), ("calls", 1), ("cpu", 2), ("samples", 3)])
+def test_tables_are_sorted(kept, sort, column):
+    shown = run_wattle("profile", "show", kept[0], "--table", "--sort", sort)
+    rows = re.findall(r"^ +(\d+\.\d+) ± +\d+\.\d+ +(\d+\.\d+) +(\d+\.\d+) +(\d+)  ", shown.out, re.M)
+    values = [float(row[column]) for row in rows]
+    assert values == sorted(values, reverse=True) and shown.code == 0
+    assert sort == "energy" or rows

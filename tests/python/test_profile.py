@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: MIT
+"""`python -m wattle.profile` and `wattle.profile.Profile`: calls, seconds and joules of a program's functions."""
+
+from __future__ import annotations
+
+import os
+import pstats
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import wattle
+from wattle._calls import Function, add, take_out
+from wattle.profile import Profile, _Thread
+
+pytestmark = pytest.mark.filterwarnings("ignore::wattle.WattleWarning")
+
+PROGRAM = """
+import sys, threading, time
+
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+def squares(n):
+    for i in range(n):
+        yield i * i
+
+def burn(seconds):
+    end, n = time.process_time() + seconds, 0
+    while time.process_time() < end:
+        n += 1
+
+def rest():
+    time.sleep(0.4)
+
+def worker():
+    burn(0.2)
+
+def fails():
+    raise ValueError("on purpose")
+
+def main(how):
+    fib(10)
+    sum(squares(100))
+    burn(0.4)
+    rest()
+    thread = threading.Thread(target=worker)
+    thread.start()
+    thread.join()
+    try:
+        fails()
+    except ValueError:
+        pass
+    if how == "raise":
+        fails()
+    if how == "exit":
+        sys.exit(7)
+    if how == "interrupt":
+        import os, signal
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(5)
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else "")
+    print("done", sys.argv[1:], __name__, __file__)
+"""
+
+
+@pytest.fixture(name="profiled")
+def run_profiled(tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM)
+
+    def run(*args, interpreter=sys.executable, code=0, **named):
+        done = subprocess.run(
+            [interpreter, "-m", "wattle.profile", *map(str, args)],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            cwd=tmp_path,
+            **named,
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return done
+
+    return run
+
+
+def functions(path):
+    return {key[2]: row for key, row in pstats.Stats(str(path)).stats.items()}
+
+
+def test_program(profiled, tmp_path):
+    done = profiled("-o", "p.pstats", "program.py", "a", "--b")
+    assert done.stdout == "done ['a', '--b'] __main__ program.py\n"
+    seconds, energy = functions(tmp_path / "p.time.pstats"), functions(tmp_path / "p.pstats")
+    assert seconds["fib"][:2] == (1, 177)
+    assert seconds["squares"][1] == 101  # each time that a generator goes on is a call
+    assert seconds["fails"][1] == 1 and [key[2] for key in seconds["fails"][4]] == ["main"]
+    assert seconds["rest"][3] >= 0.39 and seconds["burn"][1] == 2
+    assert seconds["worker"][1] == 1 and "main" not in [key[2] for key in seconds["worker"][4]]
+    for name, unit in (("p.time.pstats", "seconds"), ("p.pstats", "joules")):
+        stats = pstats.Stats(str(tmp_path / name)).stats
+        assert sum(row[2] for row in stats.values()) == pytest.approx(stats["~", 0, f"TOTAL (values are {unit})"][3])
+    assert energy["burn"][3] > 2 * energy["rest"][3]  # it sleeps
+    assert energy["main"][3] > energy["fib"][3]
+
+
+def test_table_adds_up(profiled):
+    said = profiled("program.py").stderr
+    joules = [float(match) for match in re.findall(r"^ *([\d.]+) J  ", said, flags=re.M)]
+    assert len(joules) == 7 and sum(joules[:-1]) == pytest.approx(joules[-1], abs=0.004)
+    assert "which is taken out below" in said and "program.py:" in said
+    assert "177/1" in said
+
+
+def test_allocations_of_a_program(profiled):
+    assert "Python allocations" in profiled("--allocations", "program.py").stderr
+
+
+def test_exit_status_is_the_programs(profiled):
+    assert "measured in all" in profiled("program.py", "exit", code=7).stderr
+
+
+def test_exception(profiled):
+    said = profiled("program.py", "raise", code=1).stderr
+    assert "measured in all" in said and said.endswith("ValueError: on purpose\n")
+    assert "wattle/profile.py" not in said[said.index("Traceback") :]
+
+
+def test_interrupt(profiled):
+    assert "measured in all" in profiled("program.py", "interrupt", code=-signal.SIGINT).stderr
+
+
+def test_module(profiled):
+    assert profiled("-q", "-o", "m.pstats", "-m", "program", "x").stdout.startswith("done ['x'] __main__ ")
+
+
+@pytest.mark.parametrize("args,says", [(["absent.py"], "No such file"), (["--interval", "0", "program.py"], "--interval"), (["-q", "program.py"], "--output")])
+def test_what_cannot_be_meant(profiled, args, says):
+    assert says in profiled(*args, code=2).stderr
+
+
+def test_file_cannot_be_written(profiled):
+    said = profiled("-o", "absent/p.pstats", "program.py", code=1).stderr
+    assert "cannot write" in said and "measured in all" in said
+
+
+def test_syntax_error(profiled, tmp_path):
+    (tmp_path / "bad.py").write_text("def (:\n")
+    assert "SyntaxError" in profiled("bad.py", code=1).stderr
+
+
+def test_children_are_not_profiled_twice(profiled, tmp_path):
+    (tmp_path / "forks.py").write_text("import os\nif os.fork():\n    os.wait()\nelse:\n    sum(range(100000))\n")
+    assert profiled("forks.py").stderr.count("measured in all") == 1
+
+
+@pytest.mark.parametrize("version", ["3.9", "3.10", "3.12", "3.13"])
+def test_other_interpreters(profiled, tmp_path, version):
+    found = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
+    if not found:
+        pytest.skip(f"there is no Python {version}")
+    profiled("-o", "p.pstats", "program.py", interpreter=found[-1])
+    seconds = functions(tmp_path / "p.time.pstats")
+    assert seconds["fib"][:2] == (1, 177) and seconds["worker"][1] == 1 and seconds["burn"][1] == 2
+    assert [key[2] for key in seconds["main"][4]] == ["<module>"] and seconds["main"][3] > 0.9
+    assert "main" not in [key[2] for key in seconds["worker"][4]]
+
+
+def test_snakeviz(profiled, tmp_path):
+    stats = pytest.importorskip("snakeviz.stats")
+    profiled("-q", "-o", "p.pstats", "program.py")
+    for name, title in (("p.pstats", "joules"), ("p.time.pstats", "seconds")):
+        loaded = pstats.Stats(str(tmp_path / name))
+        assert any(f"TOTAL (values are {title})" in row for row in stats.json_stats(loaded))
+        assert any("burn" in str(row) for row in stats.table_rows(loaded))
+
+
+def test_gprof2dot(profiled, tmp_path):
+    pytest.importorskip("gprof2dot")
+    profiled("-q", "-o", "p.pstats", "program.py")
+    done = subprocess.run([sys.executable, "-m", "gprof2dot", "-f", "pstats", tmp_path / "p.pstats"], check=True, capture_output=True, text=True)
+    assert "burn" in done.stdout and " -> " in done.stdout
+
+
+# ---- In a program ----
+
+
+def spin(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+
+def test_with_block():
+    with Profile() as profile:
+        spin(0.3)
+    found = next(f for f in profile.functions if f.name == "spin")
+    assert found.calls == 1 and found.all_s > 0.2
+    assert sum(uj for _, uj in profile.rows()) == profile.measured_uj
+    own_uj = sum(f.own_uj for f in profile.functions)
+    assert own_uj == pytest.approx(profile.functions_uj, abs=1)
+    assert found.all_j > 0.5 * profile.functions_uj / 1e6
+    assert sys.getprofile() is None and threading.Thread.start.__module__ == "threading"
+
+
+def test_decorator_adds_up():
+    profile = Profile()
+
+    @profile
+    def twice(n):
+        spin(0.01)
+        return n and twice(n - 1)
+
+    twice(2)
+    twice(0)
+    assert next(f for f in profile.functions if f.name == "spin").calls == 4
+    assert sum(uj for _, uj in profile.rows()) == profile.measured_uj
+
+
+def test_allocations():
+    with Profile(allocations=True) as profile:
+        kept = [bytes(1000 + i) for i in range(5000)]
+        spin(0.05)
+    line = test_allocations.__code__.co_firstlineno + 2
+    size, blocks, _, _ = next(row for row in profile.allocations.lines if row[2] == __file__ and row[3] == line)
+    assert size > sum(map(len, kept)) and blocks >= 5000 and profile.allocations.peak_bytes >= size
+    assert f"{Path(__file__).name}:{line}" in profile.table()
+    with Profile() as profile:
+        spin(0.01)
+    assert profile.allocations is None
+
+
+def test_second_profiler_is_refused():
+    with Profile(), pytest.raises(wattle.Error, match="another profiler"), Profile():
+        pass
+    with Profile():  # the one before has gone
+        pass
+
+
+def test_error_in_block_goes_on():
+    with pytest.raises(KeyError), Profile() as profile:
+        raise KeyError
+    assert profile.measured_uj is not None
+
+
+def test_machine_without_processes(machine):
+    """Counters of another machine: nobody is known there, and all is this program's."""
+    with wattle.Meter(root=machine.path, nvml="", attribution=False, interval_s=0) as meter:
+        with Profile(meter=meter) as profile:
+            machine.add("intel-rapl:0", 3_000_000)
+            spin(0.1)
+        assert not meter.open_windows
+    assert profile.measured_uj == 3_000_000 and sum(uj for _, uj in profile.rows()) == 3_000_000
+    assert profile.idle_uj == profile.others_uj == 0
+
+
+def test_no_figures(tmp_path):
+    with wattle.Meter(root=tmp_path, nvml="", attribution=False, interval_s=0) as meter, Profile(meter=meter) as profile:
+        spin(0.01)
+    assert profile.measured_uj is None and "no energy" in profile.table()
+
+
+# ---- Who has which energy ----
+
+
+class Code:
+    """What stands for a code object."""
+
+    def __init__(self, name):
+        self.co_filename, self.co_firstlineno, self.co_name = "x.py", 1, name
+
+
+class Entry:
+    def __init__(self, code, calls, own_s, all_s, called=()):
+        self.code, self.callcount, self.reccallcount = code, calls, 0
+        self.inlinetime, self.totaltime, self.calls = own_s, all_s, called
+
+
+class Told:
+    """A cProfile that says what it is told to."""
+
+    def __init__(self):
+        self.entries = []
+
+    def getstats(self):
+        return self.entries
+
+
+def test_energy_goes_to_who_ran(monkeypatch):
+    """An inner function returns in the third second, the outer one in the fourth: the first second is the outer one's."""
+    now = [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    told = Told()
+    thread, outer, inner = _Thread(told), Code("outer"), Code("inner")
+    for second, (energy_uj, entries) in enumerate(
+        [
+            (1e6, []),
+            (5e6, []),
+            (5e6, [Entry(inner, 1, 2.0, 2.0)]),
+            (2e6, [Entry(inner, 1, 2.0, 2.0), Entry(outer, 1, 2.0, 4.0)]),
+        ]
+    ):
+        now[0], told.entries = second + 1.0, entries
+        thread.charge(energy_uj)
+    assert thread.charged_uj == {id(inner): pytest.approx(10e6), id(outer): pytest.approx(3e6)}
+
+
+def test_overhead_is_taken_out():
+    outer, inner, made = Code("outer"), Code("inner"), {}
+    add(made, [Entry(outer, 1, 2.0, 3.0, [Entry(inner, 1000, 1.0, 1.0)]), Entry(inner, 1000, 1.0, 1.0)], {id(outer): 4e6, id(inner): 2e6})
+    seconds, energy_uj = take_out(made, {False: 0.0005, True: 0.0}, {False: 0.001, True: 0.0})
+    by_name: dict[str, Function] = {f.name: f for f in made.values()}
+    assert by_name["inner"].own_s == pytest.approx(0.5) and by_name["inner"].own_j == pytest.approx(1.0)
+    assert by_name["outer"].own_s == pytest.approx(2.0 - 1.0 - 0.0005)
+    assert by_name["outer"].all_s == pytest.approx(by_name["outer"].own_s + 0.5)
+    assert by_name["outer"].all_j == pytest.approx(by_name["outer"].own_j + 1.0)
+    assert seconds == pytest.approx(1.5005) and energy_uj + 1e6 * sum(f.own_j for f in made.values()) == pytest.approx(6e6)
+
+
+# ---- python -m wattle ----
+
+
+def test_command(tmp_path):
+    command = os.environ.get("WATTLE")
+    if not command:
+        pytest.skip("no command")
+    (tmp_path / "wattle").symlink_to(command)
+    elsewhere = "import runpy, sysconfig; sysconfig.get_path = lambda _: '/absent'; runpy.run_module('wattle', run_name='__main__', alter_sys=True)"
+
+    def run(path):
+        environment = {**os.environ, "PATH": str(path)}
+        return subprocess.run([sys.executable, "-c", elsewhere, "--version"], env=environment, capture_output=True, text=True, check=False)
+
+    assert run(tmp_path).stdout == subprocess.run([command, "--version"], capture_output=True, text=True, check=True).stdout
+    done = run("/absent")
+    assert done.returncode == 127 and "pip install wattle" in done.stderr

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* How sure a difference of two profiles is. */
+#include <math.h>
+
+#include "commands/profile/diff.h"
+#include "unit.h"
+
+enum { RUNS_MAX = 6, WHOLE = 1 };
+
+struct bench {
+	struct wtl_saved runs[RUNS_MAX];
+	struct wtl_diff_cell cells[2 * RUNS_MAX]; /* of one function, and of whole runs */
+	struct wtl_diff diff;
+};
+
+/* A function with that energy and as many samples, in a run of 100 J, 10000 samples and ± 10 %. */
+static void add_run(struct bench *bench, uint64_t energy_uj, uint64_t n)
+{
+	struct wtl_diff *diff = &bench->diff;
+	size_t run = diff->n_runs++;
+
+	bench->runs[run].profile.dynamic_uj = 100000000;
+	bench->runs[run].profile.uncertainty_uj = 10000000;
+	bench->cells[run] = (struct wtl_diff_cell){.values = {energy_uj}, .n_own = n};
+	bench->cells[RUNS_MAX + run] =
+		(struct wtl_diff_cell){.values = {100000000}, .n_own = 10000, .n_all = 10000};
+}
+
+/* The cells as they lie for that many runs. */
+static struct wtl_difference_row row_of(struct bench *bench, size_t n_first, bool is_same)
+{
+	struct wtl_diff_cell cells[2 * RUNS_MAX];
+	struct wtl_difference_row row;
+	struct wtl_diff diff = bench->diff;
+
+	for (size_t i = 0; i < diff.n_runs; i++) {
+		cells[i] = bench->cells[i];
+		cells[diff.n_runs + i] = bench->cells[RUNS_MAX + i];
+	}
+	diff.runs = bench->runs;
+	diff.cells = cells;
+	diff.n_first = n_first;
+	diff.keys.n_names = WHOLE;
+	diff.is_same_machine = is_same;
+	wtl_diff_row(&diff, 0, WTL_DIFF_OWN_UJ, &row);
+	return row;
+}
+
+static bool is_near(double a, double b)
+{
+	return fabs(a - b) < 10.0;
+}
+
+static void test_samples_and_the_whole(void **state)
+{
+	struct bench bench = {.diff = {.n_runs = 0}};
+	struct wtl_difference_row row;
+	double seen, whole;
+
+	(void)state;
+	add_run(&bench, 50000000, 5000);
+	add_run(&bench, 20000000, 2000);
+	row = row_of(&bench, 1, false);
+	seen = 0.5 * 50e6 * 50e6 / 5000 + 0.8 * 20e6 * 20e6 / 2000;
+	whole = 2.5e6 * 2.5e6 + 1e6 * 1e6;
+	assert_true(is_near(row.change, -30e6));
+	assert_true(is_near(row.uncertainty, 2.0 * sqrt(seen + whole)));
+	assert_true(row.is_significant);
+	/* The same sensors: half of it is 5 % (k = 1) of the difference alone. */
+	row = row_of(&bench, 1, true);
+	assert_true(is_near(row.uncertainty, 2.0 * sqrt(seen + (whole + 1.5e6 * 1.5e6) / 2.0)));
+}
+
+static void test_what_was_not_seen(void **state)
+{
+	struct bench bench = {.diff = {.n_runs = 0}};
+
+	(void)state;
+	add_run(&bench, 20000, 2);
+	add_run(&bench, 0, 0);
+	assert_false(row_of(&bench, 1, true).is_significant);
+	/* No sample: up to 3 may have been missed. */
+	assert_true(row_of(&bench, 1, true).uncertainty >= 30000.0);
+}
+
+/* What the runs of a side spread by counts, not how many samples there were. */
+static void test_several_runs(void **state)
+{
+	struct bench bench = {.diff = {.n_runs = 0}};
+	struct wtl_difference_row row;
+
+	(void)state;
+	for (uint64_t i = 0; i < 3; i++)
+		add_run(&bench, 10000000 + 100000 * i, 1);
+	for (uint64_t i = 0; i < 3; i++)
+		add_run(&bench, 13000000 + 100000 * i, 1);
+	row = row_of(&bench, 3, true);
+	assert_true(is_near(row.change, 3e6));
+	assert_true(row.is_significant);
+	for (size_t i = 0; i < 3; i++)
+		bench.cells[i].values[0] = 5000000 + 5000000 * i;
+	assert_false(row_of(&bench, 3, true).is_significant);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_samples_and_the_whole),
+		cmocka_unit_test(test_what_was_not_seen),
+		cmocka_unit_test(test_several_runs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

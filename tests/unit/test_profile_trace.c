@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/* What the kernel's records say of threads: when each was on a processor, and what is known where records were lost. */
+#include "unit.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "profile/trace.h"
+
+#define MS INT64_C(1000000)
+
+enum { NOBODY = 1 << 29 }; /* a number that no process has */
+
+static struct wtl_trace trace;
+
+static int set_up(void **state)
+{
+	struct wtl_err err;
+
+	(void)state;
+	return wtl_trace_init(&trace, &err);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	wtl_trace_done(&trace);
+	return 0;
+}
+
+static void turn(int tid, uint32_t cpu, int64_t t_ms, bool is_out)
+{
+	const struct wtl_ring_event event = {.kind = WTL_RING_SWITCH,
+					     .pid = NOBODY,
+					     .tid = NOBODY + tid,
+					     .cpu = cpu,
+					     .t_ns = t_ms * MS,
+					     .turn.is_out = is_out};
+
+	wtl_trace_take(&trace, &event);
+}
+
+static void in(int tid, uint32_t cpu, int64_t t_ms)
+{
+	turn(tid, cpu, t_ms, false);
+}
+
+static void out(int tid, uint32_t cpu, int64_t t_ms)
+{
+	turn(tid, cpu, t_ms, true);
+}
+
+static void sample(int tid, uint32_t cpu, int64_t t_ms)
+{
+	const struct wtl_ring_event event = {.kind = WTL_RING_SAMPLE,
+					     .pid = NOBODY,
+					     .tid = NOBODY + tid,
+					     .cpu = cpu,
+					     .t_ns = t_ms * MS};
+
+	wtl_trace_take(&trace, &event);
+}
+
+static void lost(uint32_t cpu, int64_t t_ms)
+{
+	const struct wtl_ring_event event = {
+		.kind = WTL_RING_LOST, .cpu = cpu, .t_ns = t_ms * MS, .n_lost = 3};
+
+	wtl_trace_take(&trace, &event);
+}
+
+static void assert_slice(size_t i, int tid, int64_t begin_ms, int64_t end_ms)
+{
+	assert_true(i < trace.n_slices);
+	assert_int_equal(trace.threads[trace.slices[i].thread].tid, NOBODY + tid);
+	assert_int_equal(trace.slices[i].begin_ns, begin_ms * MS);
+	assert_int_equal(trace.slices[i].end_ns, end_ms * MS);
+}
+
+static void test_turns(void **state)
+{
+	(void)state;
+	in(1, 0, 0);
+	in(2, 1, 5);
+	sample(1, 0, 7);
+	out(1, 0, 10);
+	in(1, 0, 20); /* it goes on the other processor when the other thread left that */
+	out(1, 0, 21);
+	out(2, 1, 22);
+	in(1, 1, 23);
+	wtl_trace_end(&trace, 25 * MS);
+	assert_int_equal(trace.n_slices, 4);
+	assert_slice(0, 1, 0, 10);
+	assert_slice(1, 1, 20, 21);
+	assert_slice(2, 2, 5, 22);
+	assert_slice(3, 1, 23, 25);
+}
+
+/* The record that it left was lost: it was there up to its last sample, not for ten seconds. */
+static void test_lost_records(void **state)
+{
+	(void)state;
+	in(1, 0, 0);
+	in(2, 1, 0);
+	sample(1, 0, 4);
+	lost(0, 10000);
+	out(2, 1, 10001); /* nothing was lost there */
+	in(1, 0, 10002);
+	out(1, 0, 10003);
+	wtl_trace_end(&trace, 10004 * MS);
+	assert_int_equal(trace.n_lost, 3);
+	assert_int_equal(trace.n_slices, 3);
+	assert_slice(0, 2, 0, 10001);
+	assert_slice(1, 1, 0, 4);
+	assert_slice(2, 1, 10002, 10003);
+}
+
+/* Only samples were: it is told to be there soon after. */
+static void test_lost_samples(void **state)
+{
+	(void)state;
+	in(1, 0, 0);
+	sample(1, 0, 4);
+	lost(0, 6);
+	sample(1, 0, 7);
+	lost(0, 8);
+	out(1, 0, 9);
+	wtl_trace_end(&trace, 20 * MS);
+	assert_int_equal(trace.n_slices, 1);
+	assert_slice(0, 1, 0, 9);
+}
+
+/* That it left and came again is not known, but that it came. */
+static void test_it_came_again(void **state)
+{
+	(void)state;
+	in(1, 0, 0);
+	sample(1, 0, 4);
+	in(1, 1, 100);
+	out(1, 1, 101);
+	lost(1, 102); /* of nobody here */
+	wtl_trace_end(&trace, 200 * MS);
+	assert_int_equal(trace.n_slices, 2);
+	assert_slice(0, 1, 0, 4);
+	assert_slice(1, 1, 100, 101);
+}
+
+/* Two cannot be on one processor, whatever was told. */
+static void test_another_one_is_there(void **state)
+{
+	(void)state;
+	in(1, 0, 0);
+	sample(1, 0, 4);
+	in(2, 0, 500);
+	out(2, 0, 501);
+	wtl_trace_end(&trace, 600 * MS);
+	assert_int_equal(trace.n_slices, 2);
+	assert_slice(0, 1, 0, 4);
+	assert_slice(1, 2, 500, 501);
+}
+
+/* Nothing came after what was lost, not even that something was. */
+static void test_lost_at_the_end(void **state)
+{
+	(void)state;
+	in(1, 0, 0);
+	sample(1, 0, 4);
+	wtl_trace_end(&trace, 10000 * MS);
+	assert_int_equal(trace.n_slices, 1);
+	assert_slice(0, 1, 0, 4);
+}
+
+/* As of a program that runs for days: no more than a hundred of each, and no time is lost. */
+static void test_long_profiles(void **state)
+{
+	int64_t cpu_ns = 0;
+
+	(void)state;
+	trace.samples_most = trace.slices_most = 100;
+	for (int64_t t_ms = 0; t_ms < 100000; t_ms += 10) {
+		in(1, 0, t_ms);
+		sample(1, 0, t_ms + 1);
+		out(1, 0, t_ms + 4);
+		in(2, 0, t_ms + 5);
+		out(2, 0, t_ms + 7);
+	}
+	wtl_trace_end(&trace, 100000 * MS);
+	assert_in_range(trace.n_slices, 50, 100);
+	assert_in_range(trace.n_samples, 50, 100);
+	assert_int_equal(trace.threads[0].n_samples, trace.n_samples);
+	assert_int_equal(trace.n_samples << trace.n_halved, 10000 / 128 * 128 + 128);
+	for (size_t i = 0; i < trace.n_slices; i++)
+		cpu_ns += trace.slices[i].end_ns - trace.slices[i].begin_ns;
+	assert_int_equal(cpu_ns, 10000 * 6 * MS);
+	assert_false(trace.is_full);
+}
+
+static void born(int pid, int parent)
+{
+	const struct wtl_ring_event event = {.kind = WTL_RING_BORN,
+					     .pid = NOBODY + pid,
+					     .tid = NOBODY + pid,
+					     .born = {NOBODY + parent, NOBODY + parent}};
+
+	wtl_trace_take(&trace, &event);
+}
+
+static void ended(int pid)
+{
+	const struct wtl_ring_event event = {
+		.kind = WTL_RING_ENDED, .pid = NOBODY + pid, .tid = NOBODY + pid};
+
+	wtl_trace_take(&trace, &event);
+}
+
+/* What they had mapped is forgotten. */
+static void test_processes_that_ended(void **state)
+{
+	(void)state;
+	for (int pid = 1; pid <= 1000; pid++) {
+		born(pid, 0);
+		ended(pid);
+		ended(pid); /* twice is once */
+	}
+	assert_int_equal(trace.spaces.n, 1);
+}
+
+/* One row for all of a command that ended before they were seen; none for one that was. */
+static void test_short_processes(void **state)
+{
+	struct wtl_ring_event left = {.kind = WTL_RING_SWITCH, .turn.is_out = true};
+	struct wtl_ring_event seen = {.kind = WTL_RING_SAMPLE, .t_ns = 80 * MS + 1};
+	uint32_t node;
+
+	(void)state;
+	for (int pid = 1; pid <= 9; pid++) {
+		const struct wtl_ring_event name = {.kind = WTL_RING_NAME,
+						    .pid = NOBODY + pid,
+						    .tid = NOBODY + pid,
+						    .cpu = 0,
+						    .t_ns = 10 * pid * MS,
+						    .name = {pid == 9 ? "make" : "cc1", true}};
+
+		born(pid, 0);
+		wtl_trace_take(&trace, &name);
+		if (pid == 8) {
+			seen.pid = seen.tid = NOBODY + pid;
+			wtl_trace_take(&trace, &seen);
+		}
+		left.pid = left.tid = NOBODY + pid;
+		left.t_ns = (10 * pid + 1) * MS;
+		wtl_trace_take(&trace, &left);
+		ended(pid);
+	}
+	wtl_trace_end(&trace, 1000 * MS);
+	node = trace.threads[0].node;
+	assert_string_equal(trace.tree.names[trace.tree.frames[trace.tree.nodes[node].frame].name],
+			    "[cc1: too short]");
+	for (size_t i = 0; i < trace.n_threads; i++) {
+		const struct wtl_trace_thread *thread = &trace.threads[i];
+
+		if (thread->tid == NOBODY || thread->tid == NOBODY + 8)
+			assert_int_equal(thread->node, 0);
+		else if (thread->tid == NOBODY + 9)
+			assert_int_not_equal(thread->node, node);
+		else
+			assert_int_equal(thread->node, node);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_turns, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_lost_records, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_lost_samples, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_it_came_again, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_another_one_is_there, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_lost_at_the_end, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_long_profiles, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_short_processes, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_processes_that_ended, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
