@@ -189,6 +189,17 @@ def test_gprof2dot(profiled, tmp_path):
     assert "burn" in done.stdout and " -> " in done.stdout
 
 
+def test_example(profiled, tmp_path):
+    """docs/profile.md profiles it."""
+    pytest.importorskip("numpy")
+    example = Path(__file__).resolve().parents[2] / "examples" / "autoencoder.py"
+    done = profiled("-o", "p.pstats", example, "--rows", 4096, "--epochs", 2)
+    assert re.search(r"1048576 bytes in \d+: \d\d\.\d times less, rms error 0\.\d+", done.stdout)
+    seconds = functions(tmp_path / "p.time.pstats")
+    assert seconds["backward"][1] == 16 and seconds["forward"][1] == 18
+    assert sorted(key[2] for key in seconds["forward"][4]) == ["compress", "decompress", "train"]
+
+
 # ---- In a program ----
 
 
