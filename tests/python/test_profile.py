@@ -272,6 +272,30 @@ def test_machine_without_processes(machine):
     assert profile.idle_uj == profile.others_uj == 0
 
 
+def heavy(machine):
+    for _ in range(6):
+        machine.add("intel-rapl:0", 500_000)
+        for _ in range(1_500_000):
+            pass
+
+
+def light(machine):
+    for _ in range(6):
+        machine.add("intel-rapl:0", 100_000)
+        for _ in range(1_500_000):
+            pass
+
+
+def test_power_of_functions(machine):
+    """One draws five times as much as the other one, and takes as long."""
+    with wattle.Meter(root=machine.path, nvml="", attribution=False, interval_s=0) as meter, Profile(meter=meter, interval_s=0.01) as profile:
+        heavy(machine)
+        light(machine)
+    by_name = {f.name: f for f in profile.functions}
+    assert profile.measured_uj == 3_600_000
+    assert by_name["heavy"].own_j > 2.5 * by_name["light"].own_j > 0
+
+
 def test_no_figures(tmp_path):
     with wattle.Meter(root=tmp_path, nvml="", attribution=False, interval_s=0) as meter, Profile(meter=meter) as profile:
         spin(0.01)
