@@ -571,12 +571,13 @@ class _Session:
             ledger = consumers.ledger()
             everything, idle = ledger.total_uj, ledger.idle_uj if ledger.has_idle else 0
             mine = next((row.share() for row in consumers if row.pid == self._pid and row.state == "running"), None)
-            is_above = ledger.has_idle and mine is not None and mine.dynamic_j is not None
-            own = 0 if mine is None else round(mine.dynamic_j * 1e6) if is_above else mine.full_uj
+            above_j = mine.dynamic_j if mine is not None and ledger.has_idle else None
+            is_above = above_j is not None
+            own = round(above_j * 1e6) if above_j is not None else mine.full_uj if mine is not None else 0
             tree = round((window.own_j or 0) * 1e6) if is_above else window.own.full_uj
             children = max(0, min(tree - own, everything - idle - own))
             uncertainty_j = window.own.uncertainty_j if is_above else window.own.full_uncertainty_j
-            profile.has_idle &= bool(is_above)
+            profile.has_idle &= is_above
         unclaimed = sum(part[1] for thread in self._threads.values() for part in thread._pool)
         scale = own / max(charged_uj + overhead_uj + unclaimed, 1e-9)
         for f in made.values():

@@ -32,7 +32,8 @@ MADE_UP = {"compare.md", "format-text.md", "format-json.md", "format-csv.md", "i
     "profile.md"}
 FOREIGN_OPTIONS = {"--long",   # docker, groupadd, nvidia-smi, udevadm, pkg-config, this file, and an example's own command
     "--gpus", "--cap-add", "--cgroup-parent", "--security-opt", "--gpu-reset", "--reload", "--subsystem-match", "--action",
-    "--cflags", "--libs", "--paste", "--epochs", "--name", "--m", "--pid", "--wattle", "--load", "--allocations", "--system",
+    "--cflags", "--libs", "--paste", "--epochs", "--name", "--m", "--pid", "--wattle", "--load", "--system",
+    "--allocations", "--rows", "--sort", "--torch",  # of python -m wattle.profile, and of examples/autoencoder.py
 }
 FAKE_NVML = "build/tests/fake/libnvidia-ml.so.1"  # as a reader has it
 

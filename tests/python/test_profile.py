@@ -189,6 +189,17 @@ def test_gprof2dot(profiled, tmp_path):
     assert "burn" in done.stdout and " -> " in done.stdout
 
 
+def test_example(profiled, tmp_path):
+    """docs/profile.md profiles it."""
+    pytest.importorskip("numpy")
+    example = Path(__file__).resolve().parents[2] / "examples" / "autoencoder.py"
+    done = profiled("-o", "p.pstats", example, "--rows", 4096, "--epochs", 2)
+    assert re.search(r"1048576 bytes in \d+: \d\d\.\d times less, rms error 0\.\d+", done.stdout)
+    seconds = functions(tmp_path / "p.time.pstats")
+    assert seconds["backward"][1] == 16 and seconds["forward"][1] == 18
+    assert sorted(key[2] for key in seconds["forward"][4]) == ["compress", "decompress", "train"]
+
+
 # ---- In a program ----
 
 
@@ -259,6 +270,30 @@ def test_machine_without_processes(machine):
         assert not meter.open_windows
     assert profile.measured_uj == 3_000_000 and sum(uj for _, uj in profile.rows()) == 3_000_000
     assert profile.idle_uj == profile.others_uj == 0
+
+
+def heavy(machine):
+    for _ in range(6):
+        machine.add("intel-rapl:0", 500_000)
+        for _ in range(1_500_000):
+            pass
+
+
+def light(machine):
+    for _ in range(6):
+        machine.add("intel-rapl:0", 100_000)
+        for _ in range(1_500_000):
+            pass
+
+
+def test_power_of_functions(machine):
+    """One draws five times as much as the other one, and takes as long."""
+    with wattle.Meter(root=machine.path, nvml="", attribution=False, interval_s=0) as meter, Profile(meter=meter, interval_s=0.01) as profile:
+        heavy(machine)
+        light(machine)
+    by_name = {f.name: f for f in profile.functions}
+    assert profile.measured_uj == 3_600_000
+    assert by_name["heavy"].own_j > 2.5 * by_name["light"].own_j > 0
 
 
 def test_no_figures(tmp_path):
