@@ -197,6 +197,7 @@ static int bind_input(struct wtl_onnx_state *state, const struct wtl_onnx_info i
 		rc = read_shape(state, text, rest, sizes, &rank);
 	for (size_t i = 0; rc == 0 && i < n; i++) {
 		const struct wtl_onnx_info *in = &inputs[i];
+		struct wtl_onnx_open *open;
 
 		if (!wtl_span_same(in->name, name))
 			continue;
@@ -206,8 +207,11 @@ static int bind_input(struct wtl_onnx_state *state, const struct wtl_onnx_info i
 					     in->rank, rank);
 		for (int axis = 0; rc == 0 && axis < in->rank; axis++)
 			rc = bind_axis(state, in, axis, sizes[axis], text);
-		if (in->rank < 0)
-			find_open(state, in, -1)->bound = 0;
+		open = in->rank < 0 ? find_open(state, in, -1) : NULL;
+		if (open)
+			open->bound = 0;
+		else if (rc == 0 && in->rank < 0)
+			return fail(state, text, "this input is no tensor");
 		return rc;
 	}
 	if (rc < 0)

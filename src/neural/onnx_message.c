@@ -56,7 +56,8 @@ int wtl_onnx_next(struct wtl_onnx_bytes *bytes, struct wtl_proto *proto,
 	int rc = wtl_proto_next(proto, ret);
 
 	if (rc < 0)
-		return wtl_onnx_fail(bytes, WTL_EFORMAT, proto->at, "%s", proto->wrong);
+		return wtl_onnx_fail(bytes, WTL_EFORMAT, proto->at,
+				     "this is no ONNX model, or it is damaged: %s", proto->wrong);
 	return rc;
 }
 
