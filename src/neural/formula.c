@@ -15,15 +15,15 @@
 enum { DEPTH_MAX = 40 };
 
 struct parser {
-	const struct wtl_names *names;
+	const struct wtl_formula_names *names;
 	const char *at;
 	unsigned int depth;
 	int error;
 };
 
-int wtl_names_set(struct wtl_names *names, const char *name, double value)
+int wtl_formula_names_set(struct wtl_formula_names *names, const char *name, double value)
 {
-	struct wtl_name *to = NULL;
+	struct wtl_formula_name *to = NULL;
 
 	for (size_t i = 0; !to && i < names->n; i++)
 		if (strcmp(names->names[i].name, name) == 0)
@@ -39,10 +39,10 @@ int wtl_names_set(struct wtl_names *names, const char *name, double value)
 	return 0;
 }
 
-void wtl_names_done(struct wtl_names *names)
+void wtl_formula_names_done(struct wtl_formula_names *names)
 {
 	free(names->names);
-	*names = (struct wtl_names){0};
+	*names = (struct wtl_formula_names){0};
 }
 
 static double sum(struct parser *parser);
@@ -159,7 +159,8 @@ static double sum(struct parser *parser)
 	return value;
 }
 
-int wtl_formula(const struct wtl_names *names, const char *text, double *ret, const char **ret_at)
+int wtl_formula(const struct wtl_formula_names *names, const char *text, double *ret,
+		const char **ret_at)
 {
 	struct parser parser = {.names = names, .at = text};
 	double value = sum(&parser);

@@ -19,7 +19,7 @@ struct reader {
 	struct wtl_lines lines;
 	struct wtl_papers *papers;
 	struct wtl_paper *paper;
-	struct wtl_names names;
+	struct wtl_formula_names names;
 };
 
 static int evaluate(struct reader *reader, const char *formula, double *ret)
@@ -60,7 +60,7 @@ static int read_let(struct reader *reader)
 	if (lines->n < 4 || strcmp(lines->words[2], "=") != 0 || strlen(lines->words[1]) > 31)
 		return wtl_lines_fail(lines, "'let NAME = FORMULA'");
 	int rc = evaluate(reader, equals + 1, &value);
-	return rc < 0 ? rc : wtl_names_set(&reader->names, lines->words[1], value);
+	return rc < 0 ? rc : wtl_formula_names_set(&reader->names, lines->words[1], value);
 }
 
 /* Half of the last digit of "0.734" is 0.0005. */
@@ -207,7 +207,7 @@ int wtl_papers_parse(struct wtl_papers *papers, const char *text, size_t len, co
 		if (rc < 0)
 			break;
 	}
-	wtl_names_done(&reader.names);
+	wtl_formula_names_done(&reader.names);
 	if (rc == -ENOMEM)
 		wtl_err_set(err, ENOMEM, "estimate", file, "no memory");
 	return rc;

@@ -94,13 +94,11 @@ static double term(double count, double price)
 }
 
 /* On a chip for spikes, which has its memory in its prices. */
-static double spiking_chip(const struct view *view, const struct wtl_layer_counts *counts,
-			   const struct wtl_layer *layer)
+static double spiking_chip(const struct view *view, const struct wtl_layer_counts *counts)
 {
 	double hops = view->choice->hops < 0 ? 1 : view->choice->hops;
-	double analog = layer->input_analog ? counts->macs : 0;
 
-	return term(counts->synops + analog, find(view, WTL_CONSTANT_SYNOP, 0)) +
+	return term(counts->synops + counts->analog_macs, find(view, WTL_CONSTANT_SYNOP, 0)) +
 	       term(counts->updates, find_or_none(view, WTL_CONSTANT_UPDATE)) +
 	       term(counts->spikes, find_or_none(view, WTL_CONSTANT_SPIKE) +
 					    hops * find_or_none(view, WTL_CONSTANT_HOP));
@@ -128,13 +126,12 @@ static double memory(const struct view *view, const struct wtl_layer_counts *cou
 	       term(counts->dram_bits, wtl_dram_price(device, value, 1));
 }
 
-static struct joules price_layer(const struct view *view, const struct wtl_layer *layer,
-				 const struct wtl_layer_counts *counts)
+static struct joules price_layer(const struct view *view, const struct wtl_layer_counts *counts)
 {
 	struct joules joules = {0};
 
 	if (has_synop(view->device)) {
-		joules.compute = spiking_chip(view, counts, layer);
+		joules.compute = spiking_chip(view, counts);
 		return joules;
 	}
 	joules.compute = term(counts->macs, mac_price(view, counts->precision));
@@ -221,7 +218,7 @@ static double total_of(const struct view *view, const struct wtl_network *networ
 	double total = 0;
 
 	for (size_t i = 0; i < network->n; i++) {
-		struct joules joules = price_layer(view, &network->layers[i], &counts[i]);
+		struct joules joules = price_layer(view, &counts[i]);
 		total += joules.compute + joules.memory;
 	}
 	return total;
@@ -259,9 +256,9 @@ static int price_layers(const struct wtl_network *network, const struct wtl_pric
 	for (size_t i = 0; i < network->n; i++) {
 		const struct wtl_layer *layer = &network->layers[i];
 		struct wtl_layer_price *to = &price->layers[i];
-		struct joules at[] = {price_layer(&low, layer, &counts[i]),
-				      price_layer(&nominal, layer, &counts[i]),
-				      price_layer(&high, layer, &counts[i])};
+		struct joules at[] = {price_layer(&low, &counts[i]),
+				      price_layer(&nominal, &counts[i]),
+				      price_layer(&high, &counts[i])};
 		int rc = check_price(&at[1], &counts[i], layer, choice->device, err);
 		if (rc < 0)
 			return rc;
@@ -394,8 +391,8 @@ static void assume(const struct wtl_network *network, const struct wtl_price_cho
 	if (choice->is_spiking)
 		assume_spiking(network, choice, to);
 	else
-		wtl_buf_printf(to, "a weight that is read serves %g MACs (--reuse)\n",
-			       choice->reuse > 0 ? choice->reuse : 1);
+		wtl_buf_printf(to, "a weight is read once for %g MAC%s (--reuse)\n",
+			       choice->reuse > 0 ? choice->reuse : 1, choice->reuse > 1 ? "s" : "");
 	if (choice->activation_bits)
 		wtl_buf_printf(to,
 			       "activations have %u bits; a multiplication costs in proportion\n",
@@ -520,7 +517,7 @@ int wtl_price_break_even(const struct wtl_network *network, const struct wtl_pri
 		const struct wtl_layer *layer = &network->layers[i];
 		struct joules at[3];
 		for (int k = 0; k < 3; k++) {
-			at[k] = price_layer(&view[k], layer, &counts[k][i]);
+			at[k] = price_layer(&view[k], &counts[k][i]);
 			sum[k].compute += at[k].compute;
 			sum[k].memory += at[k].memory;
 		}

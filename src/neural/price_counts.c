@@ -129,11 +129,11 @@ static int count_spiking(const struct wtl_layer *layer, const struct wtl_price_c
 	counts->spikes = counts->updates * rate_out;
 	counts->synops = steps * rate_out * (double)layer->recurrent_macs;
 	if (layer->input_analog)
-		counts->macs = forward * (choice->input_is_constant ? 1 : steps);
+		counts->analog_macs = forward * (choice->input_is_constant ? 1 : steps);
 	else
 		counts->synops += steps * rate_in * forward;
-	count_weights(layer, choice, counts->synops + counts->macs, counts);
-	counts->macs += counts->updates * cost->macs;
+	count_weights(layer, choice, counts->synops + counts->analog_macs, counts);
+	counts->macs = counts->analog_macs + counts->updates * cost->macs;
 	counts->acs =
 		counts->synops + counts->updates * cost->acs + counts->spikes * cost->acs_of_spike;
 	counts->potential_accesses = 2 * (counts->synops + counts->updates * cost->states);

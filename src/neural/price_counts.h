@@ -8,6 +8,7 @@
 struct wtl_layer_counts {
 	enum wtl_precision precision; /* of operations */
 	double macs, acs, other_ops;
+	double analog_macs; /* of macs: of a spiking layer's input of numbers */
 	double synops, updates, spikes;
 	double weight_reads, potential_accesses, input_reads, output_writes; /* elements */
 	double dram_bits;

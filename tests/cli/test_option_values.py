@@ -86,7 +86,13 @@ TABLE = {
     "limit": (("-i", "0", "-p", "250", "--", "true"), {
         "id": FREE, "power": "watts such as 250", "persistence": "on or off", "state": FREE,
     }),
-    "estimate": (("none.onnx",), {"format": "text, json, ndjson, csv or markdown", "dim": FREE, "input": FREE}),
+    # Of the device: else the options for prices are refused before their values are looked at.
+    "estimate": (("none.onnx", "--device", "horowitz-45nm"), {
+        "format": "text, json, ndjson, csv or markdown", "dim": FREE, "input": FREE, "device": FREE, "devices": FREE,
+        "as": "both, ann or snn", "steps": "1 to 1000000000", "rates": FREE, "neuron": "none, if, lif, alif or tc-lif",
+        "memory": "local, dram-once, dram-per-use or none", "sram": "horowitz, lemaire-2022 or packed64",
+        "precision": "own, fp64, fp32", "reuse": "1 to 1000000000", "hops": "1 to 1000000", "paper": FREE, "lint": FREE,
+    }),
     "help": ((), {"man": FREE, "completion": FREE}),
 }
 USAGE = {"run": 125, "compare": 125, "limit": 125, "profile": 125}

@@ -38,10 +38,10 @@ static void test_formulas(void **state)
 		{"1e999", -EINVAL, 0},
 		{"((((((((((((((((((((((((((((((((((((((((((1", -EINVAL, 0},
 	};
-	struct wtl_names names = {0};
+	struct wtl_formula_names names = {0};
 
-	wtl_names_set(&names, "a_1", 4);
-	wtl_names_set(&names, "a_1", 5);
+	wtl_formula_names_set(&names, "a_1", 4);
+	wtl_formula_names_set(&names, "a_1", 5);
 	for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
 		double value = 0;
 		const char *at;
@@ -49,7 +49,7 @@ static void test_formulas(void **state)
 		if (!(fabs(value - rows[i].value) < 1e-12))
 			fail_msg("%s is %g", rows[i].text, value);
 	}
-	wtl_names_done(&names);
+	wtl_formula_names_done(&names);
 }
 
 static void test_builtin(void **state)

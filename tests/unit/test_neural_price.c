@@ -234,6 +234,10 @@ static void test_chips(void **state)
 	close_to(total(&bench) * 1e12, 5000 * 23.6 + 100 * 81 + 50 * (1.7 + 3.5), 1e-9);
 	bench.choice.hops = -1;
 	close_to(total(&bench) * 1e12, 5000 * 23.6 + 100 * 81 + 50 * (1.7 + 3.5), 1e-9);
+	/* An input of numbers: each of its MACs as one. */
+	bench.network.layers[0].input_analog = true;
+	close_to(total(&bench) * 1e12, 10000 * 23.6 + 100 * 81 + 50 * (1.7 + 3.5), 1e-9);
+	bench.network.layers[0].input_analog = false;
 	bench.choice.device = wtl_devices_find(&bench.devices, "truenorth");
 	close_to(total(&bench) * 1e12, 5000 * 26, 1e-9);
 	end(&bench);
