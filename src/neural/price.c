@@ -13,6 +13,7 @@
 enum { ASSUMPTIONS_MAX = 16 << 10 };
 
 const char *const wtl_memory_places[] = {"local", "dram-once", "dram-per-use", "none", NULL};
+const char *const wtl_price_rules[] = {"own", "lemaire-2022", NULL};
 const char *const wtl_sram_models[] = {"horowitz", "lemaire-2022", "packed64", NULL};
 
 /* The prices that are tried: a value for each constant of the device. */
@@ -138,7 +139,9 @@ static struct joules price_layer(const struct view *view, const struct wtl_layer
 	if (view->device->is_digital)
 		joules.compute +=
 			term(counts->acs, find(view, WTL_CONSTANT_ADD, counts->precision)) +
-			term(counts->other_ops, other_price(view, counts->precision));
+			term(counts->other_ops, other_price(view, counts->precision)) +
+			term(counts->address_macs, mac_price(view, WTL_INT32)) +
+			term(counts->address_acs, find(view, WTL_CONSTANT_ADD, WTL_INT32));
 	else
 		joules.compute += term(counts->updates, find_or_none(view, WTL_CONSTANT_UPDATE));
 	joules.memory = memory(view, counts);
@@ -388,6 +391,10 @@ static void assume(const struct wtl_network *network, const struct wtl_price_cho
 		       choice->precision ? wtl_precision_name(choice->precision)
 					 : "as in the network, fp32 where it does not tell");
 	assume_memory(choice, to);
+	if (choice->rules == WTL_RULES_LEMAIRE)
+		wtl_buf_puts(to,
+			     "counted by the rules of Lemaire et al. 2022: operations of int32, "
+			     "addresses, queues of events, no weight is kept for a second MAC\n");
 	if (choice->is_spiking)
 		assume_spiking(network, choice, to);
 	else

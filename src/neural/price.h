@@ -32,13 +32,21 @@ enum wtl_sram_model {
 	WTL_SRAM_PACKED64, /* as from the smallest memory, whatever its size */
 };
 
-extern const char *const wtl_memory_places[], *const wtl_sram_models[]; /* ended by NULL */
+/* What is counted. */
+enum wtl_price_rules {
+	WTL_RULES_OWN, /* docs/estimate-energy.md */
+	WTL_RULES_LEMAIRE, /* Lemaire et al. 2022: addresses are computed, nothing is kept in registers */
+};
+
+extern const char *const wtl_memory_places[], *const wtl_sram_models[],
+						      *const wtl_price_rules[]; /* ended by NULL */
 
 struct wtl_price_choice {
 	const struct wtl_device *device;
 	bool is_spiking;
 	enum wtl_memory_place memory;
 	enum wtl_sram_model sram;
+	enum wtl_price_rules rules;
 	enum wtl_precision precision; /* of all numbers; WTL_PRECISION_UNKNOWN: as in the network */
 	double reuse; /* MACs of an ordinary network that a weight serves once it is read; 0: 1 */
 	/* Of a spiking network: */

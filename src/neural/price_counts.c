@@ -91,6 +91,8 @@ static void count_ordinary(const struct wtl_layer *layer, const struct wtl_price
 		      counts);
 	counts->input_reads = runs * (double)layer->input_elements;
 	counts->output_writes = runs * (double)layer->output_elements;
+	if (choice->rules == WTL_RULES_LEMAIRE && layer->macs > 0)
+		wtl_lemaire_ordinary(layer, runs, choice, counts);
 }
 
 static int find_rates(const struct wtl_layer *layer, const struct wtl_price_choice *choice,
@@ -141,6 +143,9 @@ static int count_spiking(const struct wtl_layer *layer, const struct wtl_price_c
 	counts->input_reads =
 		(layer->input_analog ? steps : steps * rate_in) * (double)layer->input_elements;
 	counts->output_writes = counts->spikes;
+	if (choice->rules == WTL_RULES_LEMAIRE)
+		wtl_lemaire_spiking(layer, steps, rate_in, rate_out, cost->macs > 0, choice,
+				    counts);
 	return 0;
 }
 

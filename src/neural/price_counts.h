@@ -8,7 +8,8 @@
 struct wtl_layer_counts {
 	enum wtl_precision precision; /* of operations */
 	double macs, acs, other_ops;
-	double analog_macs; /* of macs: of a spiking layer's input of numbers */
+	double address_macs, address_acs; /* of integers of 32 bits */
+	double analog_macs;		  /* of macs: of a spiking layer's input of numbers */
 	double synops, updates, spikes;
 	double weight_reads, potential_accesses, input_reads, output_writes; /* elements */
 	double dram_bits;
@@ -24,5 +25,14 @@ double wtl_price_steps(const struct wtl_network *network, const struct wtl_price
 int wtl_layer_count(const struct wtl_network *network, const struct wtl_layer *layer,
 		    const struct wtl_price_choice *choice, struct wtl_layer_counts *ret,
 		    struct wtl_err *err);
+
+/* ---- By the rules of Lemaire et al. 2022 (price_lemaire.c) ---- */
+
+/* Replaces what was counted of a layer as it was by our own rules; rates as there. */
+void wtl_lemaire_ordinary(const struct wtl_layer *layer, double runs,
+			  const struct wtl_price_choice *choice, struct wtl_layer_counts *counts);
+void wtl_lemaire_spiking(const struct wtl_layer *layer, double steps, double rate_in,
+			 double rate_out, bool leaks, const struct wtl_price_choice *choice,
+			 struct wtl_layer_counts *counts);
 
 #endif

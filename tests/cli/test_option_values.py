@@ -91,7 +91,7 @@ TABLE = {
         "format": "text, json, ndjson, csv or markdown", "dim": FREE, "input": FREE, "device": FREE, "devices": FREE,
         "as": "both, ann or snn", "steps": "1 to 1000000000", "rates": FREE, "neuron": "none, if, lif, alif or tc-lif",
         "memory": "local, dram-once, dram-per-use or none", "sram": "horowitz, lemaire-2022 or packed64",
-        "precision": "own, fp64, fp32", "reuse": "1 to 1000000000", "hops": "1 to 1000000", "paper": FREE, "lint": FREE,
+        "rules": "own or lemaire-2022", "precision": "own, fp64, fp32", "reuse": "1 to 1000000000", "hops": "1 to 1000000", "paper": FREE, "lint": FREE,
     }),
     "help": ((), {"man": FREE, "completion": FREE}),
 }

@@ -330,6 +330,55 @@ static void test_break_even_of_layers(void **state)
 	end(&bench);
 }
 
+/* 3×32×32 to 64 channels, kernel 3, 4 steps, 16 bit: each part by hand, as in share/estimate/papers.txt. */
+static void test_lemaire(void **state)
+{
+	(void)state;
+	struct bench bench;
+	struct wtl_price price;
+
+	begin(&bench, "horowitz-45nm");
+	struct wtl_layer *layer = add(&bench, 3072, 65536, false);
+	layer->kind = WTL_LAYER_CONV;
+	layer->macs = 65536 * 27;
+	layer->parameters = 1728;
+	layer->in_channels = 3;
+	layer->out_channels = 64;
+	layer->kernel = 9;
+	layer->kernel_by_axis[0] = layer->kernel_by_axis[1] = 3;
+	layer->neuron = WTL_NEURON_IF;
+	layer->rate_in = .2;
+	layer->rate_out = .1;
+	bench.choice.is_spiking = true;
+	bench.choice.steps = 4;
+	bench.choice.rules = WTL_RULES_LEMAIRE;
+	bench.choice.sram = WTL_SRAM_LEMAIRE;
+	bench.choice.precision = WTL_INT16;
+	bench.choice.memory = WTL_MEMORY_LOCAL;
+	assert_int_equal(wtl_price_network(&bench.network, &bench.choice, &price, NULL), 0);
+	close_to(price.layers[0].acs, 1703936, 1e-9);
+	close_to(price.layers[0].spikes, 26214.4, 1e-9);
+	close_to(price.compute.nominal * 1e9, 170.4 + 17.9, 1e-3);
+	close_to(price.memory.nominal * 1e6, 82.64 + 19.11 + .3836, 1e-4);
+	wtl_price_done(&price);
+
+	/* A leak is a MAC; an ordinary layer reads a weight and an input for each MAC. */
+	layer->neuron = WTL_NEURON_LIF;
+	assert_int_equal(wtl_price_network(&bench.network, &bench.choice, &price, NULL), 0);
+	close_to(price.layers[0].macs, 4 * 65536, 1e-9);
+	wtl_price_done(&price);
+	bench.choice.is_spiking = false;
+	assert_int_equal(wtl_price_network(&bench.network, &bench.choice, &price, NULL), 0);
+	close_to(price.compute.nominal, 1769472 * 3.2e-12, 1e-9);
+	close_to(price.memory.nominal,
+		 (1769472 * (13.2 + 1.09e-5 * 1728 * 16) + 1769472 * (13.2 + 1.09e-5 * 3072 * 16) +
+		  65536 * (13.2 + 1.09e-5 * 65536 * 16)) *
+			 1e-12,
+		 1e-9);
+	wtl_price_done(&price);
+	end(&bench);
+}
+
 /* Activations of as many bits as the steps tell: cheaper than int8, and than fp32. */
 static void test_quantized(void **state)
 {
@@ -352,7 +401,7 @@ int main(void)
 		cmocka_unit_test(test_bounds),	   cmocka_unit_test(test_processor),
 		cmocka_unit_test(test_chips),	   cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_break_even), cmocka_unit_test(test_break_even_of_layers),
-		cmocka_unit_test(test_quantized),
+		cmocka_unit_test(test_quantized),  cmocka_unit_test(test_lemaire),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

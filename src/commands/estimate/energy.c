@@ -96,6 +96,7 @@ static void choose(const struct wtl_estimate_options *options, const struct wtl_
 {
 	choice->memory = options->memory;
 	choice->sram = options->sram;
+	choice->rules = options->rules;
 	choice->precision = options->precision;
 	choice->neuron = options->neuron;
 	choice->reuse = options->reuse ? options->reuse : 1;

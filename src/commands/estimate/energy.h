@@ -23,6 +23,7 @@ struct wtl_estimate_options {
 	enum wtl_estimate_as as;
 	enum wtl_memory_place memory;
 	enum wtl_sram_model sram;
+	enum wtl_price_rules rules;
 	enum wtl_precision precision;
 	enum wtl_neuron neuron;
 	unsigned int steps, reuse, hops; /* 0: not given */

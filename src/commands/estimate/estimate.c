@@ -54,6 +54,8 @@ static const struct wtl_option options[] = {
 	 WTL_OPTION_WORD, PRICES(memory), .words = wtl_memory_places},
 	{"sram", 0, "MODEL", "Memory on the chip: horowitz, lemaire-2022 or packed64",
 	 WTL_OPTION_WORD, PRICES(sram), .words = wtl_sram_models},
+	{"rules", 0, "RULES", "What is counted: by own rules, or by those of lemaire-2022",
+	 WTL_OPTION_WORD, PRICES(rules), .words = wtl_price_rules},
 	{"precision", 0, "NAME",
 	 "Price all numbers as that, such as fp32 or int8, not as the network's own",
 	 WTL_OPTION_WORD, PRICES(precision), .words = wtl_estimate_precisions},

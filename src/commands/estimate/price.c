@@ -139,8 +139,8 @@ int wtl_estimate_beside(struct wtl_app *app, const struct wtl_estimate_options *
 int wtl_estimate_check_options(struct wtl_app *app, const struct wtl_estimate_options *options)
 {
 	static const char *const of_prices[] = {
-		"--as",	    "--steps", "--rates", "--memory",	      "--sram", "--precision",
-		"--neuron", "--reuse", "--hops",  "--constant-input", NULL};
+		"--as",	    "--steps", "--rates", "--memory",	      "--sram",	 "--precision",
+		"--neuron", "--reuse", "--hops",  "--constant-input", "--rules", NULL};
 	enum wtl_plot_format format;
 
 	if (options->devices.n > 0)
