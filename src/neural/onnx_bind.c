@@ -185,38 +185,33 @@ static int read_shape(struct wtl_onnx_state *state, const char *text, const char
 	return 0;
 }
 
-static int bind_input(struct wtl_onnx_state *state, const struct wtl_onnx_info inputs[], size_t n,
-		      const char *text)
+static int bind_shape(struct wtl_onnx_state *state, const struct wtl_onnx_info *in,
+		      const int64_t sizes[], int rank, const char *text)
 {
-	int64_t sizes[WTL_ONNX_RANK_MAX];
-	struct wtl_span name;
-	const char *rest;
-	int rank = 0, rc = divide(state, text, &name, &rest);
+	struct wtl_onnx_open *open;
+	int rc = 0;
 
-	if (rc == 0)
-		rc = read_shape(state, text, rest, sizes, &rank);
-	for (size_t i = 0; rc == 0 && i < n; i++) {
-		const struct wtl_onnx_info *in = &inputs[i];
-		struct wtl_onnx_open *open;
+	if (in->rank >= 0 && in->rank != rank)
+		return wtl_onnx_fail(&state->bytes, EINVAL, in->at,
+				     "--input %s: this input has %d sizes, not %d", text, in->rank,
+				     rank);
+	for (int axis = 0; rc == 0 && axis < in->rank; axis++)
+		rc = bind_axis(state, in, axis, sizes[axis], text);
+	if (in->rank >= 0)
+		return rc;
+	open = find_open(state, in, -1);
+	if (!open)
+		return fail(state, text, "this input is no tensor");
+	open->bound = 0;
+	return 0;
+}
 
-		if (!wtl_span_same(in->name, name))
-			continue;
-		if (in->rank >= 0 && in->rank != rank)
-			return wtl_onnx_fail(&state->bytes, EINVAL, in->at,
-					     "--input %s: this input has %d sizes, not %d", text,
-					     in->rank, rank);
-		for (int axis = 0; rc == 0 && axis < in->rank; axis++)
-			rc = bind_axis(state, in, axis, sizes[axis], text);
-		open = in->rank < 0 ? find_open(state, in, -1) : NULL;
-		if (open)
-			open->bound = 0;
-		else if (rc == 0 && in->rank < 0)
-			return fail(state, text, "this input is no tensor");
-		return rc;
-	}
-	if (rc < 0)
-		return rc;
+static int no_such_input(struct wtl_onnx_state *state, const struct wtl_onnx_info inputs[],
+			 size_t n, const char *text)
+{
 	struct wtl_buf buf;
+	int rc;
+
 	wtl_buf_init(&buf, 64 << 10);
 	for (size_t i = 0; i < n && buf.len < LIST_MAX; i++) {
 		wtl_buf_puts(&buf, i ? ", " : "");
@@ -227,6 +222,24 @@ static int bind_input(struct wtl_onnx_state *state, const struct wtl_onnx_info i
 			   text, wtl_buf_str(&buf));
 	wtl_buf_done(&buf);
 	return rc;
+}
+
+static int bind_input(struct wtl_onnx_state *state, const struct wtl_onnx_info inputs[], size_t n,
+		      const char *text)
+{
+	int64_t sizes[WTL_ONNX_RANK_MAX];
+	struct wtl_span name;
+	const char *rest;
+	int rank = 0, rc = divide(state, text, &name, &rest);
+
+	if (rc == 0)
+		rc = read_shape(state, text, rest, sizes, &rank);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < n; i++)
+		if (wtl_span_same(inputs[i].name, name))
+			return bind_shape(state, &inputs[i], sizes, rank, text);
+	return no_such_input(state, inputs, n, text);
 }
 
 int wtl_onnx_bind(struct wtl_onnx_state *state, const struct wtl_onnx_info inputs[], size_t n)

@@ -10,7 +10,10 @@
 
 /* The page for people: a table of layers, and what they come to. */
 
-enum { NAME_COLUMNS = 34, NAME_HEAD = 14 };
+enum { NAME_LEAST = 20, NAME_MOST = 60, GAP = 2 };
+
+static const char *const heads[] = {"LAYER",	  "OP",	       "MACS", "OTHER OPS",
+				    "PARAMETERS", "PRECISION", NULL};
 
 /* With a comma for each thousand: these numbers are long. */
 static void put_number(struct wtl_buf *buf, uint64_t number)
@@ -33,15 +36,16 @@ static void add_number(struct wtl_grid *grid, uint64_t number)
 }
 
 /* A name that is too wide loses its middle: its end tells layers apart, its beginning where they are. */
-static void add_name(struct wtl_grid *grid, const char *name, const struct wtl_output_style *style)
+static void add_name(struct wtl_grid *grid, const char *name, size_t columns,
+		     const struct wtl_output_style *style)
 {
 	struct wtl_buf *buf = &grid->rows;
-	const size_t head = NAME_HEAD, tail = NAME_COLUMNS - NAME_HEAD;
+	const size_t head = columns * 2 / 5, tail = columns - head;
 	const char *end = name;
 	size_t start = buf->len;
 
 	wtl_layout_text(buf, name, style);
-	if (!buf->error && wtl_layout_columns(buf->data + start, buf->len - start) > NAME_COLUMNS) {
+	if (!buf->error && wtl_layout_columns(buf->data + start, buf->len - start) > columns) {
 		wtl_layout_cut(buf, start, head, style);
 		while (*end && wtl_layout_columns(end, strlen(end)) > tail)
 			end = wtl_text_next(end);
@@ -56,11 +60,39 @@ static bool is_shown(const struct wtl_layer *layer, const struct wtl_output_styl
 	       layer->scales > 0;
 }
 
-static void add_layer(struct wtl_grid *grid, const struct wtl_layer *layer,
+static size_t number_columns(uint64_t number, const char *heading)
+{
+	size_t digits = 1, wide;
+
+	for (; number >= 10; number /= 10)
+		digits++;
+	wide = digits + (digits - 1) / 3;
+	return GAP + (wide > strlen(heading) ? wide : strlen(heading));
+}
+
+/* What the other columns leave of the page. */
+static size_t name_columns(const struct wtl_network *network,
+			   const struct wtl_estimate_totals *totals,
+			   const struct wtl_output_style *style)
+{
+	size_t op = 0, rest;
+
+	for (size_t i = 0; i < network->n; i++)
+		if (is_shown(&network->layers[i], style) && strlen(network->layers[i].op) > op)
+			op = strlen(network->layers[i].op);
+	rest = GAP + op + number_columns(network->macs_max, heads[2]) +
+	       number_columns(totals->other_ops, heads[3]) +
+	       number_columns(totals->parameters, heads[4]) + GAP + strlen(heads[5]);
+	if (rest + NAME_LEAST >= WTL_LAYOUT_WIDTH)
+		return NAME_LEAST;
+	return WTL_LAYOUT_WIDTH - rest < NAME_MOST ? WTL_LAYOUT_WIDTH - rest : NAME_MOST;
+}
+
+static void add_layer(struct wtl_grid *grid, const struct wtl_layer *layer, size_t columns,
 		      const struct wtl_output_style *style)
 {
 	wtl_grid_begin(grid, WTL_TONE_PLAIN);
-	add_name(grid, layer->name, style);
+	add_name(grid, layer->name, columns, style);
 	wtl_grid_text(grid, layer->op);
 	add_number(grid, layer->macs);
 	add_number(grid, layer->other_ops);
@@ -73,16 +105,15 @@ static void add_layer(struct wtl_grid *grid, const struct wtl_layer *layer,
 static void put_layers(const struct wtl_page *page, const struct wtl_network *network,
 		       const struct wtl_estimate_totals *totals)
 {
-	static const char *const head[] = {"LAYER",	 "OP",	      "MACS", "OTHER OPS",
-					   "PARAMETERS", "PRECISION", NULL};
+	const size_t columns = name_columns(network, totals, page->style);
 	uint64_t hidden = 0, hidden_ops = 0;
 	struct wtl_grid grid;
 
-	wtl_grid_init(&grid, "clrrrl", page->style);
-	wtl_grid_row(&grid, WTL_TONE_FAINT, head);
+	wtl_grid_init(&grid, "llrrrl", page->style);
+	wtl_grid_row(&grid, WTL_TONE_FAINT, heads);
 	for (size_t i = 0; i < network->n; i++)
 		if (is_shown(&network->layers[i], page->style)) {
-			add_layer(&grid, &network->layers[i], page->style);
+			add_layer(&grid, &network->layers[i], columns, page->style);
 		} else {
 			hidden++;
 			hidden_ops += network->layers[i].other_ops;
