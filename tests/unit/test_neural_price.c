@@ -255,7 +255,7 @@ static const struct {
 	{"cpu-i7-4960x", "prices of ordinary networks alone", true, WTL_MEMORY_LOCAL, 0, .1},
 	{"horowitz-45nm", "no price of bf16 operations", false, WTL_MEMORY_LOCAL, WTL_BF16, .1},
 	{"neuromc-32nm", "no price of fp32 operations", false, WTL_MEMORY_LOCAL, 0, .1},
-	{"horowitz-45nm", "rate of its input is not known", true, WTL_MEMORY_LOCAL, 0, NAN},
+	{"horowitz-45nm", "rate of its input is not known", true, WTL_MEMORY_LOCAL, 0, (double)NAN},
 };
 
 static void test_refused(void **state)
