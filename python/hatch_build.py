@@ -19,8 +19,8 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SOURCES = ["LICENSE", "meson.build", "meson_options.txt", "include", "src", "data", "web", "tools/mkdata.py",
-           "tools/mkfile.py", "tools/mkweb.py"]
+SOURCES = ["LICENSE", "meson.build", "meson_options.txt", "include", "src", "data", "share/estimate", "web",
+           "tools/mkdata.py", "tools/mkfile.py", "tools/mkweb.py"]
 # Of what is in the libraries and the command, by the names that they get: wattle, its tables, and (from Debian) linked libraries.
 LICENSES = {"wattle": "LICENSE", "codecarbon": "data/LICENSE.codecarbon", "region-carbon-info": "data/LICENSE.region-carbon-info",
     **{name: f"/usr/share/doc/{name}-dev/copyright" for name in ("libjansson", "libncurses", "libsqlite3", "libzstd")}}

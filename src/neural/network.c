@@ -59,8 +59,8 @@ struct wtl_layer *wtl_network_add(struct wtl_network *network, const char *name,
 		.stride = 1,
 		.kernel_by_axis = {1, 1, 1},
 		.stride_by_axis = {1, 1, 1},
-		.rate_in = NAN,
-		.rate_out = NAN,
+		.rate_in = (double)NAN,
+		.rate_out = (double)NAN,
 	};
 	if (!layer->name || !layer->op) {
 		free(layer->name);

@@ -48,6 +48,8 @@ enum wtl_neuron {
 	WTL_NEURON_LIF,
 	WTL_NEURON_ALIF,
 	WTL_NEURON_TC_LIF,
+	WTL_NEURON_READOUT, /* integrates and never fires: a number is read from it */
+	WTL_N_NEURONS,
 };
 
 struct wtl_layer {
@@ -96,6 +98,8 @@ struct wtl_network {
 	uint64_t macs_min, macs_max;
 
 	uint64_t steps; /* time steps of an inference, where the file tells them: 0 if not */
+	/* The input is a sequence of that many steps, and counts are of one of them: an ordinary network runs as often. */
+	bool is_sequence;
 };
 
 /* A new layer, all zeros but for factors of 1 and rates that are not known. It is the network's; NULL if memory ends. */

@@ -88,6 +88,13 @@ TABLE = {
     "limit": (("-i", "0", "-p", "250", "--", "true"), {
         "id": FREE, "power": "watts such as 250", "persistence": "on or off", "state": FREE,
     }),
+    # Of the device: else the options for prices are refused before their values are looked at.
+    "estimate": (("none.onnx", "--device", "horowitz-45nm"), {
+        "format": "text, json, ndjson, csv or markdown", "dim": FREE, "input": FREE, "device": FREE, "devices": FREE,
+        "as": "both, ann or snn", "steps": "1 to 1000000000", "rates": FREE, "neuron": "none, if, lif, alif or tc-lif",
+        "memory": "local, dram-once, dram-per-use or none", "sram": "horowitz, lemaire-2022 or packed64",
+        "rules": "own or lemaire-2022", "precision": "own, fp64, fp32", "reuse": "1 to 1000000000", "hops": "1 to 1000000", "paper": FREE, "lint": FREE,
+    }),
     "help": ((), {"man": FREE, "completion": FREE}),
 }
 USAGE = {"run": 125, "compare": 125, "limit": 125, "profile": 125}
@@ -184,7 +191,7 @@ def test_values_that_may_be_anything(command, tmp_path):
     at_once(once, [(name, value) for name in names for value in values])
 
 
-@pytest.mark.parametrize("command", [c for c in TABLE if c not in ("report", "export", "mark", "help")])
+@pytest.mark.parametrize("command", [c for c in TABLE if c not in ("report", "export", "mark", "estimate", "help")])
 @pytest.mark.parametrize("value", ["", ":", "open", "open:", "open:0", "open:-1", "open:" + HUGE, "open:1:EWHAT", "open:1:",
                                    "open:1:EIO:never", "what:1", "open:1:EIO:always:always", "\x1b[1m:1"])
 def test_faults_that_are_none(command, value, tmp_path):
@@ -212,6 +219,7 @@ WORDS = {
     "run": [((), "COMMAND|command")],
     "profile": [((), "COMMAND|command")],
     "compare": [((), "Two at least"), (("true",), "Two at least")],
+    "estimate": [((), "which model"), (("a", "b"), "'b'")],
     "help": [(("what",), "'what'")],
 }
 

@@ -10,9 +10,9 @@ import pytest
 
 from conftest import clean_env, command_path, run_wattle
 
-COMMANDS = ["run", "compare", "record", "report", "export", "mark", "top", "plot", "profile", "serve", "doctor", "query", "limit", "help"]
+COMMANDS = ["run", "compare", "record", "report", "export", "mark", "top", "plot", "profile", "serve", "doctor", "query", "limit", "estimate", "help"]
 USAGE = {"run": 125, "compare": 125, "record": 2, "report": 2, "export": 2, "mark": 2, "top": 2, "plot": 2, "profile": 125, "serve": 2, "doctor": 2, "query": 2, "limit": 125,
-         "help": 2}
+         "estimate": 2, "help": 2}
 HUGE = "99999999999999999999"
 
 

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_COMMANDS_ESTIMATE_CHART_H
+#define WTL_COMMANDS_ESTIMATE_CHART_H
+
+#include <stdbool.h>
+
+#include "commands/estimate/energy.h"
+#include "draw/plot.h"
+
+/* Energy over the spike rate, a line a number of time steps, beside the ordinary network: where they meet is the break-even. */
+
+/* A panel a device, in the sheet's figure. 0, or negative with the reason. */
+int wtl_estimate_chart(const struct wtl_estimate_energy *energy, struct wtl_plot_sheet *sheet,
+		       struct wtl_err *err);
+
+/* Whether a path is that of a picture, and of what format. */
+bool wtl_estimate_is_picture(const char *path, enum wtl_plot_format *ret_format);
+
+#endif

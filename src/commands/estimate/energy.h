@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_COMMANDS_ESTIMATE_ENERGY_H
+#define WTL_COMMANDS_ESTIMATE_ENERGY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "cli/option.h"
+#include "document/writer.h"
+#include "neural/price.h"
+
+struct wtl_app;
+
+/* Joules of a network on devices: what the options say, what comes of it, and how it is told. */
+
+enum wtl_estimate_as { WTL_ESTIMATE_BOTH, WTL_ESTIMATE_ORDINARY, WTL_ESTIMATE_SPIKING };
+
+enum { WTL_ESTIMATE_STEPS = 4 }; /* where neither the user nor the network tells */
+
+struct wtl_estimate_options {
+	struct wtl_option_list devices, device_files;
+	enum wtl_estimate_as as;
+	enum wtl_memory_place memory;
+	enum wtl_sram_model sram;
+	enum wtl_price_rules rules;
+	enum wtl_precision precision;
+	enum wtl_neuron neuron;
+	unsigned int steps, reuse, hops; /* 0: not given */
+	bool has_constant_input;
+	const char *rates; /* a file, or a number for all */
+	bool lists_devices;
+	const char *paper, *lint;
+};
+
+/* The words of the options above. */
+extern const char *const wtl_estimate_as_words[], *const wtl_estimate_precisions[],
+							  *const wtl_estimate_neurons[];
+
+/* As an ordinary or as a spiking network. */
+struct wtl_estimate_run {
+	bool is_wanted, has_price;
+	struct wtl_price price;
+	struct wtl_err refusal; /* without a price: why */
+};
+
+struct wtl_estimate_device {
+	const struct wtl_device *device;
+	struct wtl_estimate_run ordinary, spiking;
+	bool has_quantized, has_break_even;
+	struct wtl_energy quantized; /* int8 weights, activations of `bits` */
+	unsigned int bits;
+	struct wtl_break_even whole, *layers;
+};
+
+struct wtl_estimate_energy {
+	const char *path;
+	const struct wtl_network *network;
+	struct wtl_price_choice choice; /* of all, but for their device */
+	struct wtl_estimate_device *devices;
+	size_t n;
+};
+
+/* The built-in devices and those of the files. 0, or negative after a complaint. */
+int wtl_estimate_load_devices(struct wtl_app *app, const struct wtl_estimate_options *options,
+			      struct wtl_devices *devices);
+/*
+ * Prices the network on all devices that were asked for; rates go into the network. 0; or negative after a complaint. A total that
+ * is refused is no failure while there is another one. *ret is to be given to wtl_estimate_energy_done() after either.
+ */
+int wtl_estimate_energy(struct wtl_app *app, const struct wtl_estimate_options *options,
+			const struct wtl_devices *devices, struct wtl_network *network,
+			const char *path, struct wtl_estimate_energy *ret);
+void wtl_estimate_energy_done(struct wtl_estimate_energy *energy);
+
+/* Reads a user's file whole; 0, or negative after a complaint. *text is to be given to wtl_buf_done(). */
+int wtl_estimate_read_file(struct wtl_app *app, const char *path, struct wtl_buf *text);
+
+/* ---- Told (energy_document.c, energy_text.c) ---- */
+
+extern const struct wtl_thing wtl_estimate_energy_thing;
+void wtl_estimate_energy_document(struct wtl_doc *doc, const void *what);
+int wtl_estimate_energy_text(struct wtl_buf *buf, const void *what,
+			     const struct wtl_output_style *style);
+/* "12.3 µJ" */
+void wtl_estimate_put_joules(struct wtl_buf *buf, double joules,
+			     const struct wtl_output_style *style);
+/* A number with its last digit about a millionth of it. */
+void wtl_estimate_put_number(struct wtl_node *to, const char *key, double value);
+
+#endif

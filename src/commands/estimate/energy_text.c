@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <string.h>
+
+#include "commands/estimate/energy.h"
+#include "text/layout.h"
+#include "text/page.h"
+
+const struct wtl_thing wtl_estimate_energy_thing = {
+	.build = wtl_estimate_energy_document, .text = wtl_estimate_energy_text, .is_page = true};
+
+void wtl_estimate_put_joules(struct wtl_buf *buf, double joules,
+			     const struct wtl_output_style *style)
+{
+	static const char *const units[] = {"pJ", "nJ", "µJ", "mJ", "J", "kJ"};
+	double value = joules * 1e12;
+	size_t unit = 0;
+
+	while (value >= 999.5 && unit + 1 < sizeof(units) / sizeof(*units)) {
+		value /= 1000;
+		unit++;
+	}
+	wtl_buf_printf(buf, "%.*f ", value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2, value);
+	wtl_layout_text(buf, units[unit], style);
+}
+
+static void add_joules(struct wtl_grid *grid, bool has, double joules)
+{
+	if (has && joules > 0)
+		wtl_estimate_put_joules(&grid->rows, joules, grid->style);
+	wtl_grid_next(grid);
+}
+
+static void add_run(struct wtl_grid *grid, const struct wtl_estimate_run *run, size_t layer)
+{
+	bool has = run->has_price;
+
+	add_joules(grid, has, has ? run->price.layers[layer].compute.nominal : 0);
+	add_joules(grid, has && run->price.prices_memory,
+		   has ? run->price.layers[layer].memory.nominal : 0);
+}
+
+static void add_rate(struct wtl_grid *grid, bool has, double rate)
+{
+	if (has && isfinite(rate))
+		wtl_buf_printf(&grid->rows, "%.3g", rate);
+	wtl_grid_next(grid);
+}
+
+/* Layers without MACs are put together, unless all are asked for. */
+static void put_layers(const struct wtl_page *page, const struct wtl_estimate_energy *energy,
+		       const struct wtl_estimate_device *device)
+{
+	static const char *const head[] = {"LAYER",  "COMPUTE",	   "MEMORY", "SPIKING",
+					   "MEMORY", "BREAK-EVEN", "ALONE",  NULL};
+	double others[4] = {0};
+	size_t n_others = 0;
+	struct wtl_grid grid;
+
+	wtl_grid_init(&grid, "crrrrrr", page->style);
+	wtl_grid_row(&grid, WTL_TONE_FAINT, head);
+	for (size_t i = 0; i < energy->network->n; i++) {
+		if (energy->network->layers[i].macs == 0 && !page->style->verbose) {
+			n_others++;
+			if (device->ordinary.has_price) {
+				others[0] += device->ordinary.price.layers[i].compute.nominal;
+				others[1] += device->ordinary.price.layers[i].memory.nominal;
+			}
+			if (device->spiking.has_price) {
+				others[2] += device->spiking.price.layers[i].compute.nominal;
+				others[3] += device->spiking.price.layers[i].memory.nominal;
+			}
+			continue;
+		}
+		wtl_grid_begin(&grid, WTL_TONE_PLAIN);
+		wtl_grid_text(&grid, energy->network->layers[i].name);
+		add_run(&grid, &device->ordinary, i);
+		add_run(&grid, &device->spiking, i);
+		bool has = device->has_break_even;
+		add_rate(&grid, has, has ? device->layers[i].with_memory : 0);
+		add_rate(&grid, has, has ? device->layers[i].compute : 0);
+	}
+	if (n_others > 0) {
+		wtl_grid_begin(&grid, WTL_TONE_PLAIN);
+		wtl_buf_printf(&grid.rows, "%zu without MACs (-v)", n_others);
+		wtl_grid_next(&grid);
+		for (size_t k = 0; k < 4; k++)
+			add_joules(&grid, true, others[k]);
+	}
+	wtl_grid_render(&grid, page->buf);
+}
+
+enum { LABEL_COLUMNS = 14 };
+
+static size_t begin_line(const struct wtl_page *page, const char *label)
+{
+	wtl_buf_printf(page->buf, "  %-*s", LABEL_COLUMNS - 2, label);
+	return page->buf->len;
+}
+
+static void end_line(const struct wtl_page *page, size_t start)
+{
+	wtl_layout_wrap(page->buf, start, LABEL_COLUMNS, LABEL_COLUMNS);
+}
+
+static void put_energy(const struct wtl_page *page, const struct wtl_energy *energy)
+{
+	wtl_estimate_put_joules(page->buf, energy->nominal, page->style);
+	if (energy->high > energy->low) {
+		wtl_buf_puts(page->buf, " (");
+		wtl_estimate_put_joules(page->buf, energy->low, page->style);
+		wtl_buf_puts(page->buf, " to ");
+		wtl_estimate_put_joules(page->buf, energy->high, page->style);
+		wtl_buf_puts(page->buf, ")");
+	}
+}
+
+static void put_run(const struct wtl_page *page, const char *label,
+		    const struct wtl_estimate_run *run)
+{
+	if (!run->is_wanted)
+		return;
+	size_t start = begin_line(page, label);
+
+	if (!run->has_price) {
+		wtl_layout_text(page->buf, run->refusal.text, page->style);
+	} else {
+		put_energy(page, &run->price.total);
+		if (run->price.prices_memory) {
+			wtl_buf_puts(page->buf, "; compute ");
+			wtl_estimate_put_joules(page->buf, run->price.compute.nominal, page->style);
+			wtl_buf_puts(page->buf, ", memory ");
+			wtl_estimate_put_joules(page->buf, run->price.memory.nominal, page->style);
+		}
+	}
+	end_line(page, start);
+}
+
+static void put_quantized(const struct wtl_page *page, const struct wtl_estimate_device *device)
+{
+	if (!device->has_quantized)
+		return;
+	size_t start = begin_line(page, "quantized");
+
+	put_energy(page, &device->quantized);
+	wtl_buf_printf(page->buf,
+		       "; as an ordinary network of int8 with activations of %u bits, "
+		       "which tell as much as the spikes",
+		       device->bits);
+	end_line(page, start);
+}
+
+static void put_rate(const struct wtl_page *page, double rate)
+{
+	if (isfinite(rate))
+		wtl_buf_printf(page->buf, "%.3g", rate);
+	else
+		wtl_buf_puts(page->buf, "none");
+}
+
+static void put_break_even(const struct wtl_page *page, const struct wtl_estimate_device *device)
+{
+	if (!device->has_break_even)
+		return;
+	size_t start = begin_line(page, "break-even");
+
+	put_rate(page, device->whole.with_memory);
+	wtl_buf_puts(page->buf, " spikes per neuron and step; with computation alone ");
+	put_rate(page, device->whole.compute);
+	end_line(page, start);
+}
+
+static void put_spread(const struct wtl_page *page, const char *label,
+		       const struct wtl_estimate_run *run)
+{
+	if (!run->has_price || run->price.n_swings == 0)
+		return;
+	size_t start = begin_line(page, label);
+
+	for (size_t i = 0; i < run->price.n_swings && i < 4; i++) {
+		const struct wtl_swing *swing = &run->price.swings[i];
+		wtl_buf_printf(page->buf, "%s%s %+.0f %+.0f %%", i ? "; " : "",
+			       swing->constant ? swing->constant->name : "model of SRAM",
+			       (swing->low / run->price.total.nominal - 1) * 100,
+			       (swing->high / run->price.total.nominal - 1) * 100);
+	}
+	end_line(page, start);
+}
+
+static void put_assumptions(const struct wtl_page *page, const struct wtl_estimate_run *run,
+			    const struct wtl_estimate_run *before)
+{
+	if (!run->has_price)
+		return;
+	for (const char *at = wtl_buf_str(&run->price.assumptions); *at;) {
+		size_t len = strcspn(at, "\n");
+		char line[800];
+		size_t kept = len < sizeof(line) - 1 ? len : sizeof(line) - 2;
+		memcpy(line, at, kept);
+		line[kept] = '\n';
+		line[kept + 1] = '\0';
+		bool is_there =
+			before->has_price && strstr(wtl_buf_str(&before->price.assumptions), line);
+		line[kept] = '\0';
+		if (!is_there)
+			wtl_page_remark(page, WTL_PAGE_NOTE, "%s", line);
+		at += len + (at[len] == '\n');
+	}
+}
+
+static void put_device(const struct wtl_page *page, const struct wtl_estimate_energy *energy,
+		       const struct wtl_estimate_device *device)
+{
+	size_t start = page->buf->len;
+
+	wtl_page_put(page, "wattle estimate, not measured, on %s: %s", device->device->name,
+		     energy->path);
+	wtl_page_end_title(page, start);
+	put_layers(page, energy, device);
+	wtl_buf_putc(page->buf, '\n');
+	put_run(page, "ordinary", &device->ordinary);
+	put_run(page, "spiking", &device->spiking);
+	put_quantized(page, device);
+	put_break_even(page, device);
+	put_spread(page, "spread", &device->ordinary);
+	put_spread(page, "of spiking", &device->spiking);
+	start = wtl_page_begin_remarks(page);
+	put_assumptions(page, &device->ordinary, &(struct wtl_estimate_run){0});
+	put_assumptions(page, &device->spiking, &device->ordinary);
+	wtl_page_end_remarks(page, start);
+}
+
+int wtl_estimate_energy_text(struct wtl_buf *buf, const void *what,
+			     const struct wtl_output_style *style)
+{
+	const struct wtl_estimate_energy *energy = what;
+	const struct wtl_page page = {.buf = buf, .style = style};
+
+	for (size_t i = 0; i < energy->n; i++) {
+		if (i)
+			wtl_buf_putc(buf, '\n');
+		put_device(&page, energy, &energy->devices[i]);
+	}
+	return buf->error;
+}

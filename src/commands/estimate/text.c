@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "commands/estimate/estimate.h"
+#include "base/text.h"
+#include "text/layout.h"
+#include "text/page.h"
+
+/* The page for people: a table of layers, and what they come to. */
+
+enum { NAME_LEAST = 20, NAME_MOST = 60, GAP = 2 };
+
+static const char *const heads[] = {"LAYER",	  "OP",	       "MACS", "OTHER OPS",
+				    "PARAMETERS", "PRECISION", NULL};
+
+/* With a comma for each thousand: these numbers are long. */
+static void put_number(struct wtl_buf *buf, uint64_t number)
+{
+	char digits[24];
+	int n = snprintf(digits, sizeof(digits), "%" PRIu64, number);
+
+	for (int i = 0; i < n; i++) {
+		if (i > 0 && (n - i) % 3 == 0)
+			wtl_buf_putc(buf, ',');
+		wtl_buf_putc(buf, digits[i]);
+	}
+}
+
+static void add_number(struct wtl_grid *grid, uint64_t number)
+{
+	if (number > 0)
+		put_number(&grid->rows, number);
+	wtl_grid_next(grid);
+}
+
+/* A name that is too wide loses its middle: its end tells layers apart, its beginning where they are. */
+static void add_name(struct wtl_grid *grid, const char *name, size_t columns,
+		     const struct wtl_output_style *style)
+{
+	struct wtl_buf *buf = &grid->rows;
+	const size_t head = columns * 2 / 5, tail = columns - head;
+	const char *end = name;
+	size_t start = buf->len;
+
+	wtl_layout_text(buf, name, style);
+	if (!buf->error && wtl_layout_columns(buf->data + start, buf->len - start) > columns) {
+		wtl_layout_cut(buf, start, head, style);
+		while (*end && wtl_layout_columns(end, strlen(end)) > tail)
+			end = wtl_text_next(end);
+		wtl_layout_text(buf, end, style);
+	}
+	wtl_grid_next(grid);
+}
+
+static bool is_shown(const struct wtl_layer *layer, const struct wtl_output_style *style)
+{
+	return style->verbose || layer->macs > 0 || layer->parameters > 0 || layer->buffers > 0 ||
+	       layer->scales > 0;
+}
+
+static size_t number_columns(uint64_t number, const char *heading)
+{
+	size_t digits = 1, wide;
+
+	for (; number >= 10; number /= 10)
+		digits++;
+	wide = digits + (digits - 1) / 3;
+	return GAP + (wide > strlen(heading) ? wide : strlen(heading));
+}
+
+/* What the other columns leave of the page. */
+static size_t name_columns(const struct wtl_network *network,
+			   const struct wtl_estimate_totals *totals,
+			   const struct wtl_output_style *style)
+{
+	size_t op = 0, rest;
+
+	for (size_t i = 0; i < network->n; i++)
+		if (is_shown(&network->layers[i], style) && strlen(network->layers[i].op) > op)
+			op = strlen(network->layers[i].op);
+	rest = GAP + op + number_columns(network->macs_max, heads[2]) +
+	       number_columns(totals->other_ops, heads[3]) +
+	       number_columns(totals->parameters, heads[4]) + GAP + strlen(heads[5]);
+	if (rest + NAME_LEAST >= WTL_LAYOUT_WIDTH)
+		return NAME_LEAST;
+	return WTL_LAYOUT_WIDTH - rest < NAME_MOST ? WTL_LAYOUT_WIDTH - rest : NAME_MOST;
+}
+
+static void add_layer(struct wtl_grid *grid, const struct wtl_layer *layer, size_t columns,
+		      const struct wtl_output_style *style)
+{
+	wtl_grid_begin(grid, WTL_TONE_PLAIN);
+	add_name(grid, layer->name, columns, style);
+	wtl_grid_text(grid, layer->op);
+	add_number(grid, layer->macs);
+	add_number(grid, layer->other_ops);
+	add_number(grid, layer->parameters);
+	wtl_grid_cell(grid, layer->weights == WTL_PRECISION_UNKNOWN
+				    ? ""
+				    : wtl_precision_name(layer->weights));
+}
+
+static void put_layers(const struct wtl_page *page, const struct wtl_network *network,
+		       const struct wtl_estimate_totals *totals)
+{
+	const size_t columns = name_columns(network, totals, page->style);
+	uint64_t hidden = 0, hidden_ops = 0;
+	struct wtl_grid grid;
+
+	wtl_grid_init(&grid, "llrrrl", page->style);
+	wtl_grid_row(&grid, WTL_TONE_FAINT, heads);
+	for (size_t i = 0; i < network->n; i++)
+		if (is_shown(&network->layers[i], page->style)) {
+			add_layer(&grid, &network->layers[i], columns, page->style);
+		} else {
+			hidden++;
+			hidden_ops += network->layers[i].other_ops;
+		}
+	if (hidden > 0) {
+		wtl_grid_begin(&grid, WTL_TONE_PLAIN);
+		wtl_buf_printf(&grid.rows, "%" PRIu64 " without weights (-v)", hidden);
+		wtl_grid_next(&grid);
+		wtl_grid_next(&grid);
+		wtl_grid_next(&grid);
+		add_number(&grid, hidden_ops);
+	}
+	wtl_grid_begin(&grid, WTL_TONE_STRONG);
+	wtl_grid_cell(&grid, "total");
+	wtl_grid_next(&grid);
+	add_number(&grid, network->macs_max);
+	add_number(&grid, totals->other_ops);
+	add_number(&grid, totals->parameters);
+	wtl_grid_render(&grid, page->buf);
+}
+
+/* ---- What it comes to ---- */
+
+static void put_bytes(const struct wtl_page *page, uint64_t bytes)
+{
+	static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
+	double value = (double)bytes;
+	size_t unit = 0;
+
+	while (value >= 1000.0 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+		value /= 1000.0;
+		unit++;
+	}
+	wtl_buf_printf(page->buf, "%.*f %s", unit ? 2 : 0, value, units[unit]);
+}
+
+static void put_macs(const struct wtl_page *page, const struct wtl_network *network)
+{
+	size_t start = wtl_page_begin_line(page, "MACs          ");
+
+	if (network->macs_min != network->macs_max) {
+		put_number(page->buf, network->macs_min);
+		wtl_buf_puts(page->buf, " to ");
+	}
+	put_number(page->buf, network->macs_max);
+	wtl_buf_puts(page->buf, "; a MAC is one multiplication and one addition, 2 FLOP");
+	wtl_page_end_line(page, start);
+}
+
+static void put_parameters(const struct wtl_page *page, const struct wtl_estimate_totals *totals)
+{
+	size_t start = wtl_page_begin_line(page, "parameters    ");
+
+	put_number(page->buf, totals->parameters);
+	wtl_buf_puts(page->buf, "; buffers ");
+	put_number(page->buf, totals->buffers);
+	wtl_buf_puts(page->buf, "; scales ");
+	put_number(page->buf, totals->scales);
+	wtl_buf_puts(page->buf, "; together ");
+	put_bytes(page, totals->weight_bytes);
+	wtl_page_end_line(page, start);
+}
+
+static void put_activations(const struct wtl_page *page, const struct wtl_estimate_totals *totals)
+{
+	size_t start = wtl_page_begin_line(page, "activations   ");
+
+	put_bytes(page, totals->input_bytes);
+	wtl_buf_puts(page->buf, " read, ");
+	put_bytes(page, totals->output_bytes);
+	wtl_buf_puts(page->buf, " written, layer by layer");
+	wtl_page_end_line(page, start);
+}
+
+static void put_coverage(const struct wtl_page *page, const struct wtl_onnx_model *model)
+{
+	size_t start = wtl_page_begin_line(page, "counted       ");
+
+	wtl_buf_printf(page->buf, "%zu of %zu nodes", model->n_counted, model->n_nodes);
+	for (size_t i = 0; i < model->n_uncounted; i++) {
+		const struct wtl_onnx_uncounted *of = &model->uncounted[i];
+
+		wtl_buf_puts(page->buf, i == 0 ? "; not counted: " : ", ");
+		wtl_buf_printf(page->buf, "%zu ", of->n);
+		wtl_layout_text(page->buf, of->op, page->style);
+		if (of->why == WTL_ONNX_UNKNOWN_SIZE)
+			wtl_buf_puts(page->buf, " (only running it tells the sizes)");
+	}
+	wtl_page_end_line(page, start);
+}
+
+static void put_remarks(const struct wtl_page *page, const struct wtl_network *network,
+			const struct wtl_estimate_totals *totals)
+{
+	size_t start = wtl_page_begin_remarks(page);
+
+	if (totals->repeats_unknown)
+		wtl_page_remark(
+			page, WTL_PAGE_DOUBT,
+			"a loop runs as often as its data say: what is in it is counted once");
+	if (network->macs_min != network->macs_max)
+		wtl_page_remark(
+			page, WTL_PAGE_NOTE,
+			"of each If, one side runs: MACs are those of the lesser and of the "
+			"larger one, and the table lists both");
+	wtl_page_end_remarks(page, start);
+}
+
+int wtl_estimate_text(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
+{
+	const struct wtl_estimate *estimate = what;
+	const struct wtl_network *network = &estimate->model->network;
+	const struct wtl_page page = {.buf = buf, .style = style};
+	struct wtl_estimate_totals totals;
+	size_t start = buf->len;
+
+	wtl_estimate_totals(network, &totals);
+	wtl_page_put(&page, "wattle estimate: %s", estimate->path);
+	wtl_page_end_title(&page, start);
+	put_layers(&page, network, &totals);
+	wtl_buf_putc(buf, '\n');
+	put_macs(&page, network);
+	put_parameters(&page, &totals);
+	put_activations(&page, &totals);
+	put_coverage(&page, estimate->model);
+	put_remarks(&page, network, &totals);
+	return buf->error;
+}

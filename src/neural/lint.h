@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_NEURAL_LINT_H
+#define WTL_NEURAL_LINT_H
+
+#include <stddef.h>
+
+struct wtl_err;
+
+/*
+ * Looks through a table of energies (CSV, docs/estimate-papers.md has its columns) for mistakes that were made in published
+ * ones: the spike rate multiplied twice, time steps forgotten, unlike things compared.
+ */
+struct wtl_lint_finding {
+	unsigned int line; /* in the file */
+	char row[64];	   /* its name */
+	const char *rule;  /* "rate-twice" */
+	char text[300];
+};
+
+struct wtl_lint {
+	struct wtl_lint_finding *findings;
+	size_t n, room;
+	size_t n_rows;
+};
+
+/* 0, -WTL_EFORMAT or -ENOMEM. *ret is to be given to wtl_lint_done() after success. */
+int wtl_lint_table(const char *text, size_t len, const char *file, struct wtl_lint *ret,
+		   struct wtl_err *err);
+void wtl_lint_done(struct wtl_lint *lint);
+
+#endif

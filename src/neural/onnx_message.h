@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_NEURAL_ONNX_MESSAGE_H
+#define WTL_NEURAL_ONNX_MESSAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "neural/arena.h"
+#include "neural/proto.h"
+
+struct wtl_err;
+
+/*
+ * The messages of ONNX (onnx.proto, IR 3 to 14) as structs whose texts and data stay in the file. Lists are the arena's.
+ */
+
+/* Element types (TensorProto.DataType) that have a meaning here. */
+enum {
+	WTL_ONNX_FLOAT = 1,
+	WTL_ONNX_UINT8 = 2,
+	WTL_ONNX_INT8 = 3,
+	WTL_ONNX_INT32 = 6,
+	WTL_ONNX_INT64 = 7,
+	WTL_ONNX_STRING = 8,
+	WTL_ONNX_BOOL = 9,
+	WTL_ONNX_FLOAT16 = 10,
+	WTL_ONNX_DOUBLE = 11,
+	WTL_ONNX_BFLOAT16 = 16,
+	WTL_ONNX_TYPES = 27,
+};
+
+/* A model's file while it is read. */
+struct wtl_onnx_bytes {
+	const uint8_t *at; /* its begin */
+	size_t len;
+	const char *path;
+	struct wtl_arena arena;
+	struct wtl_err *err;
+	/* Where it is, for errors: what the current node is called, "" outside of nodes. */
+	char where[128];
+};
+
+/* Fills the error with file, node and byte, and returns -code. at may be NULL. */
+int wtl_onnx_fail(struct wtl_onnx_bytes *bytes, int code, const uint8_t *at, const char *format,
+		  ...) __attribute__((format(printf, 4, 5)));
+int wtl_onnx_no_memory(struct wtl_onnx_bytes *bytes);
+/* wtl_proto_next(), which says what is wrong. */
+int wtl_onnx_next(struct wtl_onnx_bytes *bytes, struct wtl_proto *proto,
+		  struct wtl_proto_field *ret);
+
+struct wtl_onnx_spans {
+	struct wtl_span *of;
+	size_t n;
+};
+struct wtl_onnx_ints {
+	int64_t *of;
+	size_t n;
+};
+
+struct wtl_onnx_attr {
+	struct wtl_span name, text,
+		reference; /* reference: the attribute of the function's caller that it stands for */
+	struct wtl_span tensor, graph, sparse;
+	bool has_tensor, has_graph, has_sparse, has_int, has_float, is_text;
+	int64_t number;
+	float real;
+	struct wtl_onnx_ints ints;
+	float *reals;
+	size_t n_reals, n_graphs;
+	struct wtl_onnx_spans texts;
+};
+
+struct wtl_onnx_node {
+	const uint8_t *at;
+	struct wtl_span name, op, domain, overload;
+	struct wtl_onnx_spans in, out;
+	struct wtl_onnx_attr *attrs;
+	size_t n_attrs;
+};
+
+/* Which of the two goes by the element type. */
+union wtl_onnx_scalar {
+	int64_t whole;
+	double real;
+};
+
+struct wtl_onnx_tensor {
+	const uint8_t *at;
+	struct wtl_span name;
+	int type;
+	struct wtl_onnx_ints dims;
+	struct wtl_span raw;
+	bool has_raw, is_external;
+	struct wtl_span location;
+	uint64_t external_offset, external_len;
+	bool has_external_len;
+	/* Numbers in fields of their own; of int32_data and the like only those of small tensors are kept. */
+	size_t n_packed_floats;
+	union wtl_onnx_scalar *numbers;
+	size_t n_numbers;
+};
+
+/* What a file says of a value's type: type 0 and rank -1 where it does not. A size is -1 and has a name, or none. */
+struct wtl_onnx_dim {
+	int64_t size;
+	struct wtl_span name;
+};
+struct wtl_onnx_info {
+	const uint8_t *at;
+	struct wtl_span name;
+	bool is_tensor; /* false: a sequence, a map or an optional */
+	int type, rank;
+	struct wtl_onnx_dim *dims;
+};
+
+/* Numbers beyond that many are not kept: shapes are short. */
+enum { WTL_ONNX_NUMBERS_MAX = 1024 };
+
+/* All return 0 or a negative code with the error filled. */
+int wtl_onnx_read_node(struct wtl_onnx_bytes *bytes, struct wtl_span message,
+		       struct wtl_onnx_node *ret);
+int wtl_onnx_read_attr(struct wtl_onnx_bytes *bytes, struct wtl_span message,
+		       struct wtl_onnx_attr *ret);
+int wtl_onnx_read_tensor(struct wtl_onnx_bytes *bytes, struct wtl_span message,
+			 struct wtl_onnx_tensor *ret);
+int wtl_onnx_read_info(struct wtl_onnx_bytes *bytes, struct wtl_span message,
+		       struct wtl_onnx_info *ret);
+
+/* NULL: it has none of that name. */
+const struct wtl_onnx_attr *wtl_onnx_attr(const struct wtl_onnx_node *node, const char *name);
+int64_t wtl_onnx_attr_int(const struct wtl_onnx_node *node, const char *name, int64_t otherwise);
+bool wtl_onnx_attr_is(const struct wtl_onnx_node *node, const char *name, const char *text);
+
+/* A field of text in a message. */
+int wtl_onnx_read_text(struct wtl_onnx_bytes *bytes, const struct wtl_proto_field *field,
+		       struct wtl_span *ret);
+int wtl_onnx_add_span(struct wtl_onnx_bytes *bytes, const struct wtl_proto_field *field,
+		      struct wtl_onnx_spans *to);
+
+#endif
