@@ -148,7 +148,7 @@ static void drain(struct session *session, int64_t until_ns)
 {
 	wtl_rings_glance(session->rings, wtl_trace_glance, &session->trace);
 	wtl_rings_drain(session->rings, until_ns, wtl_trace_take, &session->trace);
-	wtl_rings_hurry(session->rings, wtl_python_is_there(&session->trace.python));
+	wtl_rings_hurry(session->rings, wtl_python_hurries(&session->trace.python));
 }
 
 /* A thread of its own: a ring fills up while the meter reads its sensors, and Python runs on. */
