@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """
-What wattle profile costs a Python program that only calls small functions, and what it costs itself: Markdown for docs/profile.md.
+What wattle profile costs two Python programs, and what it costs itself: Markdown for docs/profile.md. One only calls small functions;
+the functions of the other run for milliseconds, in Python and in C.
 
     bench_profile_python.py [--seconds S] [--repeat N] [PYTHON...]
 
+WATTLE_BUILD_ROOT may name several builds, separated by colons: they are measured in turn.
 Speed is rounds a second of the program's own CPU time, runs with and without the profiler in turn; medians, which hold within one run.
 The profiler's CPU time a sample is from a short run and a long one, so that what it does once is not in it.
 """
@@ -19,9 +21,15 @@ import tempfile
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[1]
-WATTLE = Path(os.environ.get("WATTLE_BUILD_ROOT", REPO / "build")).resolve() / "wattle"
+BUILDS = [Path(root).resolve() for root in os.environ.get("WATTLE_BUILD_ROOT", str(REPO / "build")).split(":")]
 
-PROGRAM = """
+TIMED = """
+rounds, begin = 0, time.thread_time()
+while time.thread_time() - begin < float(sys.argv[1]):
+    step(); rounds += 1
+print("rounds", rounds / float(sys.argv[1]))
+"""
+PROGRAMS = {"small functions": """
 import sys, time
 def a(x): return x + 1
 def b(x): return x + 2
@@ -32,11 +40,19 @@ def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
 def squares(n):
     for i in range(n):
         yield e(i)
-rounds, begin = 0, time.thread_time()
-while time.thread_time() - begin < float(sys.argv[1]):
-    sum(squares(200)); sorted(range(100), key=d); fib(10); rounds += 1
-print("rounds", rounds / float(sys.argv[1]))
-"""
+def step(): sum(squares(200)); sorted(range(100), key=d); fib(10)
+""", "functions of milliseconds": """
+import sys, time, zlib
+text = [i * 7919 % 65537 for i in range(40000)]
+def multiply():
+    total = 0
+    for i in text:
+        total += i * i
+    return total
+def order(): return sorted(text, reverse=True)
+def pack(): return zlib.compress(bytes(i & 255 for i in text[:20000]), 6)
+def step(): multiply(); order(); pack()
+"""}
 
 
 def run(python, program, seconds, profiler=()):
@@ -51,27 +67,34 @@ def cost(told):
     return samples, float(re.search(r"the profiler used ([\d.]+) s", told).group(1)), unknown
 
 
+def measure(options, name, python, program):
+    profilers = {build.name: (build / "wattle", "profile", "--") for build in BUILDS}
+    ratios = {build: [] for build in profilers}
+    for _ in range(options.repeat):
+        alone, _ = run(python, program, options.seconds / 4)
+        for build, profiler in profilers.items():
+            ratios[build].append(run(python, program, options.seconds / 4, profiler)[0] / alone)
+    version = subprocess.run([python, "-V"], stdout=subprocess.PIPE, text=True, check=True).stdout.split()[1]
+    for build, profiler in profilers.items():
+        n, used_s, _ = cost(run(python, program, options.seconds / 4, profiler)[1])
+        n_long, used_long_s, unknown = cost(run(python, program, options.seconds, profiler)[1])
+        print(f"| {name} | {version} | {build} | {100 * statistics.median(ratios[build]):.1f} % "
+              f"| {1e6 * (used_long_s - used_s) / (n_long - n):.0f} µs | {100 * unknown / n_long:.1f} % |", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=4)
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("pythons", nargs="*", default=[sys.executable])
     options = parser.parse_args()
-    profiler = (WATTLE, "profile", "--")
-    print("| CPython | speed with the profiler | its CPU time a sample | unresolved |\n|---|---|---|---|")
+    print("| program | CPython | build | speed with the profiler | its CPU time a sample | unresolved |\n|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
-        program = Path(folder) / "program.py"
-        program.write_text(PROGRAM, encoding="utf-8")
-        for python in options.pythons:
-            ratios = []
-            for _ in range(options.repeat):
-                alone, _ = run(python, program, options.seconds / 4)
-                ratios.append(run(python, program, options.seconds / 4, profiler)[0] / alone)
-            n, used_s, _ = cost(run(python, program, options.seconds / 4, profiler)[1])
-            n_long, used_long_s, unknown = cost(run(python, program, options.seconds, profiler)[1])
-            version = subprocess.run([python, "-V"], stdout=subprocess.PIPE, text=True, check=True).stdout.split()[1]
-            print(f"| {version} | {100 * statistics.median(ratios):.1f} % | {1e6 * (used_long_s - used_s) / (n_long - n):.0f} µs "
-                  f"| {100 * unknown / n_long:.1f} % |")
+        for name, text in PROGRAMS.items():
+            program = Path(folder) / "program.py"
+            program.write_text(text + TIMED, encoding="utf-8")
+            for python in options.pythons:
+                measure(options, name, python, program)
 
 
 main()

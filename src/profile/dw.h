@@ -17,7 +17,8 @@ struct wtl_dw {
 	F(dwarf_frame_register) F(dwarf_frame_info) F(dwarf_addrdie) F(dwarf_getscopes)  \
 	F(dwarf_getscopes_die) F(dwarf_getsrc_die) F(dwarf_linesrc) F(dwarf_lineno)      \
 	F(dwarf_diename) F(dwarf_tag) F(dwarf_attr_integrate) F(dwarf_formstring)        \
-	F(dwarf_formudata) F(dwarf_decl_file) F(dwelf_elf_gnu_build_id) F(dwelf_elf_begin)
+	F(dwarf_formudata) F(dwarf_decl_file) F(dwelf_elf_gnu_build_id) F(dwelf_elf_begin) \
+	F(dwelf_elf_gnu_debuglink)
 #define WTL_ELF_FUNCTIONS(F)                                                             \
 	F(elf_version) F(elf_begin) F(elf_end) F(elf_memory) F(elf_kind)                 \
 	F(elf_getphdrnum) F(elf_nextscn) F(elf_getdata) F(elf_strptr) F(elf_getshdrstrndx) \

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -44,7 +43,8 @@ static void open_vdso(const struct wtl_dw *dw, struct wtl_module *module)
 static void open_module(const struct wtl_dw *dw, struct wtl_module *module, int pid,
 			const char *path)
 {
-	module->fd = -1;
+	module->pid = pid;
+	module->fd = module->debug_fd = -1;
 	if (strcmp(module->path, "[vdso]") == 0) {
 		open_vdso(dw, module);
 	} else if (module->path[0] == '/' && strncmp(module->path, "//anon", 6) != 0) {
@@ -71,6 +71,10 @@ static void free_module(const struct wtl_dw *dw, struct wtl_module *module)
 		dw->elf_end(module->elf);
 	if (module->fd >= 0)
 		close(module->fd);
+	if (module->debug)
+		dw->elf_end(module->debug);
+	if (module->debug_fd >= 0)
+		close(module->debug_fd);
 	free(module->symbols);
 	free(module->path);
 	free(module);
@@ -159,8 +163,8 @@ static int by_address(const void *a, const void *b)
 	return strlen(x->name) < strlen(y->name) ? -1 : strlen(x->name) > strlen(y->name);
 }
 
-static void read_table(const struct wtl_dw *dw, struct wtl_module *module, Elf_Scn *section,
-		       const GElf_Shdr *header, size_t *room)
+static void read_table(const struct wtl_dw *dw, struct wtl_module *module, Elf *elf,
+		       Elf_Scn *section, const GElf_Shdr *header, size_t *room)
 {
 	Elf_Data *data = dw->elf_getdata(section, NULL);
 	size_t n = header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
@@ -173,7 +177,7 @@ static void read_table(const struct wtl_dw *dw, struct wtl_module *module, Elf_S
 		    (GELF_ST_TYPE(symbol.st_info) != STT_FUNC &&
 		     GELF_ST_TYPE(symbol.st_info) != STT_GNU_IFUNC))
 			continue;
-		name = dw->elf_strptr(module->elf, header->sh_link, symbol.st_name);
+		name = dw->elf_strptr(elf, header->sh_link, symbol.st_name);
 		if (!name || !name[0] ||
 		    wtl_array_reserve(&module->symbols, room, module->n_symbols + 1,
 				      sizeof(*module->symbols)) < 0)
@@ -183,24 +187,29 @@ static void read_table(const struct wtl_dw *dw, struct wtl_module *module, Elf_S
 	}
 }
 
-/* .symtab has all; a stripped file has .dynsym. */
+static size_t read_tables(const struct wtl_dw *dw, struct wtl_module *module, Elf *elf,
+			  unsigned type, size_t *room)
+{
+	for (Elf_Scn *section = elf ? dw->elf_nextscn(elf, NULL) : NULL; section;
+	     section = dw->elf_nextscn(elf, section)) {
+		GElf_Shdr header;
+
+		if (dw->gelf_getshdr(section, &header) && header.sh_type == type)
+			read_table(dw, module, elf, section, &header, room);
+	}
+	return module->n_symbols;
+}
+
+/* .symtab has all; of a stripped file it may be in another one; .dynsym is left. */
 static void read_symbols(const struct wtl_dw *dw, struct wtl_module *module)
 {
-	size_t room = 0, n = 0;
+	size_t room = 0, n = read_tables(dw, module, module->elf, SHT_SYMTAB, &room);
 
 	module->has_symbols = true;
-	for (unsigned type = SHT_SYMTAB; n == 0; type = SHT_DYNSYM) {
-		for (Elf_Scn *section = dw->elf_nextscn(module->elf, NULL); section;
-		     section = dw->elf_nextscn(module->elf, section)) {
-			GElf_Shdr header;
-
-			if (dw->gelf_getshdr(section, &header) && header.sh_type == type)
-				read_table(dw, module, section, &header, &room);
-		}
-		n = module->n_symbols;
-		if (type == SHT_DYNSYM)
-			break;
-	}
+	if (n == 0)
+		n = read_tables(dw, module, wtl_module_debug(dw, module), SHT_SYMTAB, &room);
+	if (n == 0)
+		n = read_tables(dw, module, module->elf, SHT_DYNSYM, &room);
 	if (n > 0)
 		qsort(module->symbols, n, sizeof(*module->symbols), by_address);
 }
@@ -236,12 +245,21 @@ const struct wtl_module_symbol *wtl_module_symbol(const struct wtl_modules *modu
 
 /* ---- DWARF ---- */
 
+/* A stripped file has none or, for its unwinding alone, next to nothing. */
+static Dwarf *open_dwarf(const struct wtl_dw *dw, struct wtl_module *module)
+{
+	Dwarf *dwarf = dw->dwarf_begin_elf(module->elf, DWARF_C_READ, NULL);
+	Elf *debug = dwarf ? NULL : wtl_module_debug(dw, module);
+
+	return debug ? dw->dwarf_begin_elf(debug, DWARF_C_READ, NULL) : dwarf;
+}
+
 Dwarf *wtl_module_dwarf(const struct wtl_modules *modules, struct wtl_module *module)
 {
 	if (module->error || (!module->has_dwarf && !is_same(module)))
 		return NULL;
 	if (!module->has_dwarf)
-		module->dwarf = modules->dw.dwarf_begin_elf(module->elf, DWARF_C_READ, NULL);
+		module->dwarf = open_dwarf(&modules->dw, module);
 	module->has_dwarf = true;
 	return module->dwarf;
 }

@@ -34,12 +34,14 @@ struct wtl_module {
 	char *path;
 	uint64_t device, inode;
 	int error; /* negative: it cannot be read, and only its name is known; -ESTALE: another one is in its place */
-	int fd;
+	int pid;   /* a process that has mapped it */
+	int fd, debug_fd;
 	struct stat status; /* when it was opened */
 	Elf *elf;
-	Dwarf *dwarf;				 /* opened with the first question; NULL */
-	Dwarf_CFI *frames, *debug_frames;	 /* may be NULL */
-	bool has_frames, has_dwarf, has_symbols; /* were looked for */
+	Elf *debug;			  /* a file of its symbols and DWARF, apart from it; NULL */
+	Dwarf *dwarf;			  /* opened with the first question; NULL */
+	Dwarf_CFI *frames, *debug_frames; /* may be NULL */
+	bool has_frames, has_dwarf, has_symbols, has_debug; /* were looked for */
 	struct wtl_module_segment segments[16];
 	size_t n_segments;
 	struct wtl_module_symbol *symbols; /* by address */
@@ -75,6 +77,9 @@ const struct wtl_module_symbol *wtl_module_symbol(const struct wtl_modules *modu
 /* Whether it is CPython: its program or library, or a program that has CPython within it. */
 const struct wtl_module_python *wtl_module_python(const struct wtl_modules *modules,
 						  struct wtl_module *module);
+
+/* The file that its symbols and DWARF were put into when it was stripped; NULL: there is none. */
+Elf *wtl_module_debug(const struct wtl_dw *dw, struct wtl_module *module);
 
 /* Its DWARF; NULL: it has none. */
 Dwarf *wtl_module_dwarf(const struct wtl_modules *modules, struct wtl_module *module);

@@ -11,27 +11,34 @@
 /* A sample that is older is not read: its thread is elsewhere by now. */
 #define FRESH_NS   INT64_C(3000000)
 #define PREPARE_NS INT64_C(10000000)
-/* A reading that nobody took for so long is of a sample that was lost. */
-#define KEPT_NS INT64_C(1000000000)
+/* Without haste, a thread is not read again within this time. */
+#define LAZY_NS INT64_C(3000000)
 
 int wtl_python_init(struct wtl_python *python, struct wtl_modules *modules, struct wtl_tree *tree)
 {
 	int64_t name = wtl_tree_name(tree, "[python: unresolved]"), number;
 	struct wtl_frame frame = {.kind = WTL_FRAME_NAMED, .name = (uint32_t)name};
 
-	*python = (struct wtl_python){
-		.memory = wtl_python_memory_real, .modules = modules, .tree = tree};
+	*python = (struct wtl_python){.memory = wtl_python_memory_real,
+				      .modules = modules,
+				      .tree = tree,
+				      .n_hasten = WTL_PYTHON_HASTE,
+				      .haste = WTL_PYTHON_HASTE};
 	number = name < 0 ? name : wtl_tree_frame(tree, &frame);
 	python->unresolved = (uint32_t)number;
 	python->stack = calloc(1, sizeof(*python->stack));
-	return number < 0 || !python->stack ? -ENOMEM : 0;
+	python->named = calloc(WTL_PYTHON_DEPTH, sizeof(*python->named));
+	return number < 0 || !python->stack || !python->named ? -ENOMEM : 0;
 }
 
 static void free_process(struct wtl_python_process *process)
 {
-	for (size_t i = 0; i < process->n_lasts; i++)
-		free(process->lasts[i].reading.frames);
-	free(process->lasts);
+	for (size_t i = 0; i < process->n_seen; i++) {
+		for (size_t k = 0; k < process->seen[i].n; k++)
+			free(process->seen[i].readings[k].frames);
+		free(process->seen[i].readings);
+	}
+	free(process->seen);
 	free(process->kinds);
 	wtl_python_codes_done(&process->codes);
 	wtl_python_target_done(&process->target);
@@ -42,18 +49,16 @@ void wtl_python_done(struct wtl_python *python)
 {
 	for (size_t i = 0; i < python->n; i++)
 		free_process(python->list[i]);
-	for (size_t i = 0; i < python->n_readings; i++)
-		free(python->readings[i].frames);
 	free(python->list);
-	free(python->readings);
+	free(python->named);
 	free(python->stack);
 }
 
 /* ---- Processes ---- */
 
-bool wtl_python_is_there(const struct wtl_python *python)
+bool wtl_python_hurries(const struct wtl_python *python)
 {
-	for (size_t i = 0; i < python->n; i++)
+	for (size_t i = 0; i < python->n && python->n_hasten > 0; i++)
 		if (!python->list[i]->is_unknown)
 			return true;
 	return false;
@@ -82,6 +87,7 @@ static void add_process(struct wtl_python *python, int pid, struct wtl_module *m
 	process->module = module;
 	process->target.pid = pid;
 	process->target.runtime = runtime;
+	process->instruction.usual = process->frame.usual = -1;
 	python->list[python->n++] = process;
 }
 
@@ -163,72 +169,108 @@ static bool prepare(struct wtl_python *python, struct wtl_python_process *proces
 
 /* ---- Readings ---- */
 
-static int keep_frames(struct wtl_python *python, struct wtl_python_process *process,
-		       struct wtl_python_reading *reading, int64_t now_ns)
+struct wtl_python_seen *wtl_python_seen_of(struct wtl_python_process *process, int tid)
+{
+	struct wtl_python_seen *seen;
+
+	for (size_t i = 0; i < process->n_seen; i++)
+		if (process->seen[i].tid == tid)
+			return &process->seen[i];
+	if (wtl_array_reserve(&process->seen, &process->room_seen, process->n_seen + 1,
+			      sizeof(*process->seen)) < 0)
+		return NULL;
+	seen = &process->seen[process->n_seen];
+	*seen = (struct wtl_python_seen){.tid = tid};
+	seen->readings = calloc(WTL_PYTHON_READINGS, sizeof(*seen->readings));
+	if (!seen->readings)
+		return NULL;
+	process->n_seen++;
+	return seen;
+}
+
+static void name_frames(struct wtl_python *python, struct wtl_python_process *process,
+			int64_t now_ns)
 {
 	const struct wtl_python_stack *stack = python->stack;
 
-	reading->frames = calloc(stack->n + 1, sizeof(*reading->frames));
-	if (!reading->frames)
-		return -ENOMEM;
 	for (size_t i = 0; i < stack->n; i++) {
 		const struct wtl_python_frame *frame = &stack->frames[i];
+		struct wtl_python_named *named = &python->named[i];
 		const struct wtl_python_code *code = NULL;
 
 		if (frame->code)
 			code = wtl_python_code_find(&process->codes, python->tree,
 						    &process->target.layout, &python->memory,
 						    process->pid, frame->code, now_ns);
-		reading->frames[i] = (struct wtl_python_named){
-			.frame = code ? code->frame : python->unresolved,
-			.is_entry = frame->is_entry,
-			.is_nobody = frame->code == 0,
-			.begin = code ? code->begin : 0,
-			.end = code ? code->end : 0,
-		};
+		memset(named, 0, sizeof(*named)); /* they are compared as bytes */
+		named->frame = code ? code->frame : python->unresolved;
+		named->is_entry = frame->is_entry;
+		named->is_nobody = frame->code == 0;
+		named->address = frame->address;
+		named->begin = code ? code->begin : 0;
+		named->end = code ? code->end : 0;
 	}
-	reading->n = stack->n;
-	reading->is_cut = stack->is_cut;
-	return 0;
 }
 
-static void drop_taken(struct wtl_python *python, int64_t now_ns)
+static size_t oldest(const struct wtl_python_seen *seen)
 {
-	size_t n = 0;
+	size_t found = 0;
 
-	for (size_t i = 0; i < python->n_readings; i++) {
-		struct wtl_python_reading *reading = &python->readings[i];
+	for (size_t i = 1; i < seen->n; i++)
+		if (seen->readings[i].t_ns < seen->readings[found].t_ns)
+			found = i;
+	return found;
+}
 
-		if (reading->is_taken || now_ns - reading->t_ns > KEPT_NS)
-			free(reading->frames);
+/* The stack, which was named, is kept, if it is new; instead of the oldest, if there is no room. */
+static void keep(const struct wtl_python *python, struct wtl_python_seen *seen, int64_t t_ns)
+{
+	const struct wtl_python_stack *stack = python->stack;
+	struct wtl_python_named *frames;
+	size_t size = stack->n * sizeof(*frames), at = 0;
+
+	while (at < seen->n && (seen->readings[at].n != stack->n ||
+				memcmp(seen->readings[at].frames, python->named, size) != 0))
+		at++;
+	if (at == seen->n) {
+		frames = malloc(size);
+		if (!frames)
+			return;
+		memcpy(frames, python->named, size);
+		if (seen->n < WTL_PYTHON_READINGS)
+			seen->n++;
 		else
-			python->readings[n++] = *reading;
+			at = oldest(seen);
+		free(seen->readings[at].frames);
+		seen->readings[at] = (struct wtl_python_reading){.n = stack->n, .frames = frames};
 	}
-	python->n_readings = n;
+	seen->readings[at].is_cut = stack->is_cut;
+	seen->readings[at].t_ns = t_ns;
+	seen->log[seen->n_logged % WTL_PYTHON_LOG].t_ns = t_ns;
+	seen->log[seen->n_logged++ % WTL_PYTHON_LOG].reading = at;
 }
 
 void wtl_python_glance(struct wtl_python *python, int pid, int tid, int64_t t_ns, int64_t now_ns)
 {
 	struct wtl_python_process *process = wtl_python_find(python, pid);
-	struct wtl_python_reading reading = {.tid = tid, .t_ns = t_ns};
+	struct wtl_python_seen *seen;
 	int rc;
 
 	if (!process || !prepare(python, process, now_ns))
 		return;
-	if (now_ns - t_ns > FRESH_NS) {
+	seen = wtl_python_seen_of(process, tid);
+	if (!seen || (python->n_hasten == 0 && now_ns - seen->read_ns < LAZY_NS))
+		return;
+	if (python->n_hasten > 0 && now_ns - t_ns > FRESH_NS) {
 		python->n_late++;
 		return;
 	}
 	rc = wtl_python_read(&process->target, &python->memory, tid, now_ns, python->stack);
 	python->n_hasty += rc == -EAGAIN;
-	if (rc < 0)
+	if (rc < 0 || python->stack->n == 0)
 		return;
 	python->n_read++;
-	drop_taken(python, now_ns);
-	if (wtl_array_reserve(&python->readings, &python->room_readings, python->n_readings + 1,
-			      sizeof(*python->readings)) < 0 ||
-	    keep_frames(python, process, &reading, now_ns) < 0)
-		return;
-	reading.is_good = reading.n > 0;
-	python->readings[python->n_readings++] = reading;
+	seen->read_ns = now_ns;
+	name_frames(python, process, now_ns);
+	keep(python, seen, now_ns - t_ns > FRESH_NS ? now_ns : t_ns);
 }

@@ -14,34 +14,59 @@
 struct wtl_tree;
 
 /*
- * Python functions in stacks of processes that run CPython. A sample comes twice: as soon as it is there, when its
- * thread's Python frames are read (glance); and in its order, when they are put in place of the interpreter's own
- * frames (merge).
+ * Python functions in stacks of processes that run CPython. A sample comes twice: soon after it was taken, when its
+ * thread's Python frames may be read (glance); and in its order, when frames that were read are put in place of the
+ * interpreter's own ones (merge). A sample shows which function each of its loops runs, and where that one's frame
+ * lies. So a reading of another moment is as good, if it is the only one with those, or was read before as after the
+ * sample: while that is so for nearly all samples, frames are read some hundred times a second (wtl_python_hurries()
+ * says no); else as soon as a sample is there.
  */
 
-enum { WTL_PYTHON_PLACES = 512 }; /* of a stack, at the most */
+enum {
+	WTL_PYTHON_PLACES = 512,  /* of a stack, at the most */
+	WTL_PYTHON_READINGS = 64, /* of a thread that are kept */
+	WTL_PYTHON_LOG = 32,
+	WTL_PYTHON_HASTE = 256, /* samples before the first try without haste */
+};
 
 struct wtl_python_named {
 	uint32_t frame;	     /* of the tree */
 	bool is_entry;	     /* as in wtl_python_frame */
 	bool is_nobody;	     /* the loop was called, and has no frame yet */
+	uint64_t address;    /* of the interpreter's frame */
 	uint64_t begin, end; /* of its instructions */
 };
 
 struct wtl_python_reading {
-	int tid;
-	int64_t t_ns; /* the sample's */
-	bool is_good; /* it could be read */
+	int64_t t_ns; /* when it was read last */
 	bool is_cut;  /* frames towards its begin are missing */
-	bool is_taken;
 	size_t n;
 	struct wtl_python_named *frames; /* the innermost first */
 };
 
-/* What a thread was last seen with. */
-struct wtl_python_last {
+/*
+ * Where the interpreter's loop keeps something: in one of the registers that calls keep, or so many words below the end
+ * of its own stack. Compilers choose one place for nearly all of the loop; elsewhere are words from before.
+ */
+enum { WTL_PYTHON_WORDS = 96, WTL_PYTHON_HABITS = WTL_UNWIND_KEPT + WTL_PYTHON_WORDS };
+
+struct wtl_python_habit {
+	uint16_t n_found[WTL_PYTHON_HABITS], n; /* times that it was there; of so many */
+	int usual;				/* nearly always; negative: not known */
+};
+
+/* The stacks that a thread was seen with, no two of which are the same; and when. */
+struct wtl_python_seen {
 	int tid;
-	struct wtl_python_reading reading;
+	int64_t read_ns;
+	struct wtl_python_reading *readings;
+	size_t n;
+	/* The last times, in a circle: a sample's own, and which of the readings. */
+	struct {
+		int64_t t_ns;
+		size_t reading;
+	} log[WTL_PYTHON_LOG];
+	size_t n_logged;
 };
 
 struct wtl_python_process {
@@ -50,8 +75,9 @@ struct wtl_python_process {
 	uint8_t *kinds;		   /* what each of its symbols is to stacks; NULL: not asked yet */
 	struct wtl_python_target target;
 	struct wtl_python_codes codes;
-	struct wtl_python_last *lasts;
-	size_t n_lasts, room_lasts;
+	struct wtl_python_habit instruction, frame; /* of what runs: pointers to them */
+	struct wtl_python_seen *seen;
+	size_t n_seen, room_seen;
 	int64_t prepare_ns; /* not tried again before then */
 	bool is_ready;	    /* its layout is known */
 	bool is_unknown;    /* it is of a version that is not known, or may not be read */
@@ -63,9 +89,11 @@ struct wtl_python {
 	struct wtl_tree *tree;
 	struct wtl_python_process **list;
 	size_t n, room;
-	struct wtl_python_reading *readings; /* as they came */
-	size_t n_readings, room_readings;
 	struct wtl_python_stack *stack;
+	struct wtl_python_named *named; /* that stack's */
+	/* Samples up to a try without haste, samples of that try, and those of them that no reading fits. */
+	unsigned n_hasten, n_tried, n_misfits;
+	unsigned haste;	    /* samples between tries */
 	uint64_t n_read;    /* readings that were of one moment */
 	uint64_t n_late;    /* samples that came too late to be read */
 	uint64_t n_hasty;   /* the thread ran too fast */
@@ -87,8 +115,10 @@ void wtl_python_forked(struct wtl_python *python, int pid, int parent_pid);
 /* It ended, or became another program. */
 void wtl_python_ended(struct wtl_python *python, int pid);
 /* There is a process that runs Python, and samples are to be glanced at at once. */
-bool wtl_python_is_there(const struct wtl_python *python);
+bool wtl_python_hurries(const struct wtl_python *python);
 struct wtl_python_process *wtl_python_find(const struct wtl_python *python, int pid);
+/* NULL: no memory. Until the next one. */
+struct wtl_python_seen *wtl_python_seen_of(struct wtl_python_process *process, int tid);
 
 /* Whether a function of CPython only leads from one function to the next. */
 bool wtl_python_is_calling(const char *name);

@@ -16,7 +16,7 @@ enum {
 	TEXT_SIZE = 4 * CHARACTERS + 1,
 	LINE_MAX = 100000000,
 	INSTRUCTIONS_MAX = 1 << 28,
-	GOOD_NS = 20000000, /* it is compared again after so long: another one may lie there */
+	GOOD_NS = 100000000, /* it is compared again after so long: another one may lie there */
 };
 
 void wtl_python_codes_done(struct wtl_python_codes *codes)

@@ -69,29 +69,33 @@ static void drop_old(struct wtl_python_snapshot *snapshot)
 }
 
 int wtl_python_snapshot_take(struct wtl_python_snapshot *snapshot,
-			     const struct wtl_python_memory *memory, int pid)
+			     const struct wtl_python_memory *memory, int pid,
+			     const struct wtl_python_part before[],
+			     const struct wtl_python_part after[], size_t n)
 {
 	struct wtl_python_part *parts;
-	size_t n = 0;
+	size_t n_parts = n;
 	int rc;
 
 	drop_old(snapshot);
-	if (wtl_array_reserve(&snapshot->parts, &snapshot->room_parts, snapshot->n + 1,
+	if (wtl_array_reserve(&snapshot->parts, &snapshot->room_parts, snapshot->n + 2 * n,
 			      sizeof(*snapshot->parts)) < 0)
 		return -ENOMEM;
 	parts = snapshot->parts;
 	snapshot->walk++;
 	snapshot->is_whole = true;
+	memcpy(parts, before, n * sizeof(*parts));
 	for (size_t i = 0; i < snapshot->n; i++) {
 		uint64_t address = snapshot->blocks[i].address;
 
-		if (n > 0 && parts[n - 1].address + parts[n - 1].size == address)
-			parts[n - 1].size += WTL_PYTHON_BLOCK;
+		if (i > 0 && parts[n_parts - 1].address + parts[n_parts - 1].size == address)
+			parts[n_parts - 1].size += WTL_PYTHON_BLOCK;
 		else
-			parts[n++] = (struct wtl_python_part){
+			parts[n_parts++] = (struct wtl_python_part){
 				address, snapshot->bytes + i * WTL_PYTHON_BLOCK, WTL_PYTHON_BLOCK};
 	}
-	rc = n > 0 ? memory->read(memory->context, pid, parts, n) : 0;
+	memcpy(parts + n_parts, after, n * sizeof(*parts));
+	rc = memory->read(memory->context, pid, parts, n_parts + n);
 	if (rc < 0)
 		snapshot->n = 0;
 	return rc;

@@ -48,9 +48,14 @@ struct wtl_python_snapshot {
 };
 
 void wtl_python_snapshot_done(struct wtl_python_snapshot *snapshot);
-/* Copies them again, and a walk begins. 0 or negative: nothing is left of it, and the next one begins anew. */
+/*
+ * Copies them again, and a walk begins. In the same call `before` is read before them and `after` behind them, n each.
+ * 0 or negative: nothing is left of it, and the next one begins anew.
+ */
 int wtl_python_snapshot_take(struct wtl_python_snapshot *snapshot,
-			     const struct wtl_python_memory *memory, int pid);
+			     const struct wtl_python_memory *memory, int pid,
+			     const struct wtl_python_part before[],
+			     const struct wtl_python_part after[], size_t n);
 /* What is there; read now if it is not among them. 0 or negative. */
 int wtl_python_snapshot_get(struct wtl_python_snapshot *snapshot,
 			    const struct wtl_python_memory *memory, int pid, uint64_t address,

@@ -14,6 +14,12 @@
 /* A function that returned since the sample is looked for among so many that it was called from. */
 enum { LEFT_MAX = 16 };
 
+/* What a loop's habit is says that many of its first samples; it has to be so in that many. */
+enum { HABIT_SAMPLES = 128, HABIT_USUAL = 108 };
+
+/* Of so many samples that are not read at once, so many need fit nothing that was read; and how seldom that is tried. */
+enum { TRY_SAMPLES = 128, TRY_MISFITS = 6, HASTE_MAX = 16384 };
+
 /* ---- Whose frames ---- */
 
 enum place {
@@ -114,66 +120,20 @@ static enum place classify(const struct wtl_python *python, struct wtl_python_pr
 	return (enum place) * kind;
 }
 
-/* ---- Readings ---- */
-
-static struct wtl_python_reading *find_reading(const struct wtl_python *python, int tid,
-					       int64_t t_ns)
-{
-	for (size_t i = 0; i < python->n_readings; i++)
-		if (python->readings[i].tid == tid && python->readings[i].t_ns == t_ns)
-			return &python->readings[i];
-	return NULL;
-}
-
-static struct wtl_python_last *last_of(struct wtl_python_process *process, int tid)
-{
-	struct wtl_python_last *last;
-
-	for (size_t i = 0; i < process->n_lasts; i++)
-		if (process->lasts[i].tid == tid)
-			return &process->lasts[i];
-	if (wtl_array_reserve(&process->lasts, &process->room_lasts, process->n_lasts + 1,
-			      sizeof(*process->lasts)) < 0)
-		return NULL;
-	last = &process->lasts[process->n_lasts++];
-	*last = (struct wtl_python_last){.tid = tid};
-	return last;
-}
-
-/* The reading of a sample, which becomes the thread's last one. Else the last one, if it is not old: *ret_is_guess.
- * NULL: nothing is known. */
-static const struct wtl_python_reading *choose_reading(struct wtl_python *python,
-						       struct wtl_python_process *process, int tid,
-						       int64_t t_ns, bool *ret_is_guess)
-{
-	struct wtl_python_reading *reading = find_reading(python, tid, t_ns);
-	struct wtl_python_last *last = last_of(process, tid);
-
-	*ret_is_guess = false;
-	if (reading)
-		reading->is_taken = true;
-	if (!last)
-		return NULL;
-	if (reading && reading->is_good) {
-		free(last->reading.frames);
-		last->reading = *reading;
-		reading->frames = NULL;
-		return &last->reading;
-	}
-	*ret_is_guess = true;
-	return last->reading.frames && t_ns - last->reading.t_ns < LAST_NS ? &last->reading : NULL;
-}
-
 /* ---- Merging ---- */
 
 struct merge {
 	struct wtl_python *python;
-	const struct wtl_python_process *process;
+	struct wtl_python_process *process;
 	const struct wtl_python_reading *reading;
 	const struct wtl_ring_event *sample;
 	const struct wtl_unwind_place *places; /* the innermost first */
 	const enum place *kinds;
 	size_t n;
+	const size_t *loops; /* the places that are loops, the innermost first */
+	size_t n_loops;
+	bool is_strict;	  /* it has to show where the interpreter usually keeps it */
+	bool is_whole;	  /* the outermost place is where the program began */
 	bool is_guess;	  /* the reading is not of this sample */
 	bool is_doubtful; /* nor, it seems, of what ran when it was taken: each loop is compared */
 	bool is_lost;	  /* from here on they differ */
@@ -203,31 +163,13 @@ static void put_place(struct merge *merge, const struct wtl_unwind_place *place)
 
 /* ---- The same moment ---- */
 
-/* Whether the loop at that place runs a function, as far as is seen: it keeps a pointer to its next instruction in a
- * register, or on its stack, or what it called does. */
-static bool runs(const struct merge *merge, size_t place, const struct wtl_python_named *frame)
-{
-	const struct wtl_ring_event *sample = merge->sample;
-	uint64_t size = frame->end - frame->begin, stack = merge->places[0].stack, word;
-	uint64_t from = 0, to = sample->sample.stack_len;
-	size_t inner = place;
-
-	while (inner > 0 && merge->kinds[inner - 1] != PLACE_LOOP)
-		inner--;
-	if (inner > 0)
-		from = (merge->places[inner - 1].stack - stack) & ~UINT64_C(7);
-	if (place + 1 < merge->n && merge->places[place + 1].stack - stack < to)
-		to = merge->places[place + 1].stack - stack;
-	for (size_t i = 0; i < WTL_RING_REGISTERS && size > 0 && inner == 0; i++)
-		if (sample->sample.registers[i] - frame->begin <= size)
-			return true;
-	for (uint64_t i = from; i + sizeof(word) <= to && size > 0; i += sizeof(word)) {
-		memcpy(&word, sample->sample.stack + i, sizeof(word));
-		if (word - frame->begin <= size)
-			return true;
-	}
-	return false;
-}
+/* What is seen of a loop: its registers, and what it left on the stack. */
+struct seen {
+	const uint64_t *kept;	   /* WTL_UNWIND_KEPT */
+	const uint64_t *registers; /* all of them; NULL: not known */
+	const uint8_t *from, *to;
+	bool has_end;
+};
 
 /* Whether all of a loop's stack was copied. */
 static bool is_seen(const struct merge *merge, size_t place)
@@ -236,22 +178,280 @@ static bool is_seen(const struct merge *merge, size_t place)
 					       merge->sample->sample.stack_len;
 }
 
-/*
- * A reading comes some time after its sample. Functions that were called meanwhile are left out. If none of those that
- * were read ran in the innermost loop when the sample was taken, the thread has moved on.
- */
-static void compare(struct merge *merge, size_t loop)
+static struct seen see(const struct merge *merge, size_t place)
 {
-	const struct wtl_python_reading *reading = merge->reading;
+	const struct wtl_ring_event *sample = merge->sample;
+	const struct wtl_unwind_place *at = &merge->places[place];
+	uint64_t from = (at->stack - merge->places[0].stack) & ~UINT64_C(7);
+	uint64_t to = sample->sample.stack_len;
 
-	for (size_t i = 0; i < reading->n && i < LEFT_MAX && !merge->is_guess; i++) {
-		if (!runs(merge, loop, &reading->frames[i]))
+	if (is_seen(merge, place))
+		to = merge->places[place + 1].stack - merge->places[0].stack;
+	from = from < to ? from : to;
+	return (struct seen){
+		.kept = at->kept,
+		.registers = place == 0 ? sample->sample.registers : NULL,
+		.from = sample->sample.stack + from,
+		.to = sample->sample.stack + to,
+		.has_end = is_seen(merge, place),
+	};
+}
+
+/* What is at one of the places that a habit may be of; 0: that is not seen. */
+static uint64_t word_at(const struct seen *seen, size_t place)
+{
+	size_t below = 8 * (place - WTL_UNWIND_KEPT + 1);
+	uint64_t word;
+
+	if (place < WTL_UNWIND_KEPT)
+		return seen->kept[place];
+	if (!seen->has_end || (size_t)(seen->to - seen->from) < below)
+		return 0;
+	memcpy(&word, seen->to - below, sizeof(word));
+	return word;
+}
+
+/* Whether it has a value from `begin` on, up to so much more, anywhere. */
+static bool has(const struct seen *seen, uint64_t begin, uint64_t more)
+{
+	uint64_t word;
+
+	for (size_t i = 0; i < WTL_RING_REGISTERS && seen->registers; i++)
+		if (seen->registers[i] - begin <= more)
+			return true;
+	for (size_t i = 0; i < WTL_UNWIND_KEPT; i++)
+		if (seen->kept[i] - begin <= more)
+			return true;
+	for (const uint8_t *at = seen->from; seen->to - at >= (ptrdiff_t)sizeof(word);
+	     at += sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
+		if (word - begin <= more)
+			return true;
+	}
+	return false;
+}
+
+/* Or where it usually is. */
+static bool has_as_usual(const struct wtl_python_habit *habit, const struct seen *seen,
+			 uint64_t begin, uint64_t more)
+{
+	return habit->usual < 0 ? has(seen, begin, more)
+				: word_at(seen, (size_t)habit->usual) - begin <= more;
+}
+
+static void learn_habit(struct wtl_python_habit *habit, const struct seen *seen, uint64_t begin,
+			uint64_t more)
+{
+	size_t most = 0;
+
+	if (habit->n == HABIT_SAMPLES)
+		return;
+	habit->n++;
+	for (size_t i = 0; i < WTL_PYTHON_HABITS; i++) {
+		habit->n_found[i] += word_at(seen, i) - begin <= more;
+		most = habit->n_found[i] > habit->n_found[most] ? i : most;
+	}
+	if (habit->n == HABIT_SAMPLES && habit->n_found[most] >= HABIT_USUAL)
+		habit->usual = (int)most;
+}
+
+/* Whether a loop runs a function, as far as is seen: it keeps a pointer to its next instruction in a register, or on
+ * its stack. */
+static bool runs(const struct seen *seen, const struct wtl_python_named *frame)
+{
+	return frame->end > frame->begin && has(seen, frame->begin, frame->end - frame->begin);
+}
+
+/* And whether it does so in that very frame. */
+static bool runs_frame(const struct merge *merge, const struct seen *seen,
+		       const struct wtl_python_named *frame)
+{
+	const struct wtl_python_process *process = merge->process;
+
+	if (!merge->is_strict)
+		return runs(seen, frame) && has(seen, frame->address, 0);
+	return frame->end > frame->begin &&
+	       has_as_usual(&process->frame, seen, frame->address, 0) &&
+	       has_as_usual(&process->instruction, seen, frame->begin, frame->end - frame->begin);
+}
+
+static void learn_habits(const struct merge *merge)
+{
+	const struct wtl_python_named *frame = &merge->reading->frames[merge->innermost];
+	struct seen seen = see(merge, merge->loops[0]);
+
+	learn_habit(&merge->process->frame, &seen, frame->address, 0);
+	learn_habit(&merge->process->instruction, &seen, frame->begin, frame->end - frame->begin);
+}
+
+/* Whether the sample's loops are those of a stack whose innermost frame is that one, and each runs the innermost of
+ * its own frames. */
+static bool has_loops(const struct merge *merge, const struct wtl_python_reading *reading,
+		      size_t innermost)
+{
+	size_t n = 0;
+
+	for (size_t i = innermost; i < reading->n; n++) {
+		if (n < merge->n_loops && (n == 0 || is_seen(merge, merge->loops[n]))) {
+			struct seen seen = see(merge, merge->loops[n]);
+
+			if (!runs_frame(merge, &seen, &reading->frames[i]))
+				return false;
+		}
+		while (i < reading->n && !reading->frames[i].is_entry)
+			i++;
+		i++;
+	}
+	return n == merge->n_loops || (n > merge->n_loops ? !merge->is_whole : reading->is_cut);
+}
+
+/* Whether the sample may be of that stack: of all of it, or of the part that is left when some functions returned. */
+static bool fits(const struct merge *merge, const struct wtl_python_reading *reading,
+		 size_t *ret_innermost)
+{
+	struct seen seen = see(merge, merge->loops[0]);
+
+	for (size_t i = 0; i < reading->n && i < LEFT_MAX; i++) {
+		*ret_innermost = i;
+		if (runs_frame(merge, &seen, &reading->frames[i]) && has_loops(merge, reading, i))
+			return true;
+	}
+	return false;
+}
+
+/* Whether a stack begins with the same frames as another one, without so many of that one's innermost. */
+static bool begins_with(const struct wtl_python_reading *reading,
+			const struct wtl_python_reading *other, size_t innermost)
+{
+	size_t n = other->n - innermost;
+
+	return reading->n >= n &&
+	       memcmp(reading->frames + (reading->n - n), other->frames + innermost,
+		      n * sizeof(*other->frames)) == 0;
+}
+
+/* What was read of a thread for a sample, or just before and just after it; NULL. */
+struct around {
+	const struct wtl_python_reading *own, *before, *after;
+	int64_t before_ns, after_ns;
+};
+
+static struct around look_around(const struct wtl_python_seen *seen, int64_t t_ns)
+{
+	size_t n = seen->n_logged < WTL_PYTHON_LOG ? seen->n_logged : (size_t)WTL_PYTHON_LOG;
+	struct around around = {.before_ns = INT64_MIN, .after_ns = INT64_MAX};
+
+	for (size_t i = 0; i < n; i++) {
+		const struct wtl_python_reading *reading = &seen->readings[seen->log[i].reading];
+		int64_t at_ns = seen->log[i].t_ns;
+
+		if (at_ns == t_ns)
+			around.own = reading;
+		if (at_ns <= t_ns && at_ns > around.before_ns) {
+			around.before_ns = at_ns;
+			around.before = reading;
+		}
+		if (at_ns > t_ns && at_ns < around.after_ns) {
+			around.after_ns = at_ns;
+			around.after = reading;
+		}
+	}
+	return around;
+}
+
+/* Whether those functions that called the innermost one ran before and after the sample. */
+static bool lasts(const struct around *around, const struct wtl_python_reading *reading,
+		  size_t innermost)
+{
+	return around->before && around->after &&
+	       begins_with(around->before, reading, innermost + 1) &&
+	       begins_with(around->after, reading, innermost + 1);
+}
+
+/*
+ * Of what the thread was seen with, the stack that the sample is of: what was read for it, if it fits; else one that
+ * fits, at best one whose callers ran all the time. How many there are that it can be.
+ */
+static size_t choose_fitting(struct merge *merge, const struct wtl_python_seen *seen,
+			     const struct around *around)
+{
+	size_t n = 0, innermost;
+
+	merge->reading = around->own;
+	if (around->own && fits(merge, around->own, &merge->innermost)) {
+		learn_habits(merge);
+		return 1;
+	}
+	merge->reading = NULL;
+	for (size_t i = 0; i < seen->n; i++) {
+		const struct wtl_python_reading *reading = &seen->readings[i];
+		bool is_lasting;
+
+		if (reading == around->own || !fits(merge, reading, &innermost))
 			continue;
-		merge->innermost = i;
+		is_lasting = lasts(around, reading, innermost);
+		n += !merge->reading ||
+		     reading->n - innermost != merge->reading->n - merge->innermost ||
+		     !begins_with(reading, merge->reading, merge->innermost);
+		if (merge->reading && !is_lasting && reading->t_ns < merge->reading->t_ns)
+			continue;
+		merge->reading = reading;
+		merge->innermost = innermost;
+		if (is_lasting)
+			return 1;
+	}
+	return n;
+}
+
+/*
+ * Whether the sample's stack is known. If none fits, what was read for it says what ran soon after it; else what was read
+ * last is a guess, if it is not old.
+ */
+static bool choose_reading(struct merge *merge, const struct wtl_python_seen *seen)
+{
+	int64_t t_ns = merge->sample->t_ns;
+	struct around around = look_around(seen, t_ns);
+	size_t n;
+
+	merge->is_guess = false;
+	merge->is_strict = true;
+	n = choose_fitting(merge, seen, &around);
+	merge->is_strict = false;
+	if (n == 0)
+		n = choose_fitting(merge, seen, &around);
+	if (n > 0)
+		return n == 1;
+	merge->innermost = 0;
+	merge->is_guess = !around.own;
+	merge->reading = around.own;
+	if (!around.own && around.before && t_ns - around.before_ns < LAST_NS)
+		merge->reading = around.before;
+	merge->is_doubtful = merge->is_guess || is_seen(merge, merge->loops[0]);
+	merge->python->n_moved += merge->is_doubtful && around.own;
+	return false;
+}
+
+/*
+ * Haste: while a try without shows that the stacks of nearly all samples are known, none; else each sample is read at
+ * once, and the next try comes later.
+ */
+static void decide(struct wtl_python *python, bool is_known)
+{
+	if (python->n_hasten > 0) {
+		python->n_hasten--;
 		return;
 	}
-	merge->is_doubtful = merge->is_guess || is_seen(merge, loop);
-	merge->python->n_moved += merge->is_doubtful && !merge->is_guess;
+	python->n_tried++;
+	python->n_misfits += !is_known;
+	if (python->n_misfits <= TRY_MISFITS && python->n_tried < TRY_SAMPLES)
+		return;
+	if (python->n_misfits > TRY_MISFITS) {
+		python->n_hasten = python->haste;
+		python->haste = 2 * python->haste < HASTE_MAX ? 2 * python->haste : HASTE_MAX;
+	} else {
+		python->haste = WTL_PYTHON_HASTE;
+	}
+	python->n_tried = python->n_misfits = 0;
 }
 
 /* ---- Putting ---- */
@@ -290,33 +490,46 @@ static bool put_group(struct merge *merge)
 	return has_some;
 }
 
+/* Whether the loop at that place runs none of the next frames. */
+static bool is_another(const struct merge *merge, size_t place)
+{
+	struct seen seen = see(merge, place);
+
+	if (!merge->is_doubtful || (!merge->is_guess && !is_seen(merge, place)))
+		return false;
+	for (size_t i = end_of_group(merge); i < merge->left; i++)
+		if (runs(&seen, &merge->reading->frames[i]))
+			return false;
+	return true;
+}
+
 /* What was read last is believed as far as it is what ran. */
 static void put_loop(struct merge *merge, size_t place)
 {
-	if (merge->is_doubtful && !merge->is_lost && (merge->is_guess || is_seen(merge, place))) {
-		merge->is_lost = true;
-		for (size_t i = end_of_group(merge); i < merge->left && merge->is_lost; i++)
-			merge->is_lost = !runs(merge, place, &merge->reading->frames[i]);
-	}
+	merge->is_lost = merge->is_lost || is_another(merge, place);
 	if (merge->is_lost && merge->is_guess)
 		merge->left = 0;
 	if (!put_group(merge) && (!merge->reading || merge->is_guess || merge->innermost > 0))
 		put_unresolved(merge);
 }
 
+/* From the outermost loop on. What C did from one that runs another function than is known was done for that one. */
 static void put_places(struct merge *merge)
 {
-	bool has_loop = false;
+	size_t next = merge->n_loops; /* loops that are not put yet */
 
 	for (size_t i = merge->n; i > 0; i--) {
 		const struct wtl_module *module = merge->places[i - 1].module;
+		bool has_loop = next < merge->n_loops;
 
 		if (merge->kinds[i - 1] == PLACE_LOOP) {
-			has_loop = true;
 			put_loop(merge, i - 1);
+			next--;
 			continue;
 		}
-		/* What C did then was done for another function than is known. */
+		if (!merge->is_guess && next > 0)
+			merge->is_lost =
+				merge->is_lost || is_another(merge, merge->loops[next - 1]);
 		if (merge->kinds[i - 1] == PLACE_CALLING || (merge->is_lost && !merge->is_guess))
 			continue;
 		if (has_loop || !module || !is_beginning(merge->process, module))
@@ -333,45 +546,57 @@ static size_t count_groups(const struct wtl_python_reading *reading)
 	return n;
 }
 
+/* false: it is a thread of C, or one that begins or ends. */
+static bool merge_loops(struct merge *merge)
+{
+	struct wtl_python_seen *seen = wtl_python_seen_of(merge->process, merge->sample->tid);
+	size_t n_groups = 0;
+
+	merge->is_guess = true;
+	if (merge->n_loops == 0 && !merge->is_whole && seen) {
+		merge->reading = look_around(seen, merge->sample->t_ns).own;
+		merge->is_guess = !merge->reading;
+	}
+	if (merge->n_loops == 0 && !merge->reading)
+		return false;
+	merge->python->n_merged++;
+	if (seen && merge->n_loops > 0)
+		decide(merge->python, choose_reading(merge, seen));
+	if (merge->reading) {
+		merge->left = merge->reading->n;
+		n_groups = count_groups(merge->reading);
+	}
+	/* Loops and their frames belong together from the begin; where that was not seen, from the end. */
+	for (size_t i = merge->n_loops; !merge->is_whole && i < n_groups; i++)
+		put_group(merge);
+	put_places(merge);
+	while (merge->left > 0 && !merge->is_guess)
+		put_group(merge);
+	return true;
+}
+
 int64_t wtl_python_merge(struct wtl_python *python, struct wtl_python_process *process,
 			 const struct wtl_ring_event *sample,
 			 const struct wtl_unwind_place places[], size_t n, bool is_whole)
 {
 	enum place kinds[WTL_PYTHON_PLACES];
+	size_t loops[WTL_PYTHON_PLACES];
 	struct merge merge = {.python = python,
 			      .process = process,
 			      .sample = sample,
 			      .places = places,
 			      .kinds = kinds,
-			      .n = n < WTL_PYTHON_PLACES ? n : (size_t)WTL_PYTHON_PLACES};
-	size_t n_loops = 0, n_groups = 0, loop = 0;
+			      .n = n < WTL_PYTHON_PLACES ? n : (size_t)WTL_PYTHON_PLACES,
+			      .loops = loops,
+			      .is_whole = is_whole};
 
-	merge.reading = choose_reading(python, process, sample->tid, sample->t_ns, &merge.is_guess);
-	for (size_t i = merge.n; i > 0; i--) {
-		kinds[i - 1] = classify(python, process, &places[i - 1]);
-		if (kinds[i - 1] != PLACE_LOOP)
-			continue;
-		n_loops++;
-		loop = i - 1;
+	for (size_t i = 0; i < merge.n; i++) {
+		kinds[i] = classify(python, process, &places[i]);
+		if (kinds[i] == PLACE_LOOP)
+			loops[merge.n_loops++] = i;
 	}
-	if (n_loops == 0 && (is_whole || merge.is_guess)) {
-		/* A thread of C, or one that begins or ends: as it is. */
+	if (!merge_loops(&merge))
 		for (size_t i = merge.n; i > 0; i--)
 			put_place(&merge, &places[i - 1]);
-		return merge.node;
-	}
-	python->n_merged++;
-	if (merge.reading) {
-		merge.left = merge.reading->n;
-		n_groups = count_groups(merge.reading);
-		if (n_loops > 0)
-			compare(&merge, loop);
-	}
-	/* Loops and their frames belong together from the begin; where that was not seen, from the end. */
-	for (size_t i = n_loops; !is_whole && i < n_groups; i++)
-		put_group(&merge);
-	put_places(&merge);
-	while (merge.left > 0 && !merge.is_guess)
-		put_group(&merge);
 	return merge.node;
 }

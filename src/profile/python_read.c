@@ -172,9 +172,9 @@ struct walk {
 	const struct wtl_python_target *target;
 	const struct wtl_python_memory *memory;
 	struct wtl_python_thread *thread;
-	uint64_t cframe, frame; /* where it begins */
-	uint64_t base;		/* and where it ended */
-	unsigned n_doubts;	/* whether that is where the stack begins */
+	uint64_t frame;	   /* where it begins */
+	uint64_t base;	   /* and where it ended */
+	unsigned n_doubts; /* whether that is where the stack begins */
 };
 
 static bool has_cframe(const struct wtl_python_layout *layout)
@@ -203,7 +203,7 @@ static int take_frame(const struct walk *walk, uint64_t *frame, struct wtl_pytho
 	const struct wtl_python_layout *layout = &walk->target->layout;
 	size_t size = frame_bytes(layout);
 	uint8_t bytes[FRAME_BYTES] = {0}, owner;
-	struct wtl_python_frame taken = {0};
+	struct wtl_python_frame taken = {.address = *frame};
 	int rc = size > sizeof(bytes) ? -EINVAL : get(walk, *frame, bytes, size);
 
 	if (rc < 0)
@@ -225,26 +225,58 @@ static int take_frame(const struct walk *walk, uint64_t *frame, struct wtl_pytho
 	return 0;
 }
 
-/* Where the walk begins. 0; -ESRCH: it is another thread's now; -EAGAIN; or it cannot be read. */
-static int begin_walk(struct walk *walk)
+/* What leads to the innermost frame. */
+struct ends {
+	uint64_t id, top, frame;
+};
+
+static size_t list_ends(const struct walk *walk, struct ends *ends, struct wtl_python_part parts[3])
 {
 	const struct wtl_python_layout *layout = &walk->target->layout;
-	uint64_t state = walk->thread->state, id;
-	int rc = wtl_python_snapshot_take(&walk->thread->snapshot, walk->memory, walk->target->pid);
+	const struct wtl_python_thread *thread = walk->thread;
+	size_t n = 0;
 
-	if (rc == 0)
-		rc = get(walk, state + id_offset(layout), &id, sizeof(id));
-	if (rc == 0)
-		rc = get(walk, state + layout->tstate_frame, &walk->cframe, sizeof(walk->cframe));
-	if (rc < 0)
+	*ends = (struct ends){0};
+	parts[n++] = (struct wtl_python_part){thread->state + id_offset(layout), &ends->id,
+					      sizeof(ends->id)};
+	parts[n++] = (struct wtl_python_part){thread->state + layout->tstate_frame, &ends->top,
+					      sizeof(ends->top)};
+	if (thread->cframe)
+		parts[n++] = (struct wtl_python_part){thread->cframe + layout->cframe_frame,
+						      &ends->frame, sizeof(ends->frame)};
+	return n;
+}
+
+/*
+ * Copies what the last walks came to, and where this one begins, which is read before and after that, all in one call:
+ * the thread is to be at one place meanwhile. 0; -ESRCH: it is another thread's now; -EAGAIN; or it cannot be read.
+ */
+static int begin_walk(struct walk *walk)
+{
+	struct wtl_python_thread *thread = walk->thread;
+	struct wtl_python_part parts[2][3];
+	struct ends before, after;
+	size_t n = list_ends(walk, &before, parts[0]);
+	int rc;
+
+	list_ends(walk, &after, parts[1]);
+	rc = wtl_python_snapshot_take(&thread->snapshot, walk->memory, walk->target->pid, parts[0],
+				      parts[1], n);
+	if (rc < 0) {
+		thread->cframe = 0;
 		return rc == -EPERM || rc == -ESRCH ? rc : -EAGAIN;
-	if (id != walk->thread->id)
+	}
+	if (before.id != thread->id)
 		return -ESRCH;
-	walk->frame = walk->cframe;
-	if (has_cframe(layout) && walk->cframe &&
-	    get(walk, walk->cframe + layout->cframe_frame, &walk->frame, sizeof(walk->frame)) < 0)
-		return -EAGAIN;
-	return 0;
+	walk->frame = before.top;
+	if (has_cframe(&walk->target->layout) && before.top) {
+		walk->frame = before.frame;
+		if (before.top != thread->cframe) {
+			thread->cframe = before.top;
+			return -EAGAIN;
+		}
+	}
+	return memcmp(&before, &after, sizeof(before)) == 0 ? 0 : -EAGAIN;
 }
 
 /* As begin_walk(); -EAGAIN: what was seen is not of one moment. */
@@ -270,21 +302,6 @@ static int try_walk(struct walk *walk, struct wtl_python_stack *stack)
 	}
 	stack->is_cut = frame != 0;
 	return walk->thread->snapshot.is_whole || rc == -E2BIG ? 0 : -EAGAIN;
-}
-
-/* Whether the thread is still where the walk began. */
-static bool is_still_there(const struct walk *walk)
-{
-	const struct wtl_python_layout *layout = &walk->target->layout;
-	uint64_t top, frame = walk->frame;
-	struct wtl_python_part parts[2] = {
-		{walk->thread->state + layout->tstate_frame, &top, sizeof(top)},
-		{walk->cframe + layout->cframe_frame, &frame, sizeof(frame)},
-	};
-	size_t n = has_cframe(layout) && walk->cframe ? 2 : 1;
-
-	return walk->memory->read(walk->memory->context, walk->target->pid, parts, n) == 0 &&
-	       top == walk->cframe && frame == walk->frame;
 }
 
 /*
@@ -315,7 +332,7 @@ int wtl_python_read(struct wtl_python_target *target, const struct wtl_python_me
 		return rc;
 	while (ret_stack->n_tries++ < TRIES) {
 		rc = try_walk(&walk, ret_stack);
-		if (rc == 0 && is_still_there(&walk) && is_likely(&walk, ret_stack))
+		if (rc == 0 && is_likely(&walk, ret_stack))
 			return 0;
 		if (rc == -ESRCH)
 			walk.thread->state = 0; /* it is looked for again */

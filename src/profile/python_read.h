@@ -19,13 +19,16 @@ enum { WTL_PYTHON_DEPTH = 2048, WTL_PYTHON_THREADS_MAX = 4096 };
 /* Frames of one call of the interpreter's loop (_PyEval_EvalFrameDefault) stand together. */
 struct wtl_python_frame {
 	uint64_t code; /* the code object; 0: the loop was called, and has no frame yet */
+	uint64_t address;
 	bool is_entry; /* the outermost one of its call of the loop */
 };
 
 struct wtl_python_thread {
 	int tid;
 	uint64_t state, id; /* PyThreadState, and the number that it knows the thread by */
-	uint64_t base;	    /* its outermost frame, when it was read last; 0: it was not */
+	uint64_t
+		cframe; /* where its innermost frame was kept, when it was read last (3.11, 3.12) */
+	uint64_t base;	/* its outermost frame then; 0: it was not read */
 	struct wtl_python_snapshot snapshot;
 };
 

@@ -267,6 +267,9 @@ size_t wtl_unwind(struct wtl_unwinder *unwinder, const struct wtl_space *space,
 
 		places[n] = place_of(space, pc);
 		places[n].stack = frame.registers[WTL_UNWIND_SP];
+		for (size_t i = 0; i < WTL_UNWIND_KEPT; i++)
+			places[n].kept[i] =
+				frame.known >> kept[i] & 1 ? frame.registers[kept[i]] : 0;
 		if (!places[n].module || places[n].module->error) {
 			n += places[n].module != NULL || n == 0;
 			break;

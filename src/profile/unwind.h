@@ -56,6 +56,8 @@ struct wtl_unwind_place {
 	struct wtl_module *module; /* NULL: nothing is mapped there */
 	uint64_t address;	   /* the file's own, or as it is in memory */
 	uint64_t stack;		   /* its stack pointer: where what it called has left the stack */
+	uint64_t
+		kept[WTL_UNWIND_KEPT]; /* registers that calls keep, as it had them; 0: not known */
 };
 
 void wtl_unwinder_init(struct wtl_unwinder *unwinder, const struct wtl_modules *modules);

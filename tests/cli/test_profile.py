@@ -103,6 +103,23 @@ def test_inlined_calls(profile):
     assert any("main heavy middle innermost" in stack for stack in stacks), stacks
 
 
+@pytest.mark.parametrize("folder", ["", ".debug"])
+def test_symbols_in_a_file_of_their_own(profile, program, tmp_path, folder):
+    """As distributions strip programs: functions, lines and inlined calls are those of the file that the program names."""
+    (tmp_path / folder).mkdir(exist_ok=True)
+    stripped, debug = tmp_path / "stripped", tmp_path / folder / "names.debug"
+    subprocess.run(["objcopy", "--only-keep-debug", program, debug], check=True)
+    subprocess.run(["objcopy", "--strip-all", f"--add-gnu-debuglink={debug}", program, stripped], check=True)
+    seen = profile("two", program=stripped)
+    assert any("main heavy middle innermost" in " ".join(stack) for stack in seen.stacks()), seen.functions
+    assert seen.functions["main"]["file"].endswith("profiled.c")
+    # A file of that name from another build says nothing about this one.
+    other = tmp_path / "other.c"
+    other.write_text("int main(void) { return 0; }")
+    subprocess.run(["gcc", "-g", "-o", debug, other], check=True)
+    assert "heavy" not in profile("two", program=stripped).functions
+
+
 def test_recursion_is_counted_once(profile):
     seen = profile("deep")
     assert seen.cpu_s("recursive") == pytest.approx(0.2, abs=0.03)

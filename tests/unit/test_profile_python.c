@@ -31,7 +31,7 @@ struct memory {
 	uint64_t texts; /* free from here on */
 	struct wtl_python_layout layout;
 	unsigned n_reads;
-	unsigned moves; /* so many reads find the thread elsewhere than the one before */
+	unsigned moves; /* during so many reads the thread goes elsewhere */
 	uint64_t top;	/* where its innermost frame is kept */
 };
 
@@ -64,10 +64,11 @@ static int read_memory(void *context, int pid, const struct wtl_python_part part
 	struct memory *memory = context;
 
 	assert_int_equal(pid, PID);
-	if (memory->n_reads++ < memory->moves)
-		put_u64(memory, memory->top,
-			get_u64(memory, memory->top) == FRAMES ? FRAMES + 0x100 : FRAMES);
+	memory->n_reads++;
 	for (size_t i = 0; i < n; i++) {
+		if (i == n / 2 && memory->n_reads <= memory->moves)
+			put_u64(memory, memory->top,
+				get_u64(memory, memory->top) == FRAMES ? FRAMES + 0x100 : FRAMES);
 		if (parts[i].address < BASE || parts[i].size > SIZE ||
 		    parts[i].address - BASE > SIZE - parts[i].size)
 			return -EFAULT;
@@ -268,10 +269,10 @@ static void test_frames(void **state)
 		assert_int_equal(wtl_python_read(&target, &reader, TID + 1, 1, &stack), 0);
 		assert_int_equal(stack.n, 0);
 		assert_int_equal(wtl_python_read(&target, &reader, TID + 2, 1, &stack), -ESRCH);
-		/* The second time all of it is copied in one call, and one more checks it. */
+		/* The second time all of it is copied, and checked, in one call. */
 		memory->n_reads = 0;
 		assert_int_equal(wtl_python_read(&target, &reader, TID, 2, &stack), 0);
-		assert_int_equal(memory->n_reads, 2);
+		assert_int_equal(memory->n_reads, 1);
 		wtl_python_target_done(&target);
 		free(memory);
 	}
@@ -376,7 +377,7 @@ static void test_names(void **state)
 		put_code(memory, 0, "lambda", 11);
 		assert_string_equal(name_of(&codes, &tree, memory, &reader, 0, 2),
 				    "inner (/a/b.py:10)");
-		assert_string_equal(name_of(&codes, &tree, memory, &reader, 0, 30000000),
+		assert_string_equal(name_of(&codes, &tree, memory, &reader, 0, 300000000),
 				    "lambda (/a/b.py:11)");
 		put_u64(memory, code_at(1) + name, put_text(memory, wide, 5, 2));
 		assert_string_equal(name_of(&codes, &tree, memory, &reader, 1, 1),
@@ -422,13 +423,16 @@ static struct wtl_module plugin = {.path = plugin_path,
 				   .n_symbols = 1,
 				   .has_python = true};
 
+/* Code objects by their numbers. */
+enum function { INNER, OUTER, MAIN, UNKNOWN };
+
 struct merging {
 	struct wtl_modules modules;
 	struct wtl_tree tree;
 	struct wtl_python python;
 	struct memory *memory;
 	int64_t t_ns;
-	uint64_t words[16]; /* on the stack of each place */
+	enum function runs[4]; /* in its loops, the innermost first */
 	char path[512];
 };
 
@@ -444,15 +448,15 @@ static void begin_merging(struct merging *merging, unsigned minor)
 	assert_int_equal(wtl_python_init(&merging->python, &merging->modules, &merging->tree), 0);
 	merging->python.memory = (struct wtl_python_memory){read_memory, merging->memory};
 	wtl_python_mapped(&merging->python, &space, 0x5000, 0, &plugin);
-	assert_false(wtl_python_is_there(&merging->python));
+	assert_false(wtl_python_hurries(&merging->python));
 	wtl_python_mapped(&merging->python, &space, 0, 0, &module);
-	assert_true(wtl_python_is_there(&merging->python));
+	assert_true(wtl_python_hurries(&merging->python));
 }
 
 static void end_merging(struct merging *merging)
 {
 	wtl_python_ended(&merging->python, PID);
-	assert_false(wtl_python_is_there(&merging->python));
+	assert_false(wtl_python_hurries(&merging->python));
 	wtl_python_done(&merging->python);
 	wtl_tree_done(&merging->tree);
 	free(merging->memory);
@@ -474,20 +478,50 @@ static void add_name(struct merging *merging, uint32_t node)
 		 name);
 }
 
-/* The path of a sample with those places, the innermost first, that has `word` in a register. */
-static const char *merge(struct merging *merging, const uint64_t addresses[], size_t n,
-			 bool is_whole, uint64_t word, bool is_read)
+static uint64_t instructions(const struct merging *merging, size_t code)
 {
-	struct wtl_ring_event sample = {.pid = PID, .tid = TID, .t_ns = merging->t_ns += 1000000};
+	const struct wtl_python_layout *layout = &merging->memory->layout;
+
+	return layout->bytes_begin ? code_at(code) + 0x180 + layout->bytes_begin + 2
+				   : code_at(code) + layout->code_instructions + 2;
+}
+
+/* A loop has a pointer into what it runs, and one to its frame. */
+static void run_code(const struct merging *merging, enum function code, uint64_t words[2])
+{
+	bool has_shims = merging->memory->layout.minor >= 12;
+
+	words[0] = words[1] = 0;
+	if (code == UNKNOWN)
+		return;
+	words[0] = instructions(merging, code);
+	words[1] = FRAMES + 0x100 * (code == MAIN && has_shims ? 3 : code);
+}
+
+/* The path of a sample with those places, the innermost first. */
+static const char *merge(struct merging *merging, const uint64_t addresses[], size_t n,
+			 bool is_whole, bool is_read)
+{
+	struct wtl_ring_event sample = {.pid = PID, .tid = TID, .t_ns = merging->t_ns += 5000000};
 	struct wtl_unwind_place places[16];
+	uint64_t words[16][2] = {{0}};
+	size_t n_loops = 0;
 	int64_t node;
 
-	for (size_t i = 0; i < n; i++)
-		places[i] = (struct wtl_unwind_place){addresses[i] == PLUGIN ? &plugin : &module,
-						      addresses[i], 0x7000 + 8 * i};
-	sample.sample.registers[3] = word;
-	sample.sample.stack_len = 8 * n;
-	sample.sample.stack = (const uint8_t *)merging->words;
+	for (size_t i = 0; i < n; i++) {
+		places[i] = (struct wtl_unwind_place){.module = addresses[i] == PLUGIN ? &plugin
+										       : &module,
+						      .address = addresses[i],
+						      .stack = 0x7000 + sizeof(words[0]) * i};
+		if (addresses[i] == LOOP)
+			run_code(merging, merging->runs[n_loops++], words[i]);
+		if (addresses[i] == LOOP && n_loops == 1) {
+			memcpy(places[i].kept, words[i], sizeof(words[i]));
+			memset(words[i], 0, sizeof(words[i]));
+		}
+	}
+	sample.sample.stack_len = sizeof(words[0]) * n;
+	sample.sample.stack = (const uint8_t *)words;
 	if (is_read)
 		wtl_python_glance(&merging->python, PID, TID, sample.t_ns, sample.t_ns + 50000);
 	node = wtl_python_merge(&merging->python, wtl_python_find(&merging->python, PID), &sample,
@@ -498,49 +532,84 @@ static const char *merge(struct merging *merging, const uint64_t addresses[], si
 	return merging->path;
 }
 
-static uint64_t instructions(const struct merging *merging, size_t code)
+static void run_codes(struct merging *merging, enum function innermost, enum function next,
+		      enum function outermost)
 {
-	const struct wtl_python_layout *layout = &merging->memory->layout;
-
-	return layout->bytes_begin ? code_at(code) + 0x180 + layout->bytes_begin + 2
-				   : code_at(code) + layout->code_instructions + 2;
+	merging->runs[0] = innermost;
+	merging->runs[1] = next;
+	merging->runs[2] = outermost;
 }
 
-#define MERGE(whole, word, read, ...)                    \
+#define MERGE(whole, read, ...)                          \
 	merge(&merging, (const uint64_t[]){__VA_ARGS__}, \
-	      sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t), whole, word, read)
+	      sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t), whole, read)
 
 static void test_merging(void **state)
 {
 	struct merging merging;
-	uint64_t inner, outer, word;
 
 	(void)state;
 	begin_merging(&merging, 12);
-	inner = instructions(&merging, 0);
-	outer = instructions(&merging, 1);
-	word = inner;
 	/* Two loops: main in the first, outer and inner in the second; how they call is left out. */
-	assert_string_equal(
-		MERGE(true, word, true, PLUGIN, CALLING, LOOP, CALLING, BUILTIN, LOOP, START),
-		"main (/a/b.py:30);builtin_sorted;outer (/a/b.py:20);inner (/a/b.py:10);sha256");
-	/* A loop that the reading has no frames of, and one that the stack does not have yet. */
-	assert_string_equal(MERGE(true, word, true, LOOP, LOOP, LOOP, START),
-			    "main (/a/b.py:30);outer (/a/b.py:20);inner (/a/b.py:10)");
-	assert_string_equal(MERGE(true, instructions(&merging, 2), true, BUILTIN, LOOP, START),
-			    "main (/a/b.py:30);builtin_sorted");
+	run_codes(&merging, INNER, MAIN, UNKNOWN);
+	assert_string_equal(MERGE(true, true, PLUGIN, CALLING, LOOP, CALLING, BUILTIN, LOOP, START),
+			    "main (/a/b.py:30);builtin_sorted;outer (/a/b.py:20);inner (/a/b.py:10);sha256");
 	/* A stack that does not begin where the program did is aligned at its end. */
-	assert_string_equal(MERGE(false, word, true, PLUGIN, LOOP),
+	assert_string_equal(MERGE(false, true, PLUGIN, LOOP),
 			    "main (/a/b.py:30);outer (/a/b.py:20);inner (/a/b.py:10);sha256");
-	/* inner was called after the sample; then, one that is not known ran in C when it was taken. */
-	assert_string_equal(MERGE(true, outer, true, PLUGIN, LOOP, LOOP, START),
+	/* inner was called after the sample. */
+	run_codes(&merging, OUTER, MAIN, UNKNOWN);
+	assert_string_equal(MERGE(true, true, PLUGIN, LOOP, LOOP, START),
 			    "main (/a/b.py:30);outer (/a/b.py:20);sha256");
 	assert_int_equal(merging.python.n_moved, 0);
-	assert_string_equal(MERGE(true, 0, true, PLUGIN, LOOP, LOOP, START),
+	/* A function that is not known ran in C; a loop of main that the reading has no frames of. */
+	run_codes(&merging, UNKNOWN, MAIN, UNKNOWN);
+	assert_string_equal(MERGE(true, true, PLUGIN, LOOP, LOOP, START),
 			    "main (/a/b.py:30);outer (/a/b.py:20);inner (/a/b.py:10)");
 	assert_int_equal(merging.python.n_moved, 1);
+	run_codes(&merging, MAIN, UNKNOWN, UNKNOWN);
+	assert_string_equal(MERGE(true, true, BUILTIN, LOOP, START),
+			    "main (/a/b.py:30);builtin_sorted");
 	/* Threads of C are as they are. */
-	assert_string_equal(MERGE(true, 0, true, PLUGIN, START), "pymain_run_python;sha256");
+	assert_string_equal(MERGE(true, true, PLUGIN, START), "pymain_run_python;sha256");
+	end_merging(&merging);
+}
+
+/* What was read at other moments serves samples that show the same frames. */
+static void test_samples_that_are_not_read(void **state)
+{
+	struct merging merging;
+	unsigned n_reads;
+
+	(void)state;
+	begin_merging(&merging, 12);
+	run_codes(&merging, INNER, MAIN, UNKNOWN);
+	for (unsigned i = 0; i < WTL_PYTHON_HASTE; i++) {
+		assert_true(wtl_python_hurries(&merging.python));
+		MERGE(true, true, LOOP, LOOP, START);
+	}
+	assert_false(wtl_python_hurries(&merging.python));
+	/* Those that come together are read once. */
+	n_reads = merging.memory->n_reads;
+	merging.t_ns -= 4000000;
+	assert_string_equal(MERGE(true, true, PLUGIN, LOOP, LOOP, START),
+			    "main (/a/b.py:30);outer (/a/b.py:20);inner (/a/b.py:10);sha256");
+	assert_int_equal(merging.memory->n_reads, n_reads);
+	assert_string_equal(MERGE(true, true, PLUGIN, LOOP, LOOP, START),
+			    "main (/a/b.py:30);outer (/a/b.py:20);inner (/a/b.py:10);sha256");
+	assert_true(merging.memory->n_reads > n_reads);
+	/* The thread was elsewhere: its last stack does not fit, one before does. */
+	put_u64(merging.memory, merging.memory->top, FRAMES + 0x300);
+	MERGE(true, true, LOOP, START);
+	assert_int_equal(wtl_python_find(&merging.python, PID)->seen[0].n, 2);
+	assert_string_equal(MERGE(true, false, PLUGIN, LOOP, LOOP, START),
+			    "main (/a/b.py:30);outer (/a/b.py:20);inner (/a/b.py:10);sha256");
+	assert_int_equal(merging.python.n_missing, 0);
+	/* Those that nothing fits bring the haste back. */
+	run_codes(&merging, UNKNOWN, UNKNOWN, UNKNOWN);
+	for (unsigned i = 0; i < 20 && !wtl_python_hurries(&merging.python); i++)
+		MERGE(true, false, LOOP, LOOP, START);
+	assert_true(wtl_python_hurries(&merging.python));
 	end_merging(&merging);
 }
 
@@ -550,41 +619,35 @@ static void test_unresolved(void **state)
 
 	(void)state;
 	begin_merging(&merging, 10);
-	assert_string_equal(MERGE(true, 0, false, PLUGIN, LOOP, LOOP, LOOP, START),
+	run_codes(&merging, INNER, OUTER, MAIN);
+	assert_string_equal(MERGE(true, false, PLUGIN, LOOP, LOOP, LOOP, START),
 			    "[python: unresolved];sha256");
 	assert_int_equal(merging.python.n_missing, 1);
-	assert_string_equal(
-		MERGE(true, instructions(&merging, 0), true, PLUGIN, LOOP, BUILTIN, LOOP, LOOP,
-		      START),
-		"main (/a/b.py:30);outer (/a/b.py:20);builtin_sorted;inner (/a/b.py:10);sha256");
+	assert_string_equal(MERGE(true, true, PLUGIN, LOOP, BUILTIN, LOOP, LOOP, START),
+			    "main (/a/b.py:30);outer (/a/b.py:20);builtin_sorted;inner (/a/b.py:10);sha256");
+	assert_string_equal(MERGE(true, false, PLUGIN, LOOP, LOOP, LOOP, START),
+			    "main (/a/b.py:30);outer (/a/b.py:20);inner (/a/b.py:10);sha256");
+	assert_int_equal(merging.python.n_missing, 1);
 	/* What it was last seen with, as far as that is what runs. */
-	merging.words[2] = instructions(&merging, 1);
-	merging.words[3] = instructions(&merging, 2);
-	assert_string_equal(MERGE(true, 0, false, PLUGIN, LOOP, LOOP, LOOP, START),
+	run_codes(&merging, UNKNOWN, OUTER, MAIN);
+	assert_string_equal(MERGE(true, false, PLUGIN, LOOP, LOOP, LOOP, START),
 			    "main (/a/b.py:30);outer (/a/b.py:20);[python: unresolved];sha256");
 	assert_int_equal(merging.python.n_missing, 2);
-	assert_string_equal(
-		MERGE(true, instructions(&merging, 0), false, PLUGIN, LOOP, LOOP, LOOP, START),
-		"main (/a/b.py:30);outer (/a/b.py:20);inner (/a/b.py:10);sha256");
-	assert_int_equal(merging.python.n_missing, 2);
-	merging.words[2] = 0;
-	assert_string_equal(MERGE(true, 0, false, PLUGIN, LOOP, BUILTIN, LOOP, LOOP, START),
+	run_codes(&merging, UNKNOWN, UNKNOWN, MAIN);
+	assert_string_equal(MERGE(true, false, PLUGIN, LOOP, BUILTIN, LOOP, LOOP, START),
 			    "main (/a/b.py:30);[python: unresolved];builtin_sorted;sha256");
 	/* A reading that is not of the moment: C functions are those of another one, from there on. */
-	merging.words[4] = merging.words[3];
-	merging.words[3] = 0;
-	assert_string_equal(MERGE(true, 0, true, PLUGIN, LOOP, BUILTIN, LOOP, LOOP, START),
+	assert_string_equal(MERGE(true, true, PLUGIN, LOOP, BUILTIN, LOOP, LOOP, START),
 			    "main (/a/b.py:30);outer (/a/b.py:20);inner (/a/b.py:10)");
-	merging.words[3] = instructions(&merging, 1);
-	assert_string_equal(
-		MERGE(true, 0, true, PLUGIN, LOOP, BUILTIN, LOOP, LOOP, START),
-		"main (/a/b.py:30);outer (/a/b.py:20);builtin_sorted;inner (/a/b.py:10)");
+	run_codes(&merging, UNKNOWN, OUTER, MAIN);
+	assert_string_equal(MERGE(true, true, PLUGIN, LOOP, BUILTIN, LOOP, LOOP, START),
+			    "main (/a/b.py:30);outer (/a/b.py:20);inner (/a/b.py:10)");
 	merging.t_ns += 100000000; /* that is too long ago */
-	assert_string_equal(MERGE(true, 0, false, LOOP, START), "[python: unresolved]");
+	assert_string_equal(MERGE(true, false, LOOP, START), "[python: unresolved]");
 	end_merging(&merging);
 	/* A version that is not known. */
 	begin_merging(&merging, 14);
-	assert_string_equal(MERGE(true, 0, true, LOOP, START), "[python: unresolved]");
+	assert_string_equal(MERGE(true, true, LOOP, START), "[python: unresolved]");
 	assert_int_equal(merging.python.n_unknown, 1);
 	wtl_python_ended(&merging.python, PID);
 	end_merging(&merging);
@@ -593,10 +656,15 @@ static void test_unresolved(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_layouts),		  cmocka_unit_test(test_frames),
-		cmocka_unit_test(test_thread_that_moves), cmocka_unit_test(test_memory_that_lies),
-		cmocka_unit_test(test_circles_of_frames), cmocka_unit_test(test_names),
-		cmocka_unit_test(test_merging),		  cmocka_unit_test(test_unresolved),
+		cmocka_unit_test(test_layouts),
+		cmocka_unit_test(test_frames),
+		cmocka_unit_test(test_thread_that_moves),
+		cmocka_unit_test(test_memory_that_lies),
+		cmocka_unit_test(test_circles_of_frames),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_merging),
+		cmocka_unit_test(test_samples_that_are_not_read),
+		cmocka_unit_test(test_unresolved),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

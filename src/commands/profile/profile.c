@@ -204,7 +204,7 @@ static void drain(struct session *session, int64_t until_ns)
 	wtl_rings_glance(session->rings, glance, session);
 	wtl_rings_drain(session->rings, until_ns, wtl_trace_take, &session->trace);
 	wtl_rings_hurry(session->rings,
-			session->settings->memory || wtl_python_is_there(&session->trace.python));
+			session->settings->memory || wtl_python_hurries(&session->trace.python));
 	pthread_mutex_unlock(&session->taking);
 }
 

@@ -155,7 +155,8 @@ static void pack_modules(struct wtl_pack *pack, struct wtl_modules *modules)
 			return;
 		}
 		if (!pack->out) {
-			modules->list[i]->fd = -1;
+			modules->list[i]->fd = modules->list[i]->debug_fd = -1;
+			modules->list[i]->has_debug = true;
 			modules->list[i]->has_symbols = modules->list[i]->has_dwarf =
 				modules->list[i]->has_frames = modules->list[i]->has_python = true;
 		}
