@@ -34,7 +34,7 @@ struct wtl_module {
 	char *path;
 	uint64_t device, inode;
 	int error; /* negative: it cannot be read, and only its name is known; -ESTALE: another one is in its place */
-	int pid;   /* a process that has mapped it */
+	int pid; /* a process that has mapped it */
 	int fd, debug_fd;
 	struct stat status; /* when it was opened */
 	Elf *elf;

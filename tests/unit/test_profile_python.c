@@ -552,8 +552,9 @@ static void test_merging(void **state)
 	begin_merging(&merging, 12);
 	/* Two loops: main in the first, outer and inner in the second; how they call is left out. */
 	run_codes(&merging, INNER, MAIN, UNKNOWN);
-	assert_string_equal(MERGE(true, true, PLUGIN, CALLING, LOOP, CALLING, BUILTIN, LOOP, START),
-			    "main (/a/b.py:30);builtin_sorted;outer (/a/b.py:20);inner (/a/b.py:10);sha256");
+	assert_string_equal(
+		MERGE(true, true, PLUGIN, CALLING, LOOP, CALLING, BUILTIN, LOOP, START),
+		"main (/a/b.py:30);builtin_sorted;outer (/a/b.py:20);inner (/a/b.py:10);sha256");
 	/* A stack that does not begin where the program did is aligned at its end. */
 	assert_string_equal(MERGE(false, true, PLUGIN, LOOP),
 			    "main (/a/b.py:30);outer (/a/b.py:20);inner (/a/b.py:10);sha256");
@@ -623,8 +624,9 @@ static void test_unresolved(void **state)
 	assert_string_equal(MERGE(true, false, PLUGIN, LOOP, LOOP, LOOP, START),
 			    "[python: unresolved];sha256");
 	assert_int_equal(merging.python.n_missing, 1);
-	assert_string_equal(MERGE(true, true, PLUGIN, LOOP, BUILTIN, LOOP, LOOP, START),
-			    "main (/a/b.py:30);outer (/a/b.py:20);builtin_sorted;inner (/a/b.py:10);sha256");
+	assert_string_equal(
+		MERGE(true, true, PLUGIN, LOOP, BUILTIN, LOOP, LOOP, START),
+		"main (/a/b.py:30);outer (/a/b.py:20);builtin_sorted;inner (/a/b.py:10);sha256");
 	assert_string_equal(MERGE(true, false, PLUGIN, LOOP, LOOP, LOOP, START),
 			    "main (/a/b.py:30);outer (/a/b.py:20);inner (/a/b.py:10);sha256");
 	assert_int_equal(merging.python.n_missing, 1);
