@@ -237,7 +237,6 @@ def test_not_more_than_a_few_at_once(limited):
 @pytest.mark.parametrize("words,said", [
     (("--limit-group", "no-such-group"), "there is no group 'no-such-group'"),
     (("--limit-group", "root", "--socket", "none"), "--limit-group: nobody could ask"),
-    (("--limit-group", "root", "--exporter"), "--limit-group is for --reader"),
 ])
 def test_bad_options_of_serve(machine, words, said):
     result = run_wattle("serve", "--root", machine("amd-gpu").path, "--no-store", "--port", "0", *words)

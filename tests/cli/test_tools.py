@@ -25,7 +25,7 @@ ORDERS = (
     "base energy document draw cli commands".split(),
     "base energy document smi cli commands".split(),
     "base energy profile commands".split(),
-    "base energy neural".split(),
+    "base energy neural commands".split(),
 )
 LAYERS = sorted({layer for order in ORDERS for layer in order})
 

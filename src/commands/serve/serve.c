@@ -639,62 +639,76 @@ static void look_at_reader(void *context)
 	session->exporter_error = rc < 0 ? rc : 0;
 }
 
-static int export_snapshots(struct wtl_app *app)
+static int export_snapshots(struct session *session)
 {
+	struct wtl_app *app = session->app;
 	const struct wtl_serve_settings *settings = app->own;
-	struct session session = {.app = app};
 	struct wtl_err err = {.code = 0};
 	int code = WTL_EXIT_FAILED;
 
 	wtl_rights_drop();
-	if (wtl_io_real_new(NULL, &session.io, &err) < 0)
+	if (wtl_io_real_new(NULL, &session->io, &err) < 0)
 		return wtl_complain_err(app, &err), code;
-	if (wtl_loop_init(&session.loop, app, look_at_reader, &session) == 0) {
-		session.loop.hung_up = reload;
-		wtl_board_init(&session.board);
-		wtl_exporter_init(&session.exporter,
+	if (wtl_loop_init(&session->loop, app, look_at_reader, session) == 0) {
+		session->loop.hung_up = reload;
+		wtl_board_init(&session->board);
+		wtl_exporter_init(&session->exporter,
 				  settings->socket ? settings->socket : WTL_AGENT_SOCKET,
-				  &session.board);
-		look_at_reader(&session);
-		if (!session.has_failed && begin_http(&session) == 0) {
-			serve_machine(&session);
-			code = session.has_failed ? WTL_EXIT_FAILED : WTL_EXIT_DONE;
+				  &session->board);
+		look_at_reader(session);
+		if (!session->has_failed && begin_http(session) == 0) {
+			serve_machine(session);
+			code = session->has_failed ? WTL_EXIT_FAILED : WTL_EXIT_DONE;
 		}
-		wtl_http_stop(session.http);
-		wtl_exporter_done(&session.exporter);
-		wtl_past_done(&session.past);
-		wtl_board_done(&session.board);
-		wtl_loop_done(&session.loop);
+		wtl_http_stop(session->http);
+		wtl_exporter_done(&session->exporter);
+		wtl_past_done(&session->past);
+		wtl_board_done(&session->board);
+		wtl_loop_done(&session->loop);
 	}
-	wtl_io_free(session.io);
+	wtl_io_free(session->io);
+	return code;
+}
+
+static int measure_and_serve(struct session *session)
+{
+	struct wtl_app *app = session->app;
+	const struct wtl_serve_settings *settings = app->own;
+	int code = WTL_EXIT_FAILED, rc;
+
+	rc = wtl_serve_store_open(&session->store, app, settings);
+	if (rc >= 0) {
+		session->recorded = (struct wtl_recording_settings){
+			.path = rc == 0 ? session->store.path : NULL,
+			.max_bytes = settings->max_bytes / 2,
+			.max_age_ns = settings->max_age_ns};
+		wtl_recording_listen(&session->recording, app, &session->recorded, true);
+		session->recording.goes_on = true;
+		if (wtl_open_meter(app, &session->meter, &session->io) == 0) {
+			code = serve(session);
+			wtl_close_meter(app, session->meter, session->io);
+		}
+		wtl_recording_done(&session->recording, NULL);
+	}
+	wtl_serve_store_close(&session->store);
 	return code;
 }
 
 static int run(struct wtl_app *app)
 {
 	const struct wtl_serve_settings *settings = app->own;
-	struct session session = {.app = app};
-	int code = WTL_EXIT_FAILED, rc;
+	struct session *session;
+	int code;
 
 	if (check_settings(app))
 		return WTL_EXIT_USAGE;
-	if (settings->is_exporter)
-		return export_snapshots(app);
-	rc = wtl_serve_store_open(&session.store, app, settings);
-	if (rc >= 0) {
-		session.recorded =
-			(struct wtl_recording_settings){.path = rc == 0 ? session.store.path : NULL,
-							.max_bytes = settings->max_bytes / 2,
-							.max_age_ns = settings->max_age_ns};
-		wtl_recording_listen(&session.recording, app, &session.recorded, true);
-		session.recording.goes_on = true;
-		if (wtl_open_meter(app, &session.meter, &session.io) == 0) {
-			code = serve(&session);
-			wtl_close_meter(app, session.meter, session.io);
-		}
-		wtl_recording_done(&session.recording, NULL);
-	}
-	wtl_serve_store_close(&session.store);
+	/* Not on the stack: it may be small. */
+	session = calloc(1, sizeof(*session));
+	if (!session)
+		return wtl_complain(app, "out of memory"), WTL_EXIT_FAILED;
+	session->app = app;
+	code = settings->is_exporter ? export_snapshots(session) : measure_and_serve(session);
+	free(session);
 	return code;
 }
 
