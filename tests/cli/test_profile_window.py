@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """wattle profile --window: what a program did between two marks."""
 
+import time
+
 import pytest
 
-from conftest import command_path, run_wattle
-from test_profile import Profile, built_program, check_sums  # noqa: F401 (a fixture)
+from conftest import command_path, finish, run_wattle, start_wattle, wait_for
+from test_profile import Profile, built_program, check_sums, started  # noqa: F401 (fixtures)
 
 
 @pytest.fixture(name="taken", scope="session")
@@ -92,3 +94,21 @@ def test_marks_go_to_the_recording_around_it(program, tmp_path):
     words = ("sh", "-c", "echo $WATTLE_MARK")
     assert run_wattle("profile", "-q", "--", *words, env=env).out == "/nowhere\n"
     assert run_wattle("profile", "-q", "--window", "x", "--", *words, env=env).out.endswith(".sock\n")
+
+
+def test_of_a_process_that_runs_already(program, running, tmp_path):
+    """Who marks is somebody beside it, as it was not started from here."""
+    env = {"XDG_RUNTIME_DIR": str(tmp_path)}
+    busy = running(program, "busy")
+    process = start_wattle("profile", "-q", "--pid", str(busy.pid), "--window", "one", "-o", tmp_path / "p.json", env=env)
+    try:
+        wait_for(lambda: run_wattle("mark", "begin", "one", env=env).code == 0, "a window to begin")
+        time.sleep(0.2)
+        assert run_wattle("mark", "end", "one", env=env).code == 0
+    finally:
+        busy.kill()
+    result = finish(process)
+    assert result.code == 0, result
+    part = Profile(tmp_path / "p.json", 0)
+    check_sums(part.json)
+    assert part.json["window"] == "one" and part.cpu_s("heavy") > 0

@@ -438,6 +438,8 @@ static void begin_window(struct session *session)
 	wattle_window_begin(session->meter, WINDOW);
 	session->split.begin_ns = session->meter->sampled_ns;
 	session->seen_due_ns = session->billing.session.due_ns;
+	if (HAVE_RECORDINGS)
+		wtl_profile_marks_watch(&session->marks, &session->loop);
 }
 
 /* The last tick and the last bill, at one moment; then what it came to. */
@@ -474,8 +476,6 @@ static int profile_command(struct session *session)
 	int stop, rc;
 
 	begin_window(session);
-	if (HAVE_RECORDINGS)
-		wtl_profile_marks_watch(&session->marks, &session->loop);
 	if (start_reader(session) < 0)
 		return WTL_EXIT_WATTLE_FAILED;
 	stop = wtl_child_start(&child, session->app);
