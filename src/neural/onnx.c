@@ -18,25 +18,6 @@ enum { LARGE_BYTES = 64 << 20 };
 
 /* ---- The model's own fields ---- */
 
-static int read_opset(struct wtl_onnx_state *state, struct wtl_span message)
-{
-	struct wtl_proto proto = wtl_proto_of(message);
-	struct wtl_proto_field field;
-	bool is_ours = true;
-	int64_t version = 0;
-	int rc;
-
-	while ((rc = wtl_onnx_next(&state->bytes, &proto, &field)) > 0) {
-		if (field.number == 1 && field.wire == WTL_WIRE_BYTES)
-			is_ours = field.bytes.len == 0 || wtl_span_is(field.bytes, "ai.onnx");
-		else if (field.number == 2 && field.wire == WTL_WIRE_VARINT)
-			version = (int64_t)field.value;
-	}
-	if (rc == 0 && is_ours && version > 0)
-		state->opset = version;
-	return rc;
-}
-
 static int add_function(struct wtl_onnx_state *state, struct wtl_span message)
 {
 	struct wtl_onnx_function *function = wtl_arena_add(&state->bytes.arena, &state->functions,
@@ -84,7 +65,7 @@ static int read_model_field(struct wtl_onnx_state *state, const struct wtl_proto
 		return wtl_onnx_read_text(&state->bytes, field, graph);
 	case 8:
 		rc = wtl_onnx_read_text(&state->bytes, field, &text);
-		return rc < 0 ? rc : read_opset(state, text);
+		return rc < 0 ? rc : wtl_onnx_read_opset(&state->bytes, text, &state->opset);
 	case 25:
 		rc = wtl_onnx_read_text(&state->bytes, field, &text);
 		return rc < 0 ? rc : add_function(state, text);

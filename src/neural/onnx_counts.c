@@ -113,8 +113,10 @@ static int count_product(struct wtl_onnx_call *call, size_t a_at, size_t b_at)
 	rc = wtl_onnx_elements(call, call->out, &out);
 	if (rc != 0)
 		return rc;
-	if (!wtl_onnx_has_rank(a) || a->rank == 0)
-		return wtl_onnx_product(call, a, 0, 1, &depth) < 0 ? -1 : WTL_ONNX_UNKNOWN;
+	if (!wtl_onnx_has_rank(a) || a->rank == 0) {
+		wtl_onnx_product(call, a, 0, 1, &depth); /* notes what is open */
+		return WTL_ONNX_UNKNOWN;
+	}
 	at = is_turned && a->rank > 1 ? a->rank - 2 : a->rank - 1;
 	rc = wtl_onnx_product(call, a, at, at + 1, &depth);
 	if (rc != 0)
@@ -267,13 +269,6 @@ static int multiply_all(struct wtl_onnx_call *call, const struct wtl_onnx_number
 	return rc == 0 ? add_macs(call, total, 1) : rc;
 }
 
-static struct wtl_onnx_number divide(struct wtl_onnx_number a, int64_t by)
-{
-	if (!a.known)
-		return a;
-	return by > 0 ? wtl_onnx_known(a.is.whole / by) : wtl_onnx_unknown(0);
-}
-
 static struct wtl_onnx_number with_past(struct wtl_onnx_number length,
 					const struct wtl_onnx_value *past, int axis)
 {
@@ -311,7 +306,7 @@ int wtl_onnx_count_attention(struct wtl_onnx_call *call)
 		return count_heads(call, q->dims[0], q->dims[2], with_past(k->dims[2], past, 2),
 				   wtl_onnx_times(q->dims[1], q->dims[3]),
 				   wtl_onnx_times(q->dims[1], v->dims[3]));
-	value_width = wtl_onnx_times(divide(v->dims[2], kv_heads), wtl_onnx_known(heads));
+	value_width = wtl_onnx_times(wtl_onnx_divide(v->dims[2], kv_heads), wtl_onnx_known(heads));
 	return count_heads(call, q->dims[0], q->dims[1], with_past(k->dims[1], past, 2), q->dims[2],
 			   value_width);
 }
@@ -333,8 +328,8 @@ int wtl_onnx_count_ms_attention(struct wtl_onnx_call *call)
 	if (rc != 0)
 		return rc;
 	value_width = call->out->rank == 3 ? call->out->dims[2] : wtl_onnx_unknown(0);
-	width = divide(wtl_onnx_add(w->dims[1], wtl_onnx_times(value_width, wtl_onnx_known(-1))),
-		       2);
+	width = wtl_onnx_divide(
+		wtl_onnx_add(w->dims[1], wtl_onnx_times(value_width, wtl_onnx_known(-1))), 2);
 	rc = count_heads(call, x->dims[0], x->dims[1], with_past(x->dims[1], past, 3), width,
 			 value_width);
 	call->layer->kind = WTL_LAYER_DENSE;

@@ -8,11 +8,6 @@
 
 enum { LOOKS = 2 };
 
-static int no_memory(struct wtl_onnx_frame *frame)
-{
-	return wtl_onnx_no_memory(&frame->state->bytes);
-}
-
 /* ---- If ---- */
 
 /* What is the same whichever side runs. */
@@ -39,7 +34,7 @@ static int copy_dims(struct wtl_onnx_frame *frame, struct wtl_onnx_value *value)
 		return 0;
 	value->dims = wtl_arena_new(&frame->state->bytes.arena, (size_t)value->rank, sizeof(*dims));
 	if (!value->dims)
-		return no_memory(frame);
+		return wtl_onnx_no_memory(&frame->state->bytes);
 	memcpy(value->dims, dims, (size_t)value->rank * sizeof(*dims));
 	return 0;
 }
@@ -238,7 +233,7 @@ int wtl_onnx_run_loop(struct wtl_onnx_frame *frame, struct wtl_onnx_call *call)
 	body.message = graph->graph;
 	body.in = wtl_arena_new(&frame->state->bytes.arena, body.n_in, sizeof(*body.in));
 	if (!body.in)
-		return no_memory(frame);
+		return wtl_onnx_no_memory(&frame->state->bytes);
 	if (most && most->n_numbers > 0)
 		rounds = most->numbers[0];
 	if (condition && (condition->n_numbers == 0 || !condition->numbers[0].known))
@@ -263,7 +258,7 @@ static int slice_of(struct wtl_onnx_frame *frame, const struct wtl_onnx_value *w
 	ret->dims =
 		wtl_arena_new(&frame->state->bytes.arena, (size_t)whole->rank, sizeof(*ret->dims));
 	if (!ret->dims)
-		return no_memory(frame);
+		return wtl_onnx_no_memory(&frame->state->bytes);
 	for (int i = 0; i < whole->rank; i++)
 		if (i != axis && to < whole->rank - 1)
 			ret->dims[to++] = whole->dims[i];
@@ -319,7 +314,7 @@ int wtl_onnx_run_scan(struct wtl_onnx_frame *frame, struct wtl_onnx_call *call)
 	body.message = graph->graph;
 	body.in = wtl_arena_new(&frame->state->bytes.arena, body.n_in, sizeof(*body.in));
 	if (!body.in)
-		return no_memory(frame);
+		return wtl_onnx_no_memory(&frame->state->bytes);
 	rc = set_scan_inputs(frame, call, &body, n_states, &rounds);
 	if (rc == 0)
 		rc = run_rounds(frame, call, &body, 0, n_states, 0, rounds, false);

@@ -278,13 +278,6 @@ int wtl_onnx_shape_recurrent(struct wtl_onnx_call *call)
 
 /* ---- Attention ---- */
 
-static struct wtl_onnx_number divide(struct wtl_onnx_number a, int64_t by)
-{
-	if (!a.known)
-		return a;
-	return by > 0 ? wtl_onnx_known(a.is.whole / by) : wtl_onnx_unknown(0);
-}
-
 /* Of opset 23: 4 dimensions with heads apart, or 3 with heads within the last one. */
 static bool is_attention(const struct wtl_onnx_value *q, const struct wtl_onnx_value *k,
 			 const struct wtl_onnx_value *v)
@@ -314,13 +307,13 @@ int wtl_onnx_shape_attention(struct wtl_onnx_call *call)
 						v->dims[v->rank - 1]};
 	const struct wtl_onnx_number within[] = {
 		q->dims[0], q->dims[1],
-		wtl_onnx_times(divide(v->dims[2], heads.is.whole), q_heads)};
+		wtl_onnx_times(wtl_onnx_divide(v->dims[2], heads.is.whole), q_heads)};
 	rc = is_apart ? set_dims(call, 0, 4, apart) : set_dims(call, 0, 3, within);
 	for (size_t i = 1; rc == 0 && i < 3; i++) {
 		const struct wtl_onnx_value *of = i == 1 ? k : v;
 		const struct wtl_onnx_number out[] = {
 			of->dims[0], is_apart ? of->dims[1] : heads, total,
-			is_apart ? of->dims[3] : divide(of->dims[2], heads.is.whole)};
+			is_apart ? of->dims[3] : wtl_onnx_divide(of->dims[2], heads.is.whole)};
 
 		rc = set_dims(call, i, 4, out);
 	}
@@ -338,7 +331,7 @@ int wtl_onnx_shape_ms_attention(struct wtl_onnx_call *call)
 	const struct wtl_onnx_number out[] = {x->dims[0], x->dims[1],
 					      sizes && sizes->ints.n == 3
 						      ? wtl_onnx_known(sizes->ints.of[2])
-						      : divide(w->dims[1], 3)};
+						      : wtl_onnx_divide(w->dims[1], 3)};
 	if (wtl_span_is(call->node->op, "QAttention") && call->n_out > 0)
 		call->out[0].type = WTL_ONNX_FLOAT;
 	return set_dims(call, 0, 3, out);
@@ -355,7 +348,8 @@ static struct wtl_onnx_number mha_width(const struct wtl_onnx_call *call, int64_
 
 	/* Queries, keys and values in one. */
 	if (is_grouped && !k)
-		return wtl_onnx_times(divide(width, heads + 2 * kv_heads), wtl_onnx_known(heads));
+		return wtl_onnx_times(wtl_onnx_divide(width, heads + 2 * kv_heads),
+				      wtl_onnx_known(heads));
 	if (is_grouped || !wtl_onnx_has_rank(v) || v->rank == 0)
 		return width;
 	return v->rank == 4 ? wtl_onnx_times(v->dims[1], v->dims[3]) : v->dims[v->rank - 1];
@@ -382,7 +376,7 @@ int wtl_onnx_shape_mha(struct wtl_onnx_call *call)
 	if (wtl_onnx_has_rank(past) && past->rank == 4)
 		total = wtl_onnx_add(total, past->dims[2]);
 	const struct wtl_onnx_number cache[] = {q->dims[0], wtl_onnx_known(kv_heads), total,
-						divide(width, heads)};
+						wtl_onnx_divide(width, heads)};
 	for (size_t i = 1; rc == 0 && is_grouped && i < 3; i++)
 		rc = set_dims(call, i, 4, cache);
 	return rc;

@@ -494,3 +494,22 @@ int wtl_onnx_read_info(struct wtl_onnx_bytes *bytes, struct wtl_span message,
 	}
 	return rc;
 }
+
+int wtl_onnx_read_opset(struct wtl_onnx_bytes *bytes, struct wtl_span message, int64_t *opset)
+{
+	struct wtl_proto proto = wtl_proto_of(message);
+	struct wtl_proto_field field;
+	bool is_ours = true;
+	int64_t version = 0;
+	int rc;
+
+	while ((rc = wtl_onnx_next(bytes, &proto, &field)) > 0) {
+		if (field.number == 1 && field.wire == WTL_WIRE_BYTES)
+			is_ours = field.bytes.len == 0 || wtl_span_is(field.bytes, "ai.onnx");
+		else if (field.number == 2 && field.wire == WTL_WIRE_VARINT)
+			version = (int64_t)field.value;
+	}
+	if (rc == 0 && is_ours && version > 0)
+		*opset = version;
+	return rc;
+}

@@ -132,6 +132,8 @@ const struct wtl_onnx_attr *wtl_onnx_attr(const struct wtl_onnx_node *node, cons
 int64_t wtl_onnx_attr_int(const struct wtl_onnx_node *node, const char *name, int64_t otherwise);
 bool wtl_onnx_attr_is(const struct wtl_onnx_node *node, const char *name, const char *text);
 
+/* An OperatorSetIdProto: *opset is its version if it is ONNX's own, else it stays. */
+int wtl_onnx_read_opset(struct wtl_onnx_bytes *bytes, struct wtl_span message, int64_t *opset);
 /* A field of text in a message. */
 int wtl_onnx_read_text(struct wtl_onnx_bytes *bytes, const struct wtl_proto_field *field,
 		       struct wtl_span *ret);

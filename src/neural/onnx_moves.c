@@ -6,18 +6,6 @@
 
 /* Shapes of what moves data, and of shapes that are data: where the numbers of an input are known, so are the output's. */
 
-static struct wtl_onnx_value *in_with_rank(struct wtl_onnx_call *call, size_t i)
-{
-	struct wtl_onnx_value *in = wtl_onnx_in(call, i);
-
-	if (call->n_out == 0)
-		return NULL;
-	if (wtl_onnx_has_rank(in))
-		return in;
-	call->out[0].open = in ? in->open : 0;
-	return NULL;
-}
-
 /* The output has the same numbers in another shape. */
 static void keep_numbers(struct wtl_onnx_call *call, const struct wtl_onnx_value *in)
 {
@@ -62,7 +50,7 @@ int wtl_onnx_shape_shape(struct wtl_onnx_call *call)
 
 int wtl_onnx_shape_size(struct wtl_onnx_call *call)
 {
-	const struct wtl_onnx_value *in = in_with_rank(call, 0);
+	const struct wtl_onnx_value *in = wtl_onnx_in_with_rank(call, 0);
 	struct wtl_onnx_number total = wtl_onnx_known(1);
 	int rc;
 
@@ -143,7 +131,7 @@ int wtl_onnx_shape_reshape(struct wtl_onnx_call *call)
 
 int wtl_onnx_shape_flatten(struct wtl_onnx_call *call)
 {
-	struct wtl_onnx_value *in = in_with_rank(call, 0);
+	struct wtl_onnx_value *in = wtl_onnx_in_with_rank(call, 0);
 	int64_t axis;
 	int rc;
 
@@ -190,7 +178,7 @@ static int find_squeezed(struct wtl_onnx_call *call, const struct wtl_onnx_value
 
 int wtl_onnx_shape_squeeze(struct wtl_onnx_call *call)
 {
-	struct wtl_onnx_value *in = in_with_rank(call, 0);
+	struct wtl_onnx_value *in = wtl_onnx_in_with_rank(call, 0);
 	bool gone[WTL_ONNX_RANK_MAX] = {false};
 	int64_t rank = 0;
 	int rc, at = 0;
@@ -211,7 +199,7 @@ int wtl_onnx_shape_squeeze(struct wtl_onnx_call *call)
 
 int wtl_onnx_shape_unsqueeze(struct wtl_onnx_call *call)
 {
-	struct wtl_onnx_value *in = in_with_rank(call, 0);
+	struct wtl_onnx_value *in = wtl_onnx_in_with_rank(call, 0);
 	bool is_new[WTL_ONNX_RANK_MAX] = {false};
 	struct wtl_onnx_numbers axes = {0};
 	int64_t rank, axis;
@@ -245,7 +233,7 @@ int wtl_onnx_shape_unsqueeze(struct wtl_onnx_call *call)
 int wtl_onnx_shape_transpose(struct wtl_onnx_call *call)
 {
 	const struct wtl_onnx_attr *perm = wtl_onnx_attr(call->node, "perm");
-	struct wtl_onnx_value *in = in_with_rank(call, 0);
+	struct wtl_onnx_value *in = wtl_onnx_in_with_rank(call, 0);
 	int64_t axis;
 	int rc;
 
@@ -300,7 +288,7 @@ static int concat_numbers(struct wtl_onnx_call *call)
 int wtl_onnx_shape_concat(struct wtl_onnx_call *call)
 {
 	bool is_new = wtl_onnx_attr_int(call->node, "new_axis", 0) != 0;
-	struct wtl_onnx_value *in = in_with_rank(call, 0);
+	struct wtl_onnx_value *in = wtl_onnx_in_with_rank(call, 0);
 	int64_t axis;
 	int rc;
 
@@ -347,7 +335,7 @@ static struct wtl_onnx_number part(const struct wtl_onnx_call *call, struct wtl_
 
 int wtl_onnx_shape_split(struct wtl_onnx_call *call)
 {
-	struct wtl_onnx_value *in = in_with_rank(call, 0);
+	struct wtl_onnx_value *in = wtl_onnx_in_with_rank(call, 0);
 	struct wtl_onnx_numbers told = {0};
 	int64_t axis, from = 0;
 	int rc;
@@ -457,7 +445,7 @@ static struct wtl_onnx_number number_at(bool is_given, const struct wtl_onnx_num
 int wtl_onnx_shape_slice(struct wtl_onnx_call *call)
 {
 	struct wtl_onnx_numbers starts = {0}, ends = {0}, axes = {0}, steps = {0};
-	struct wtl_onnx_value *in = in_with_rank(call, 0);
+	struct wtl_onnx_value *in = wtl_onnx_in_with_rank(call, 0);
 	int64_t axis, start = 0, step = 1;
 	int rc;
 
@@ -509,12 +497,12 @@ static int gather_numbers(struct wtl_onnx_call *call, const struct wtl_onnx_valu
 
 int wtl_onnx_shape_gather(struct wtl_onnx_call *call)
 {
-	struct wtl_onnx_value *in = in_with_rank(call, 0), *at = wtl_onnx_in(call, 1),
+	struct wtl_onnx_value *in = wtl_onnx_in_with_rank(call, 0), *at = wtl_onnx_in(call, 1),
 			      *out = call->out;
 	int64_t axis;
 	int rc, i = 0;
 
-	if (!in || !in_with_rank(call, 1))
+	if (!in || !wtl_onnx_in_with_rank(call, 1))
 		return 0;
 	rc = wtl_onnx_axis(call, wtl_onnx_attr_int(call->node, "axis", 0), in->rank, &axis);
 	if (rc == 0)

@@ -7,18 +7,6 @@
 
 /* Shapes of what moves data: growing it, making it, and the rest. */
 
-static struct wtl_onnx_value *in_with_rank(struct wtl_onnx_call *call, size_t i)
-{
-	struct wtl_onnx_value *in = wtl_onnx_in(call, i);
-
-	if (call->n_out == 0)
-		return NULL;
-	if (wtl_onnx_has_rank(in))
-		return in;
-	call->out[0].open = in ? in->open : 0;
-	return NULL;
-}
-
 /* GatherElements and the like: the shape of the second input, the type of the first. */
 int wtl_onnx_shape_second(struct wtl_onnx_call *call)
 {
@@ -28,7 +16,7 @@ int wtl_onnx_shape_second(struct wtl_onnx_call *call)
 
 int wtl_onnx_shape_gather_nd(struct wtl_onnx_call *call)
 {
-	struct wtl_onnx_value *in = in_with_rank(call, 0), *at = wtl_onnx_in(call, 1);
+	struct wtl_onnx_value *in = wtl_onnx_in_with_rank(call, 0), *at = wtl_onnx_in(call, 1);
 	int64_t batch = wtl_onnx_attr_int(call->node, "batch_dims", 0), depth;
 	int rc, i = 0;
 
@@ -70,7 +58,7 @@ static int fill_numbers(struct wtl_onnx_call *call, struct wtl_onnx_number value
 
 int wtl_onnx_shape_expand(struct wtl_onnx_call *call)
 {
-	struct wtl_onnx_value *in = in_with_rank(call, 0), *out = call->out;
+	struct wtl_onnx_value *in = wtl_onnx_in_with_rank(call, 0), *out = call->out;
 	struct wtl_onnx_numbers to;
 	int rank, rc;
 
@@ -93,7 +81,7 @@ int wtl_onnx_shape_expand(struct wtl_onnx_call *call)
 
 int wtl_onnx_shape_tile(struct wtl_onnx_call *call)
 {
-	struct wtl_onnx_value *in = in_with_rank(call, 0);
+	struct wtl_onnx_value *in = wtl_onnx_in_with_rank(call, 0);
 	struct wtl_onnx_numbers times = {0};
 	int rc;
 
@@ -112,7 +100,7 @@ int wtl_onnx_shape_tile(struct wtl_onnx_call *call)
 int wtl_onnx_shape_pad(struct wtl_onnx_call *call)
 {
 	struct wtl_onnx_numbers pads = {0}, axes = {0};
-	struct wtl_onnx_value *in = in_with_rank(call, 0);
+	struct wtl_onnx_value *in = wtl_onnx_in_with_rank(call, 0);
 	int64_t axis;
 	int rc;
 
@@ -190,7 +178,7 @@ static struct wtl_onnx_number resized(struct wtl_onnx_number size,
 /* Its sizes (input 3) or its scales (input 2; 1 in opset 10 and of Upsample). */
 int wtl_onnx_shape_resize(struct wtl_onnx_call *call)
 {
-	struct wtl_onnx_value *in = in_with_rank(call, 0), *sizes = wtl_onnx_in(call, 3);
+	struct wtl_onnx_value *in = wtl_onnx_in_with_rank(call, 0), *sizes = wtl_onnx_in(call, 3);
 	const struct wtl_onnx_attr *axes = wtl_onnx_attr(call->node, "axes");
 	bool is_size = sizes && (!sizes->numbers || sizes->n_numbers > 0);
 	struct wtl_onnx_numbers told;
@@ -217,7 +205,7 @@ int wtl_onnx_shape_resize(struct wtl_onnx_call *call)
 
 static int shape_blocks(struct wtl_onnx_call *call, bool to_space)
 {
-	struct wtl_onnx_value *in = in_with_rank(call, 0);
+	struct wtl_onnx_value *in = wtl_onnx_in_with_rank(call, 0);
 	int64_t block = wtl_onnx_attr_int(call->node, "blocksize", 1);
 	int rc;
 
@@ -355,7 +343,7 @@ int wtl_onnx_shape_range(struct wtl_onnx_call *call)
 
 int wtl_onnx_shape_one_hot(struct wtl_onnx_call *call)
 {
-	struct wtl_onnx_value *in = in_with_rank(call, 0), *depth = wtl_onnx_in(call, 1),
+	struct wtl_onnx_value *in = wtl_onnx_in_with_rank(call, 0), *depth = wtl_onnx_in(call, 1),
 			      *values = wtl_onnx_in(call, 2);
 	int64_t axis;
 	int rc, at = 0;
@@ -374,7 +362,7 @@ int wtl_onnx_shape_one_hot(struct wtl_onnx_call *call)
 /* How many there are, only running tells. */
 int wtl_onnx_shape_nonzero(struct wtl_onnx_call *call)
 {
-	struct wtl_onnx_value *in = in_with_rank(call, 0);
+	struct wtl_onnx_value *in = wtl_onnx_in_with_rank(call, 0);
 	int rc;
 
 	if (!in)
@@ -411,7 +399,7 @@ int wtl_onnx_shape_eye(struct wtl_onnx_call *call)
 /* X [N, C, ..] sampled at grid [N, .., n]. */
 int wtl_onnx_shape_grid_sample(struct wtl_onnx_call *call)
 {
-	struct wtl_onnx_value *in = in_with_rank(call, 0), *grid = wtl_onnx_in(call, 1);
+	struct wtl_onnx_value *in = wtl_onnx_in_with_rank(call, 0), *grid = wtl_onnx_in(call, 1);
 	int rc;
 
 	if (!in || !wtl_onnx_has_rank(grid) || grid->rank != in->rank || in->rank < 3)

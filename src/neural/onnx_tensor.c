@@ -116,6 +116,13 @@ struct wtl_onnx_number wtl_onnx_times(struct wtl_onnx_number a, struct wtl_onnx_
 									: wtl_onnx_known(product);
 }
 
+struct wtl_onnx_number wtl_onnx_divide(struct wtl_onnx_number a, int64_t by)
+{
+	if (!a.known)
+		return a;
+	return by > 0 ? wtl_onnx_known(a.is.whole / by) : wtl_onnx_unknown(0);
+}
+
 bool wtl_onnx_is(struct wtl_onnx_number a, int64_t value)
 {
 	return a.known && a.is.whole == value;
@@ -131,6 +138,18 @@ struct wtl_onnx_value *wtl_onnx_in(const struct wtl_onnx_call *call, size_t i)
 bool wtl_onnx_has_rank(const struct wtl_onnx_value *value)
 {
 	return value && value->rank >= 0;
+}
+
+struct wtl_onnx_value *wtl_onnx_in_with_rank(struct wtl_onnx_call *call, size_t i)
+{
+	struct wtl_onnx_value *in = wtl_onnx_in(call, i);
+
+	if (call->n_out == 0)
+		return NULL;
+	if (wtl_onnx_has_rank(in))
+		return in;
+	call->out[0].open = in ? in->open : 0;
+	return NULL;
 }
 
 int wtl_onnx_set_rank(struct wtl_onnx_call *call, size_t i, int64_t rank)

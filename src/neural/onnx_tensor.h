@@ -70,12 +70,16 @@ uint32_t wtl_onnx_open_of(struct wtl_onnx_number a, struct wtl_onnx_number b);
 /* Sums, products and quotients of sizes; what does not fit is not known. */
 struct wtl_onnx_number wtl_onnx_add(struct wtl_onnx_number a, struct wtl_onnx_number b);
 struct wtl_onnx_number wtl_onnx_times(struct wtl_onnx_number a, struct wtl_onnx_number b);
+/* Rounded down; not known where by is not above 0. */
+struct wtl_onnx_number wtl_onnx_divide(struct wtl_onnx_number a, int64_t by);
 bool wtl_onnx_is(struct wtl_onnx_number a, int64_t value);
 
 /* ---- Values ---- */
 
 /* An input, NULL where it is left out. */
 struct wtl_onnx_value *wtl_onnx_in(const struct wtl_onnx_call *call, size_t i);
+/* If its rank is known and there is an output; else NULL, and the output is open as it is. */
+struct wtl_onnx_value *wtl_onnx_in_with_rank(struct wtl_onnx_call *call, size_t i);
 /* Is its rank known? (It is there, then.) */
 bool wtl_onnx_has_rank(const struct wtl_onnx_value *value);
 /* Makes the shape of an output: room for `rank` sizes, all unknown. 0 or negative. */

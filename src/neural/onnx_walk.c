@@ -16,17 +16,12 @@ enum { DEPTH_MAX = 24, NODES_MAX = 2000000 };
 
 static int run_nodes(struct wtl_onnx_frame *frame, uint32_t field_of_nodes);
 
-static int no_memory(struct wtl_onnx_frame *frame)
-{
-	return wtl_onnx_no_memory(&frame->state->bytes);
-}
-
 static int set_value(struct wtl_onnx_frame *frame, struct wtl_span name,
 		     const struct wtl_onnx_value *value)
 {
 	return wtl_onnx_scope_set(&frame->scope, &frame->state->bytes.arena, name, value)
 		       ? 0
-		       : no_memory(frame);
+		       : wtl_onnx_no_memory(&frame->state->bytes);
 }
 
 static void done(struct wtl_onnx_frame *frame)
@@ -87,7 +82,7 @@ static int read_outputs(struct wtl_onnx_frame *frame, struct wtl_onnx_inner *inn
 		return rc;
 	inner->out = wtl_arena_new(&frame->state->bytes.arena, outputs.n, sizeof(*inner->out));
 	if (!inner->out)
-		return no_memory(frame);
+		return wtl_onnx_no_memory(&frame->state->bytes);
 	inner->n_out = outputs.n;
 	for (size_t i = 0; i < outputs.n; i++) {
 		const struct wtl_onnx_value *found =
@@ -147,27 +142,7 @@ static const struct wtl_onnx_function *find_function(const struct wtl_onnx_state
 	return NULL;
 }
 
-/* A function has an opset of its own. */
-static int read_opset(struct wtl_onnx_frame *frame, struct wtl_span message)
-{
-	struct wtl_proto proto = wtl_proto_of(message);
-	struct wtl_proto_field field;
-	bool is_ours = true;
-	int64_t version = 0;
-	int rc;
-
-	while ((rc = wtl_onnx_next(&frame->state->bytes, &proto, &field)) > 0) {
-		if (field.number == 1 && field.wire == WTL_WIRE_BYTES)
-			is_ours = field.bytes.len == 0 || wtl_span_is(field.bytes, "ai.onnx");
-		if (field.number == 2 && field.wire == WTL_WIRE_VARINT)
-			version = (int64_t)field.value;
-	}
-	if (rc == 0 && is_ours && version > 0)
-		frame->opset = version;
-	return rc;
-}
-
-/* And defaults of its attributes. */
+/* A function has an opset of its own, and defaults of its attributes. */
 static int read_function(struct wtl_onnx_frame *frame, struct wtl_onnx_node *defaults)
 {
 	struct wtl_onnx_bytes *bytes = &frame->state->bytes;
@@ -183,10 +158,10 @@ static int read_function(struct wtl_onnx_frame *frame, struct wtl_onnx_node *def
 					      sizeof(*defaults->attrs));
 
 			if (!attr)
-				return no_memory(frame);
+				return wtl_onnx_no_memory(&frame->state->bytes);
 			rc = wtl_onnx_read_attr(bytes, field.bytes, attr);
 		} else if (field.number == 9 && field.wire == WTL_WIRE_BYTES) {
-			rc = read_opset(frame, field.bytes);
+			rc = wtl_onnx_read_opset(bytes, field.bytes, &frame->opset);
 		}
 		if (rc < 0)
 			return rc;
@@ -269,7 +244,7 @@ static int find_inputs(struct wtl_onnx_frame *frame, struct wtl_onnx_call *call)
 	call->n_in = in->n;
 	call->in = wtl_arena_new(&frame->state->bytes.arena, in->n, sizeof(*call->in));
 	if (!call->in)
-		return no_memory(frame);
+		return wtl_onnx_no_memory(&frame->state->bytes);
 	for (size_t i = 0; i < in->n; i++) {
 		if (in->of[i].len == 0)
 			continue;
@@ -435,7 +410,7 @@ static int run_node(struct wtl_onnx_frame *frame, struct wtl_span message)
 	call.n_out = node.out.n;
 	call.out = wtl_arena_new(&state->bytes.arena, node.out.n, sizeof(*call.out));
 	if (!call.out)
-		return no_memory(frame);
+		return wtl_onnx_no_memory(&frame->state->bytes);
 	rc = run_any(frame, &call);
 	for (size_t i = 0; rc == 0 && i < call.n_out; i++)
 		if (node.out.of[i].len)
@@ -477,7 +452,7 @@ static int run_model(struct wtl_onnx_frame *frame)
 		return rc;
 	inputs = wtl_arena_new(&state->bytes.arena, messages.n, sizeof(*inputs));
 	if (!inputs)
-		return no_memory(frame);
+		return wtl_onnx_no_memory(&frame->state->bytes);
 	for (size_t i = 0; i < messages.n; i++) {
 		rc = wtl_onnx_read_info(&state->bytes, messages.of[i], &inputs[n]);
 		if (rc < 0)
