@@ -274,6 +274,7 @@ gpu NVIDIA A100-SXM4-40GB
 
 def failing(place, gpus, name, *answers, watts=100, seconds=4):
     fake = gpus(text=FAILING.format(watts=watts) + "".join(f"  answer {answer}\n" for answer in answers))
+    (place.path / name).unlink(missing_ok=True)  # of a try before this one
     return place.record(name, *fake.options, "--duration", str(seconds), env=fake.env)
 
 
