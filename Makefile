@@ -12,7 +12,7 @@ CHANGED = $(wildcard $(filter-out tests/fixtures/%,$(filter %.c %.h,$(shell git 
 
 .NOTPARALLEL:
 .PHONY: abi all run test check mutants layers format-check test-gcc test-limits test-nojson test-sanitized \
-	test-threads test-cli test-page test-python wheel valgrind fuzz deb deb-check systemd-check bench bench-peers install format clean deps deps-test
+	test-threads test-cli test-page test-python wheel valgrind fuzz arm64 deb deb-check systemd-check bench bench-peers install format clean deps deps-test
 
 comma := ,
 
@@ -88,6 +88,11 @@ test-threads:
 	meson compile -C build-threads $(addprefix test_,$(THREADED)) nvidia-ml
 	TSAN_OPTIONS=halt_on_error=1 meson test -C build-threads --no-rebuild --print-errorlogs \
 		--timeout-multiplier 4 $(THREADED)
+
+# Not part of `make test`: the emulator takes half an hour.
+arm64: deps-test
+	$(call heading,arm64: cross build$(comma) and the unit tests in an emulator)
+	tools/arm64.sh build-arm64
 
 # Slow, and not part of `make test`. Memory that a stuck reader or an ended write keeps, allocations that a shim counts, and openat2
 # and ptrace, which valgrind 3.19 does not know, and what fontconfig loses (plot), are not its business.

@@ -166,7 +166,7 @@ print(statistics.median(package), statistics.median(bare), statistics.median(p -
 # The longest pause of a thread that counts, while another one opens a meter and measures windows, and while that one sleeps.
 GIL = """
 import threading, wattle
-last = longest = time.perf_counter()
+last, longest = time.perf_counter(), 0
 def run():
     global last, longest
     while True:

@@ -34,9 +34,9 @@ def cpu_s(pid):
     return sum(int((task / "schedstat").read_text(encoding="utf-8").split()[0]) for task in tasks) / 1e9
 
 
-def rss_mb(pid):
+def rss_mb(pid, which="VmRSS"):
     lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
-    return int(next(line for line in lines if line.startswith("VmRSS:")).split()[1]) / 1024
+    return int(next(line for line in lines if line.startswith(which + ":")).split()[1]) / 1024
 
 
 def scrape(port, gzip):

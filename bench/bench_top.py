@@ -1,10 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What `wattle top` costs: time to its first picture, CPU time and memory beside many processes.
+"""What `wattle top` costs: time to its first picture, CPU time and memory beside many processes, and all of that beside nvtop.
 
-Each figure stands beside a baseline of the same run. Prints the targets of the issue, and never fails for being slow.
+Each figure stands beside a baseline of the same run, and never fails for being slow.
+
+nvtop (installed, or fetched from Debian) and wattle watch the same fake library, eight GPUs with sixteen processes, each at a
+picture a second, in turn, in a PID namespace of their own: nvtop looks at the GPUs' processes alone, wattle at everybody's, and what
+else runs here shall not decide.
 """
 
+import contextlib
 import fcntl
 import os
 import pty
@@ -13,16 +18,40 @@ import statistics
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
 import time
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[1]
+sys.path.append(str(REPO / "tests" / "cli"))
+
+import nvtop  # noqa: E402
+
 BUILD = Path(os.environ.get("WATTLE_BUILD_ROOT", REPO / "build"))
 WATTLE = os.environ.get("WATTLE", str(BUILD / "wattle"))
 PROCESSES = int(os.environ.get("PROCESSES", "1000"))
 SECONDS = float(os.environ.get("SECONDS_WATCHED", "10"))
 PAIRS = int(os.environ.get("PAIRS", "11"))
+FAKE = BUILD / "tests" / "fake" / "libnvidia-ml.so.1"
+INSIDE = "BENCH_TOP_INSIDE"
+GPUS, GPU_PROCESSES = 8, 16
+GPU = """\
+gpu NVIDIA H100 80GB HBM3
+  bus 00000000:{bus:02X}:00.0
+  uuid GPU-{bus:08x}-0000-4000-8000-000000000000
+  power 0 const 312
+  sensor counter gpu 100
+  sensor average gpu 100 1000
+  sensor usage gpu 100
+  memory 81559 600 0
+  temperature 58
+  utilization 81 34 0 0
+  clocks 1710 1710 2619 1500 1980 1980 2619 1950
+  pcie 100000 200000
+  state 0 - 0
+  limit 700 700 200 700
+"""
 
 
 def start(*command):
@@ -128,7 +157,114 @@ def watch(*options):
     return spent, kib, written / SECONDS
 
 
+# ---- Beside nvtop ----
+
+def gpus_script(pids):
+    text = "driver 550.54.15\n"
+    for i in range(GPUS):
+        text += GPU.format(bus=16 + i)
+        text += "".join(f"  process {pid} C {1500 + k} {40 + k} 20 0 0\n" for k, pid in enumerate(pids[i::GPUS]))
+    return text
+
+
+@contextlib.contextmanager
+def gpu_users():
+    users = [subprocess.Popen(("sleep", "4321")) for _ in range(GPU_PROCESSES)]
+    try:
+        yield [user.pid for user in users]
+    finally:
+        for user in users:
+            user.kill()
+            user.wait()
+
+
+def look_once(command, mark):
+    """Milliseconds to the first picture of the GPUs, and to one with a GPU's process."""
+    begin = time.perf_counter()
+    pid, fd = start(*command)
+    seen = until(fd, mark)
+    gpus = time.perf_counter()
+    if b"4321" not in seen:
+        until(fd, b"4321")
+    users = time.perf_counter()
+    stop(pid, fd)
+    return (gpus - begin) * 1e3, (users - begin) * 1e3
+
+
+def watch_once(command, mark):
+    """Milliseconds of CPU time a second, and MiB: resident, and its own with its part of what is shared."""
+    pid, fd = start(*command)
+    until(fd, mark)
+    drain(fd, 4.0)
+    before = cpu_s(pid)
+    drain(fd, SECONDS)
+    spent = (cpu_s(pid) - before) / SECONDS * 1e3
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8").splitlines()
+    pss = int(next(line for line in lines if line.startswith("Pss:")).split()[1])
+    kib = memory_kib(pid)
+    stop(pid, fd)
+    return spent, kib / 1024, pss / 1024
+
+
+def beside(monitor):
+    """Both in turn."""
+    tools = {
+        "nvtop": ((str(monitor),), b"Device %d" % (GPUS - 1)),
+        "wattle top": ((WATTLE, "top", "-i", "1000", "-d", "1000", "--nvml", str(FAKE)), b"gpu-%d" % (GPUS - 1)),
+        "not drawn": ((WATTLE, "top", "-i", "1000", "-d", "10000", "--nvml", str(FAKE)), b"gpu-%d" % (GPUS - 1)),
+        "without processes": ((WATTLE, "top", "-i", "1000", "-d", "1000", "--no-processes", "--nvml", str(FAKE)), b"gpu-%d" % (GPUS - 1)),
+    }
+    watched = list(tools)[:2]
+    firsts = {name: [] for name in watched}
+    costs = {name: [] for name in tools}
+    for _ in range(PAIRS):
+        for name in watched:
+            firsts[name].append(look_once(*tools[name]))
+    for _ in range(3):
+        for name, tool in tools.items():
+            costs[name].append(watch_once(*tool))
+    rows = {name: [statistics.median(values) for values in zip(*costs[name])] for name in tools}
+    for name in watched:
+        rows[name] = [statistics.median(values) for values in zip(*firsts[name])] + rows[name]
+    for name in list(tools)[2:]:
+        rows[name] = [None, None] + rows[name]
+    print(f"{GPUS} GPUs, {GPU_PROCESSES} processes, a picture a second: median, and times nvtop's")
+    for i, what in enumerate(("first picture of the GPUs, ms", "first with their processes, ms", "CPU time, ms/s", "RSS, MiB", "PSS, MiB")):
+        for name, row in rows.items():
+            if row[i] is not None:
+                print(f"  {what:32} {name:18} {row[i]:7.2f}  {row[i] / rows['nvtop'][i]:5.2f}")
+
+
+def inside():
+    monitor, folder = sys.argv[1:]
+    with gpu_users() as pids:
+        script = Path(folder) / "gpus.nvml"
+        script.write_text(gpus_script(pids), encoding="utf-8")
+        os.environ.update(WATTLE_FAKE_NVML=str(script), LD_LIBRARY_PATH=str(FAKE.parent), XDG_STATE_HOME=folder, XDG_CACHE_HOME=folder)
+        beside(monitor)
+
+
+def beside_nvtop():
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            monitor = nvtop.find(Path(folder))
+        except nvtop.Missing as why:
+            print(why)
+            return
+        enter = ["unshare", *(() if os.geteuid() == 0 else ("--map-root-user",)), "--pid", "--fork", "--mount-proc"]
+        if subprocess.run([*enter, "true"], capture_output=True, check=False).returncode != 0:
+            print("(no PID namespace can be had: other processes count)")
+            enter = []
+        subprocess.run([*enter, sys.executable, "-B", __file__, str(monitor), folder], env=dict(os.environ, **{INSIDE: "1"}), check=True)
+
+
 def main():
+    if os.environ.get(INSIDE):
+        inside()
+        return
+    beside_nvtop()
+    if os.environ.get("ONLY_NVTOP"):
+        return
     plain = statistics.median(first_word() for _ in range(PAIRS))
     picture = statistics.median(first_picture(WATTLE, "top") for _ in range(PAIRS))
     print(f"first picture: {picture * 1e3:.1f} ms, {picture / plain:.1f} times a shell's first word (target: 50 ms)")

@@ -116,10 +116,10 @@ WATTLE_API const char *wattle_strerror(int code);
 
 /* What use of the processors weighs (docs/attribution.md). */
 enum wattle_weight {
+	WATTLE_WEIGHT_LEARNED, /* what each consumer was learned to draw in a second of CPU time */
 	WATTLE_WEIGHT_CPU_TIME,
 	WATTLE_WEIGHT_INSTRUCTIONS,
-	WATTLE_WEIGHT_CYCLES,
-	WATTLE_WEIGHT_LEARNED /* what each consumer was learned to draw in a second of CPU time */
+	WATTLE_WEIGHT_CYCLES
 };
 
 /* One channel's reading: one way to measure one domain. Its strings are the meter's. */
@@ -183,6 +183,7 @@ struct wattle_options {
 	 * it was recorded with.
 	 */
 	const char *gpus;
+	int log_warnings_only; /* 1: log gets no line but warnings */
 };
 
 struct wattle_meter;

@@ -32,17 +32,20 @@ MAY_INCLUDE = {
     "draw": FORMS,
     "smi": FORMS,
     "report": METER | {"record", "replay", "document", "text"},
-    "serve": METER | {"record", "replay", "document", "report"},
+    "import": METER | {"record", "replay", "document", "smi"},
+    "client": BELOW,
+    "serve": METER | {"record", "replay", "document", "report", "client"},
     "cli": FRAME,
-    "commands": FRAME | {"cli", "neural", "profile", "serve"},
+    "commands": FRAME | {"cli", "client", "import", "neural", "profile", "serve"},
 }
 # A command is a folder or a file of src/commands. Which of the others it may use:
 COMMAND_MAY_INCLUDE = {
     "compare": {"run", "record"},
     "limit": {"query"},
-    "plot": {"top"},
-    "profile": {"mark"},
-    "record": {"mark"},
+    "plot": {"report", "top"},
+    "profile": {"mark", "report"},
+    "record": {"mark", "profile"},
+    "report": {"import"},
     "run": {"record"},
     "serve": {"record"},
 }

@@ -33,6 +33,7 @@ PATHS = ("src/energy", "src/meter", "src/workload", "src/record", "src/replay")
 ENOUGH_PERCENT = 90
 WORKERS = 2
 TIMEOUT_S = 10  # and ten times what the test takes
+LEARN_TIMEOUT_S = 1200  # with gcov's counts, on a busy machine
 MEMORY_BYTES = 4 << 30
 SANITIZED_TESTS = 8  # of those that reach the line
 FLAGS = "-Dc_args=-g0 -w -fPIC -fvisibility=default -fno-semantic-interposition"
@@ -45,12 +46,13 @@ COVERAGE_FLAGS = "-O0 -U_FORTIFY_SOURCE --coverage -fprofile-update=atomic"
 
 NOT_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
 BODY = re.compile(r"^\{\n.*?^\}", re.MULTILINE | re.DOTALL)
+# A little more room changes nothing.
+ROOM = re.compile(r"\b(?:calloc|malloc|realloc|wtl_array_(?:reserve|resize)|wtl_buf_(?:reserve|init))\(")
 # Calls that word a message: a change inside them is a change of text.
-ROOM = re.compile(r"\b(?:calloc|malloc)\(")  # a little more of it changes nothing
 WORDING = re.compile(r"\b(?:wtl_log_line|wtl_err_set|wtl_err_text|snprintf|complain|wtl_buf_printf|wtl_buf_puts)\(")
 DECLARATION = re.compile(r"^\t+(?!return\b|goto\b|case\b|else\b)(?:\w+ )+[^=;()]*;$", re.MULTILINE)
-# Calls whose absence only a sanitizer or a race would show.
-TIDYING = re.compile(r"(?:free|close|\w+_(?:free|done|close|finalize|lock|unlock|signal|broadcast|destroy))\(")
+# Calls whose absence only a sanitizer, a race or a reader of the log would show.
+TIDYING = re.compile(r"(?:wtl_log_line|free|close|\w+_(?:free|done|close|finalize|lock|unlock|signal|broadcast|destroy))\(")
 STATEMENT = re.compile(
     r"^\t+((?:(?!(?:return|if|for|while|switch|else|do|goto|case)\b)\w+\(|"
     r"\**[A-Za-z_](?:[\w.]|->|\[[^\]\n]*\])*(?: (?:[-+*/%&|^]|<<|>>)?= |\+\+;|--;))[^;{}]*;?)",
@@ -70,13 +72,15 @@ SWAPS = (
     ),
     ("boolean", re.compile(r"(?<== )(?:true|false)(?=;)|(?<=return )(?:true|false)(?=;)"), {"true": "false", "false": "true"}),
 )
-CONSTANT = re.compile(r"(?<![\w.])(\d+)[uU]?[lL]{0,2}(?![\w.])")
+CONSTANT = re.compile(r"(?<![\w.-])(\d+)[uU]?[lL]{0,2}(?![\w.])")  # of -1, which stands for none, only the sign is asked for
 # The greater or lesser of two, and a difference or nothing: whether equal ones are greater changes nothing.
 WORD = r"([\w.\[\]]+(?:->[\w.\[\]]+)*)"
 EITHER = re.compile(
     rf"(?<![\w.>)\]]){WORD}( [<>]=?) {WORD}"
     r"(?: \?\s+(?:\1\s+: \3|\3\s+: \1|\1 - \3\s+: 0|\3 - \1\s+: 0)(?![\w.(\[-])|\)\s+(?:\1 = \3|\3 = \1);)"
 )
+# Which of two is sorted first: of equal ones, either.
+ORDER = re.compile(r"\(([^()]+) > ([^()]+)\) - \(\1 < \2\)")
 # Only the sign of these is asked for, another mutant is made of what is returned, and a nanosecond is next to nothing.
 SIGN = re.compile(r"-1 : 1\b|\breturn \d+;|_(?:ns|uj|uw) (?:>|<=) 0\b")
 CONDITION = re.compile(r"\b(?:if|while) (\()")
@@ -103,6 +107,7 @@ def changes_in(text, code, first, last):
     left_out = [(match.start(), closing(code, match.end() - 1)) for match in WORDING.finditer(code, first, last)]
     left_out += [match.span() for match in DECLARATION.finditer(code, first, last)]
     left_out += [match.span(2) for match in EITHER.finditer(code, first, last)]
+    left_out += [match.span() for match in ORDER.finditer(code, first, last)]
 
     def places(pattern):
         for match in pattern.finditer(code, first, last):
@@ -284,10 +289,10 @@ def learn(build, digest, paths):
         for note in (folder / "objects.d").glob("*.gcno"):
             (own / note.name).symlink_to(note)
         start = time.monotonic()
-        outcome = build.run(name, folder, 120, GCOV_PREFIX=str(own), GCOV_PREFIX_STRIP="99")
+        outcome = build.run(name, folder, LEARN_TIMEOUT_S, GCOV_PREFIX=str(own), GCOV_PREFIX_STRIP="99")
         seconds = time.monotonic() - start
-        # Where a test counts open files, those of gcov may be too many.
-        if outcome != "ok" and build.run(name, build.top, 120) != "ok":
+        # Where a test counts open files, those of gcov may be too many. One that was stopped has counted nothing.
+        if outcome == "too long" or (outcome != "ok" and build.run(name, build.top, LEARN_TIMEOUT_S) != "ok"):
             print(f"{name}: {outcome} as it is, so it is left out", file=sys.stderr)
             return
         lines = counted_lines(own)
@@ -330,7 +335,7 @@ class Hunt:
             self.noticed += outcome == "noticed"
             if outcome == "survived":
                 self.survived += 1
-                print(mutant.words, flush=True)
+                print(mutant.words, "" if self.reaching(mutant) else "(no test reaches it)", flush=True)
             self.lock.notify_all()
 
     def reaching(self, mutant):
@@ -349,6 +354,8 @@ class Hunt:
 
     def judge(self, mutant, number):
         for build in self.builds:
+            if build.is_sanitized and not self.reaching(mutant):
+                break
             folder = build.top / f"worker-{number}"
             folder.mkdir(exist_ok=True)
             name = build.object_of[mutant.path]

@@ -351,8 +351,9 @@ const ROWS = 12;
 function showGroups() {
 	const use = known.use && known.use.groups ? known.use : {energy_j: 0, groups: {}};
 	const now = new Map(known.live.groups[chosen.by].map(g => [g.name, g.power_w]));
+	const titles = new Map(known.live.groups[chosen.by].map(g => [g.name, chosen.by === "job" && g.title ? `${g.name} (${g.title})` : g.title]));
 	const groups = [...(use.groups[chosen.by] || [])].sort((a, b) => b.energy_j - a.energy_j);
-	const nameOf = g => g.name === "" ? "(in none)" : g.name === "__overflow__" ? "(others)" : g.name;
+	const nameOf = g => g.name === "" ? "(in none)" : g.name === "__overflow__" ? "(others)" : titles.get(g.name) || g.name;
 	const rows = groups.slice(0, ROWS).map(g => ({cells: [nameOf(g), measure(now.get(g.name), 0, "W"), measure(g.energy_j, 0, "J"), meter(g.energy_j / use.energy_j)]}));
 	const sum = list => list.reduce((all, g) => all + g.energy_j, 0);
 	const rest = groups.slice(ROWS), none = use.energy_j - sum(groups);

@@ -23,26 +23,33 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ._estimate import Estimate as Estimate, Summary as Summary, estimate as estimate, summary as summary
     from ._live import Live as Live, live as live
     from ._merge import Merged as Merged, merge as merge
+    from ._nir import nir_to_text as nir_to_text
     from ._notebook import load_ipython_extension as load_ipython_extension
     from ._plot import plot as plot
     from ._recorder import Mark as Mark, Recorder as Recorder, mark as mark, record as record
     from ._recording import Recording as Recording, read as read
 
 _LATER = {  # what is imported when it is first used: name to module
+    "Estimate": "._estimate",
     "Live": "._live",
     "Mark": "._recorder",
     "Merged": "._merge",
     "Recorder": "._recorder",
     "Recording": "._recording",
+    "Summary": "._estimate",
+    "estimate": "._estimate",
     "live": "._live",
     "load_ipython_extension": "._notebook",
     "mark": "._recorder",
     "merge": "._merge",
+    "nir_to_text": "._nir",
     "plot": "._plot",
     "read": "._recording",
     "record": "._recorder",
+    "summary": "._estimate",
 }
 
 
@@ -65,6 +72,7 @@ __all__ = [
     "Domain",
     "Energy",
     "Error",
+    "Estimate",
     "Gpu",
     "GpuProcess",
     "Ledger",
@@ -78,19 +86,23 @@ __all__ = [
     "Sample",
     "Sampler",
     "Share",
+    "Summary",
     "Use",
     "WattleWarning",
     "Window",
     "WindowError",
     "default_meter",
+    "estimate",
     "live",
     "mark",
     "measure",
     "measure_until",
     "merge",
+    "nir_to_text",
     "plot",
     "read",
     "record",
+    "summary",
     "synchronize",
     "visible_gpus",
 ]

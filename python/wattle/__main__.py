@@ -4,18 +4,17 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-import sysconfig
+
+from ._lib import Error, find_command
 
 
 def main() -> int:
-    """Becomes the command: the one of this Python first, then that of PATH. 127: there is none."""
-    beside = os.path.join(sysconfig.get_path("scripts"), "wattle")
-    command = beside if os.access(beside, os.X_OK) else shutil.which("wattle")
-    if command is None:
-        said = "wattle: the command is not installed: 'pip install wattle' brings it, as do the packages of your system; "
-        print(said + "'python -m wattle.profile' needs no command", file=sys.stderr)
+    """Becomes the command. 127: there is none."""
+    try:
+        command = find_command()
+    except Error as error:
+        print(f"wattle: {error}; 'python -m wattle.profile' needs no command", file=sys.stderr)
         return 127
     sys.stdout.flush()
     try:

@@ -49,10 +49,10 @@ STATUS_ABSENT = 7
 E_NO_WINDOW = 4101
 E_WINDOW_OPEN = 4102
 E_TOO_MANY = 4103
-WEIGHT_CPU_TIME = 0
-WEIGHT_INSTRUCTIONS = 1
-WEIGHT_CYCLES = 2
-WEIGHT_LEARNED = 3
+WEIGHT_LEARNED = 0
+WEIGHT_CPU_TIME = 1
+WEIGHT_INSTRUCTIONS = 2
+WEIGHT_CYCLES = 3
 LOG_WARNING = 0
 LOG_INFO = 1
 LOG_DEBUG = 2
@@ -136,6 +136,7 @@ class Options(Structure):
     on_sample: Any
     sample_context: int | None
     gpus: bytes | None
+    log_warnings_only: int
     _fields_ = [
         ("size", c_size_t),
         ("root", c_char_p),
@@ -151,6 +152,7 @@ class Options(Structure):
         ("on_sample", CFUNCTYPE(None, c_void_p, POINTER(Sample))),
         ("sample_context", c_void_p),
         ("gpus", c_char_p),
+        ("log_warnings_only", c_int),
     ]
 
 

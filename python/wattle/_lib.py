@@ -6,6 +6,8 @@ from __future__ import annotations
 import ctypes
 import importlib
 import os
+import shutil
+import sysconfig
 
 from . import _abi
 
@@ -83,6 +85,19 @@ def load_recording() -> Library:
             "pkg-config libsqlite3-dev libzstd-dev), then the package again without WATTLE_RECORDINGS=no"
         )
     return load(name)
+
+
+def find_command() -> str:
+    """The path of the command ``wattle``: that of a build which `_lib` leads to, of this Python, then of PATH. Raises `Error`."""
+    built = os.path.join(os.path.dirname(os.path.realpath(_HERE)), "wattle")
+    beside = os.path.join(sysconfig.get_path("scripts"), "wattle")
+    for path in (built, beside):
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    path = shutil.which("wattle") or ""
+    if not path:
+        raise Error("the command is not installed: 'pip install wattle' brings it, as do the packages of your system")
+    return path
 
 
 def need(module: str, what: str, extra: str) -> Any:

@@ -301,10 +301,11 @@ def _match(parts: list[_Part], reasons: list[str]) -> None:
 
 
 def _leave_models_out(parts: list[_Part], reasons: list[str]) -> None:
-    """Where a recording measures a kind of domain, the models of those that measure none of that kind are not needed."""
+    """Where a recording measures a kind of domain, the models of those that measure none of that kind are not needed, nor what they model beside."""
     measured = [{d.kind for d in p.domains.values() if d.in_total and d.method in _MEASURED} for p in parts]
     for part, own in zip(parts, measured):
-        modelled = {key: d for key, d in part.domains.items() if d.method == "modelled" and d.kind in set().union(*measured) - own}
+        others = set().union(*measured) - own
+        modelled = {key: d for key, d in part.domains.items() if d.method == "modelled" and (d.kind in others or others and not d.in_total)}
         part.left_out = set(modelled)
         if modelled:
             names = ", ".join(domain.name for domain in modelled.values())

@@ -273,6 +273,20 @@ class Recording:
         heads["duration_s"] = numpy.array([window.duration_s for window in windows], dtype=float)
         return self._frame(heads, energies)
 
+    def to_parquet(self, path: str | os.PathLike[str], interval_s: float | None = 1.0, what: str = "power") -> None:
+        """
+        Writes energy() or power() of every interval, windows() or processes() as a Parquet file. Needs pyarrow.
+
+            wattle.read("night.wattle").to_parquet("night.parquet", interval_s=60)
+        """
+        if what not in ("energy", "power", "windows", "processes"):
+            raise ValueError(f"what is energy, power, windows or processes, not {what!r}")
+        arrow: Any = need("pyarrow", "Parquet files", "parquet")
+        parquet: Any = need("pyarrow.parquet", "Parquet files", "parquet")
+        frame = getattr(self, what)(*([interval_s] if what in ("energy", "power") else []))
+        table = arrow.Table.from_pandas(frame, preserve_index=False)
+        parquet.write_table(table.replace_schema_metadata({b"wattle": self.path.encode()}), os.fspath(path))
+
     def processes(self, domain: str | None = None) -> pandas.DataFrame:
         """
         Who used the energy of a domain, or of the total: a row for each.

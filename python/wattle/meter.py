@@ -11,7 +11,7 @@ import os
 import sys
 import time
 import weakref
-from _thread import RLock
+from _thread import RLock, get_ident
 
 from . import _abi, _lib, _sync
 from ._lib import Error, WattleWarning, WindowError, check, load, new, new_array
@@ -20,7 +20,7 @@ from .figures import Carbon, Consumers, Domain, Energy, Gpu, GpuProcess, Share, 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Callable, Iterable
+    from typing import Any, Callable, Iterable
 
     from ._recorder import Recorder
     from ._sync import Sync
@@ -56,14 +56,26 @@ def own_key(name: str) -> bytes:
     return f"{plain[: NAME_BYTES - 13].decode(errors='ignore')}~{digest}".encode()
 
 
+def _task() -> tuple[int, weakref.ref[Any]] | None:
+    """This thread and the task of asyncio that runs in it; None: no task does."""
+    asyncio: Any = sys.modules.get("asyncio")
+    task = asyncio.current_task() if asyncio is not None and asyncio._get_running_loop() is not None else None
+    return None if task is None else (get_ident(), weakref.ref(task))
+
+
+def _is_over(task: Any) -> bool:
+    return task is None or bool(task.done())
+
+
 class _Open:
     """A window that is open: its names here and in the C library, what is filled in at its end, and its block or sampler."""
 
-    __slots__ = ("_owner", "key", "name", "wait", "window")
+    __slots__ = ("_owner", "key", "name", "pushed_by", "wait", "window")
 
     def __init__(self, name: str, key: bytes, window: Window, wait: Callable[[], object] | None, owner: object) -> None:
         self.name, self.key, self.window, self.wait = name, key, window, wait
         self._owner = weakref.ref(owner) if owner is not None else None
+        self.pushed_by: tuple[int, weakref.ref[Any]] | None = None  # the thread and its task of asyncio
 
     def is_lost(self) -> bool:
         """Its block or sampler is gone and has not ended it: an interrupt came at a block's first or last step."""
@@ -77,8 +89,6 @@ class _Remarks:
         self.lines: list[str] | None = []
 
     def __call__(self, _: object, level: int, line: bytes) -> None:
-        if level != _abi.LOG_WARNING:
-            return
         said = line.decode("utf-8", "replace")
         if self.lines is not None:
             self.lines.append(said)
@@ -292,7 +302,7 @@ class Meter:
         self._open: dict[str, _Open] = {}
         self._recorder: Recorder | None = None  # it ends before the meter does
         self._begun: dict[bytes, _Open] = {}  # those that the C library has; more than the open ones after an interrupt
-        self._stack: contextvars.ContextVar[tuple[str, ...]] = contextvars.ContextVar("wattle", default=())
+        self._stack: contextvars.ContextVar[tuple[tuple[int, str], ...]] = contextvars.ContextVar("wattle", default=())
         self._wait = _sync.function(sync)
         self._flags = _abi.WINDOW_EXACT if attribution and exact else 0
         self._domains: tuple[Domain, ...] = ()
@@ -312,6 +322,7 @@ class Meter:
             options.max_windows = max_windows
             options.attribution = int(attribution)
             self._log = options.log = type(options.log)(self._remarks)
+            options.log_warnings_only = 1  # an interrupt that comes within the call is lost
             self._open_meter(options)
         except Error as error:
             if root is not None or tape is not None:  # the caller's choice
@@ -365,15 +376,22 @@ class Meter:
     @property
     def domains(self) -> tuple[Domain, ...]:
         """The machine's domains, as of now."""
-        made = []
         with self._lock:
             if self._handle is None:
                 return self._domains
-            raw = new(_abi.Domain)
-            for i in range(self._library.wattle_meter_domains(self._handle)):
-                check(self._library.wattle_meter_domain(self._handle, i, raw))
-                made.append(Domain(raw))
-        return tuple(made)
+            return tuple(self._domain(i) for i in range(self._library.wattle_meter_domains(self._handle)))
+
+    def _domain(self, i: int) -> Domain:
+        raw = new(_abi.Domain)
+        check(self._library.wattle_meter_domain(self._handle, i, raw))
+        return Domain(raw)
+
+    def _with_reasons(self, energies: Iterable[_abi.Energy]) -> tuple[Domain, ...]:
+        """The domains; those that have no figure with their reasons as of now."""
+        with self._lock:
+            if self._handle is None:
+                return self._domains
+            return tuple(d if raw.has_energy else self._domain(i) for i, (d, raw) in enumerate(zip(self._domains, energies)))
 
     @property
     def open_windows(self) -> tuple[str, ...]:
@@ -592,7 +610,7 @@ class Meter:
             known = zip(self._domains, shares, energies)
             window.own = Use(use, {d.name: Share(share) for d, share, energy in known if energy.has_energy})
         lacks = not raw.total.has_energy or raw.total.flags & _abi.ENERGY_INCOMPLETE
-        domains = self.domains if ends and lacks else self._domains
+        domains = self._with_reasons(energies) if ends and lacks else self._domains
         window._fill(raw, energies, domains, "" if ends else "running")
 
     def read(self, name: str) -> Window:
@@ -639,24 +657,32 @@ class Meter:
         """Begins a window on the stack of this thread or asyncio task; names may repeat."""
         opened = self._begin_unique(name, self._flags_of(exact), sync)
         try:
-            self._stack.set((*self._stack.get(), opened.name))
+            opened.pushed_by = _task()
+            self._stack.set((*self._own_stack(), (get_ident(), opened.name)))
             opened.window.name = name
         except BaseException:
             self._forget(opened)
             raise
 
+    def _own_stack(self) -> tuple[tuple[int, str], ...]:
+        """What is open of the stack; not what the thread that began this one has on its own (a free-threaded Python hands that on)."""
+        return tuple(one for one in self._stack.get() if one[0] == get_ident() and one[1] in self._open)
+
+    def _newest_pushed(self) -> str:
+        """Of the stack, and of what a task of this thread pushed before it ended, such as a notebook's cell that awaits; "": none."""
+        own = {name for _, name in self._own_stack()}
+        pushed = ((name, opened.pushed_by) for name, opened in reversed([*self._open.items()]))
+        return next((name for name, by in pushed if name in own or by is not None and by[0] == get_ident() and _is_over(by[1]())), "")
+
     def pop(self, *, sync: Sync | bool = True) -> Window:
         """Ends the newest window of the stack. Raises `WindowError` if there is none."""
-        stack = self._stack.get()
-        while stack and stack[-1] not in self._open:
-            stack = stack[:-1]
-        if not stack:
+        name = self._newest_pushed()
+        if not name:
             raise WindowError("pop without push: the stack of this thread or task is empty", -_abi.E_NO_WINDOW)
         try:
-            return self.end(stack[-1], sync=sync)
+            return self.end(name, sync=sync)
         finally:
-            if stack[-1] not in self._open:  # an interrupt may have come before its end
-                self._stack.set(stack[:-1])
+            self._stack.set(self._own_stack())  # an interrupt may have come before its end
 
     # ---- Samples ----
 

@@ -48,3 +48,23 @@ int wtl_array_widen(void *array, size_t *n_now, size_t n, size_t size)
 	*n_now = n;
 	return 0;
 }
+
+size_t wtl_array_up_to(const void *list, size_t n, size_t size, size_t offset, uint64_t value,
+		       bool is_signed)
+{
+	/* Signed numbers are in the order of unsigned ones with the highest bit turned. */
+	uint64_t sign = is_signed ? UINT64_C(1) << 63 : 0;
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		uint64_t at;
+
+		memcpy(&at, (const char *)list + middle * size + offset, sizeof(at));
+		if ((at ^ sign) <= (value ^ sign))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}

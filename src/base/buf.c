@@ -79,14 +79,21 @@ int wtl_buf_putc(struct wtl_buf *buf, char c)
 
 int wtl_buf_printf(struct wtl_buf *buf, const char *format, ...)
 {
+	size_t room = buf->data ? buf->size - buf->len : 0;
 	va_list args;
 	int len;
 
 	if (buf->error)
 		return buf->error;
 	va_start(args, format);
-	len = vsnprintf(NULL, 0, format, args);
+	len = vsnprintf(room > 0 ? buf->data + buf->len : NULL, room, format, args);
 	va_end(args);
+	if (len >= 0 && (size_t)len < room) {
+		buf->len += (size_t)len;
+		return 0;
+	}
+	if (room > 0)
+		buf->data[buf->len] = '\0';
 	if (len < 0)
 		return buf->error = -EINVAL;
 	if (wtl_buf_reserve(buf, (size_t)len) < 0)

@@ -48,14 +48,21 @@ struct wtl_date wtl_date_of(int64_t t_utc_ns)
 	return date;
 }
 
+/* Days from 1970 to a year's first of March, from which months' lengths repeat: leap days come last. */
+static int64_t days_to_march(unsigned year)
+{
+	enum { TO_1970 = 719468 };
+
+	return (int64_t)year * 365 + year / 4 - year / 100 + year / 400 - TO_1970;
+}
+
 int64_t wtl_date_utc_ns(const struct wtl_date *date)
 {
-	int64_t days = date->day - 1;
+	/* Of January and February the year before is the one that ends with them. */
+	unsigned from_march = (date->month + 9) % 12;
+	int64_t days = days_to_march(date->year - (date->month < 3)) + (from_march * 153 + 2) / 5 +
+		       date->day - 1;
 
-	for (unsigned year = FIRST_YEAR; year < date->year; year++)
-		days += days_in_year(year);
-	for (unsigned month = 1; month < date->month; month++)
-		days += days_in_month(date->year, month);
 	return (((days * 24 + date->hour) * 60 + date->minute) * 60 + date->second) * NS_PER_S +
 	       date->nanosecond;
 }
@@ -192,5 +199,29 @@ int wtl_date_parse_clock(const char *text, size_t len, int64_t *ret_ns)
 	if (!take_clock(&reader, &date) || reader.text != reader.end || !wtl_date_is_valid(&date))
 		return -EINVAL;
 	*ret_ns = wtl_date_utc_ns(&date);
+	return 0;
+}
+
+int wtl_date_parse_asctime(const char *text, size_t len, struct wtl_date *ret)
+{
+	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+	struct reader reader = {text + 4, text + len};
+	struct wtl_date date = {.month = 1};
+
+	/* The day is of one digit with a blank before it, or of two. */
+	if (len < 20 || text[3] != ' ')
+		return -EINVAL;
+	while (date.month <= 12 && memcmp(months + 3 * (date.month - 1), reader.text, 3) != 0)
+		date.month++;
+	reader.text += 3;
+	if (!take_char(&reader, ' '))
+		return -EINVAL;
+	if (!take_digits(&reader, take_char(&reader, ' ') || reader.text[1] == ' ' ? 1 : 2,
+			 &date.day) ||
+	    !take_char(&reader, ' ') || !take_clock(&reader, &date) || !take_char(&reader, ' ') ||
+	    !take_digits(&reader, 4, &date.year) || reader.text != reader.end ||
+	    !wtl_date_is_valid(&date))
+		return -EINVAL;
+	*ret = date;
 	return 0;
 }

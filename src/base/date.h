@@ -40,4 +40,7 @@ int wtl_date_parse_utc(const char *text, size_t len, int64_t *ret_utc_ns);
  * -EINVAL. */
 int wtl_date_parse_clock(const char *text, size_t len, int64_t *ret_ns);
 
+/* "Mon Oct 13 00:25:36 2025", as asctime() writes it; the day of the week may be any. 0 or -EINVAL. */
+int wtl_date_parse_asctime(const char *text, size_t len, struct wtl_date *ret);
+
 #endif

@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/fd.h"
 #include "base/hash.h"
 #include "base/outfile.h"
 #include "base/sparse.h"
@@ -91,20 +92,17 @@ static void fail(struct record *record, int code)
 /* Writes whole lines. A tape that ends within a line could not be replayed. */
 static void write_out(struct record *record, const char *data, size_t len)
 {
-	size_t done = 0;
+	int rc;
 
-	while (done < len && record->error == 0) {
-		ssize_t n = write(record->fd, data + done, len - done);
-
-		if (n > 0)
-			done += (size_t)n;
-		else if (n == 0 || errno != EINTR)
-			fail(record, n < 0 ? -errno : -EIO);
-	}
-	if (done == len)
+	if (record->error)
+		return;
+	rc = wtl_fd_write_all(record->fd, data, len);
+	if (rc == 0) {
 		record->written += (off_t)len;
-	else if (done > 0 && ftruncate(record->fd, record->written) < 0)
-		fail(record, -errno);
+		return;
+	}
+	(void)!ftruncate(record->fd, record->written);
+	fail(record, rc);
 }
 
 static void flush(struct record *record)

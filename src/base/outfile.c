@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/capability.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,26 +18,10 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fd.h"
 #include "base/infile.h"
 
 enum { LEFT_AFTER_S = 60 }; /* far longer than from making a file to locking it */
-
-static int write_all(int fd, const char *data, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			return -EIO;
-		data += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
 
 /* Network file systems report a full disk only here. */
 static int close_checked(int fd, int rc)
@@ -137,16 +120,6 @@ static bool is_pipe(const char *path)
 	return stat(path, &st) == 0 && S_ISFIFO(st.st_mode);
 }
 
-/* One that is blocked, so it ends nothing by itself. */
-static bool is_end_asked_for(void)
-{
-	sigset_t pending;
-
-	return sigpending(&pending) == 0 &&
-	       (sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM) ||
-		sigismember(&pending, SIGHUP));
-}
-
 /* open(), but a pipe's reader is waited for only until a signal asks for the end. A descriptor or a negative errno. */
 static int open_patiently(const char *path, int flags, mode_t mode)
 {
@@ -156,7 +129,7 @@ static int open_patiently(const char *path, int flags, mode_t mode)
 	while ((fd = open(path, flags | O_NONBLOCK | O_CLOEXEC, mode)) < 0) {
 		if (errno != ENXIO || flags & O_NONBLOCK || !is_pipe(path))
 			return -errno;
-		if (is_end_asked_for())
+		if (wtl_fd_end_is_asked_for())
 			return -ECANCELED;
 		nanosleep(&nap, NULL);
 	}
@@ -334,7 +307,7 @@ static int replace_regular(const char *path, const void *data, size_t len, const
 
 	if (fd < 0)
 		return fd;
-	return temp_finish(fd, temp, path, old, write_all(fd, data, len));
+	return temp_finish(fd, temp, path, old, wtl_fd_write_all(fd, data, len));
 }
 
 static int write_direct(const char *path, const void *data, size_t len)
@@ -344,7 +317,7 @@ static int write_direct(const char *path, const void *data, size_t len)
 
 	if (fd < 0)
 		return fd;
-	return close_checked(fd, write_all(fd, data, len));
+	return close_checked(fd, wtl_fd_write_all(fd, data, len));
 }
 
 static int replace(const char *path, const void *data, size_t len, mode_t mode)
@@ -378,7 +351,7 @@ static int append(const char *path, const void *data, size_t len, mode_t mode)
 		return fd;
 	if (fstat(fd, &old) < 0)
 		return close_checked(fd, -errno);
-	rc = write_all(fd, data, len);
+	rc = wtl_fd_write_all(fd, data, len);
 	if (rc < 0 && S_ISREG(old.st_mode)) {
 		struct stat now;
 
@@ -449,7 +422,7 @@ int wtl_outstream_open(struct wtl_outstream *stream, const char *path, mode_t mo
 
 int wtl_outstream_write(struct wtl_outstream *stream, const void *data, size_t len)
 {
-	return write_all(stream->fd, data, len);
+	return wtl_fd_write_all(stream->fd, data, len);
 }
 
 int wtl_outstream_close(struct wtl_outstream *stream, bool keep)

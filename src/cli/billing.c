@@ -73,13 +73,15 @@ int wtl_billing_open(struct wtl_billing *billing, struct wtl_app *app, struct wa
 	billing->meter = meter;
 	billing->io = io;
 	billing->window = window;
-	if (settings->no_processes)
-		return 0;
-	rc = wtl_session_open(&billing->session, meter, window, &how, &err);
+	rc = settings->no_processes
+		     ? wtl_session_load_kept(meter, how.idle_path, &err)
+		     : wtl_session_open(&billing->session, meter, window, &how, &err);
 	if (rc < 0) {
 		wtl_complain_err(app, &err);
 		return rc;
 	}
+	if (settings->no_processes)
+		return 0;
 	billing->consumers = billing->session.consumers;
 	wtl_remark_weight(app, billing->consumers);
 	/* What could not be read is not replaced. What is to be seen first is not mixed with what was. */
@@ -105,8 +107,20 @@ void wtl_billing_begin(struct wtl_billing *billing)
 void wtl_billing_bill(struct wtl_billing *billing, const struct wattle_window *window,
 		      const struct wattle_energy energies[])
 {
-	if (billing->consumers)
-		wtl_session_bill_window(&billing->session, window, energies);
+	if (!billing->consumers)
+		return;
+	if (!billing->has_looked)
+		wtl_session_look(&billing->session);
+	billing->has_looked = false;
+	wtl_session_bill_look(&billing->session, window, energies);
+}
+
+void wtl_billing_hold(struct wtl_billing *billing)
+{
+	if (!billing->consumers)
+		return;
+	wtl_session_look(&billing->session);
+	billing->has_looked = true;
 }
 
 void wtl_billing_describe(const struct wtl_billing *billing, struct wtl_description *description)

@@ -26,6 +26,7 @@ struct wtl_billing {
 	struct wtl_consumers *consumers; /* the session's; NULL: nobody is followed */
 	char idle_path[PATH_MAX];
 	uint64_t n_lost_exits, n_unfollowed; /* of struct wtl_workload_means, as of begin() */
+	bool has_looked;    /* hold() was called: the next bill has no look of its own */
 	bool lacks_command; /* it runs, and nobody knows which of the processes it is */
 };
 
@@ -42,6 +43,8 @@ void wtl_billing_look_now(struct wtl_billing *billing);
 void wtl_billing_command_ended(struct wtl_billing *billing, const struct wtl_child *child);
 /* What stands beside who used it, as notes. */
 void wtl_billing_describe(const struct wtl_billing *billing, struct wtl_description *description);
+/* Its time is over, and what it used will be billed when that is known. */
+void wtl_billing_hold(struct wtl_billing *billing);
 /* What the window has used so far, or at its end. */
 void wtl_billing_bill(struct wtl_billing *billing, const struct wattle_window *window,
 		      const struct wattle_energy energies[]);

@@ -60,7 +60,7 @@ static bool is_runnable(const char *path)
 /* What a child reads and writes. */
 struct ends {
 	bool lacks_input, hides_output;
-	int input; /* unless it lacks that; < 0: wattle's own */
+	int input, output; /* unless it lacks or hides them; < 0: wattle's own */
 };
 
 static int redirect(posix_spawn_file_actions_t *actions, const struct ends *ends)
@@ -75,6 +75,8 @@ static int redirect(posix_spawn_file_actions_t *actions, const struct ends *ends
 	if (!error && ends->hides_output)
 		error = posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, "/dev/null",
 							 O_WRONLY, 0);
+	else if (!error && ends->output >= 0)
+		error = posix_spawn_file_actions_adddup2(actions, ends->output, STDOUT_FILENO);
 	return error;
 }
 
@@ -154,7 +156,7 @@ static int spawn_script(struct wtl_child *child, char *const argv[], const struc
 
 static int start(struct wtl_child *child, char *const argv[], const struct wtl_app *app)
 {
-	const struct ends ends = {app->settings.lacks_input, app->settings.hides_output, -1};
+	const struct ends ends = {app->settings.lacks_input, app->settings.hides_output, -1, -1};
 	char path[PATH_MAX];
 	int rc = spawn(&child->pid, argv[0], argv, app, &ends);
 
@@ -192,9 +194,17 @@ static int complain(struct wtl_app *app, int rc)
 	return WTL_EXIT_CANNOT_RUN;
 }
 
+static void identify(struct wtl_child *child)
+{
+	int number = wtl_process_number(child->pid);
+
+	child->number = number > 0 ? number : 0;
+	wtl_process_start(child->number, &child->start_ticks);
+}
+
 int wtl_child_start(struct wtl_child *child, struct wtl_app *app)
 {
-	int rc, number;
+	int rc;
 
 	memset(child, 0, sizeof(*child));
 	if (!can_wait()) {
@@ -209,15 +219,43 @@ int wtl_child_start(struct wtl_child *child, struct wtl_app *app)
 	rc = start(child, app->settings.command, app);
 	if (rc < 0)
 		return complain(app, rc);
-	number = wtl_process_number(child->pid);
-	child->number = number > 0 ? number : 0;
-	wtl_process_start(child->number, &child->start_ticks);
+	identify(child);
+	return 0;
+}
+
+int wtl_child_start_piped(struct wtl_child *child, const struct wtl_app *app, char *const argv[],
+			  int *ret_to, int *ret_from)
+{
+	int in[2], out[2];
+
+	memset(child, 0, sizeof(*child));
+	if (pipe2(in, O_CLOEXEC) < 0)
+		return -errno;
+	if (pipe2(out, O_CLOEXEC) < 0) {
+		int rc = -errno;
+		close(in[0]);
+		close(in[1]);
+		return rc;
+	}
+	int rc = spawn(&child->pid, argv[0], argv, app,
+		       &(struct ends){.input = in[0], .output = out[1]});
+	close(in[0]);
+	close(out[1]);
+	if (rc < 0) {
+		close(in[1]);
+		close(out[0]);
+		return rc;
+	}
+	identify(child);
+	*ret_to = in[1];
+	*ret_from = out[0];
 	return 0;
 }
 
 int wtl_child_start_wattle(const struct wtl_app *app, char *const argv[], int input)
 {
-	const struct ends ends = {.lacks_input = input < 0, .hides_output = true, .input = input};
+	const struct ends ends = {
+		.lacks_input = input < 0, .hides_output = true, .input = input, .output = -1};
 	char path[PATH_MAX];
 	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
 	pid_t pid;

@@ -32,6 +32,12 @@ int wtl_child_start(struct wtl_child *child, struct wtl_app *app);
  * process, or a negative errno.
  */
 int wtl_child_start_wattle(const struct wtl_app *app, char *const argv[], int input);
+/*
+ * Starts a program; *ret_to is written to its standard input, *ret_from is read from its standard output. Both are the
+ * caller's to close. 0 or a negative errno. wtl_child_poll() and wtl_child_reap() as with the command.
+ */
+int wtl_child_start_piped(struct wtl_child *child, const struct wtl_app *app, char *const argv[],
+			  int *ret_to, int *ret_from);
 /* Takes note if it ended; never waits. Its process stays, so that its accounts can be looked at, until
  * wtl_child_reap(), which also tells the rest. */
 void wtl_child_poll(struct wtl_child *child);

@@ -5,9 +5,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/fd.h"
 #include "base/text.h"
 #include "cli/command.h"
 
@@ -17,14 +19,16 @@ static void print_line(const struct wtl_app *app, const char *prefix, const char
 static void print_line(const struct wtl_app *app, const char *prefix, const char *format,
 		       va_list args)
 {
-	char line[2048];
+	char line[2048], whole[sizeof(line) * 5];
 	struct wtl_buf clean;
 
 	vsnprintf(line, sizeof(line), format, args);
 	wtl_buf_init(&clean, sizeof(line) * 5);
 	wtl_text_escape(&clean, line, strlen(line));
-	fprintf(stderr, "wattle: %s%s%s\n", prefix ? prefix : "", prefix ? ": " : "",
-		clean.error ? wtl_err_text(clean.error) : wtl_buf_str(&clean));
+	snprintf(whole, sizeof(whole), "wattle: %s%s%s\n", prefix ? prefix : "", prefix ? ": " : "",
+		 clean.error ? wtl_err_text(clean.error) : wtl_buf_str(&clean));
+	/* Not by stdio: a pipe that nobody reads would hold up the end. */
+	wtl_fd_write_all(STDERR_FILENO, whole, strlen(whole));
 	if (app->said)
 		wtl_buf_printf(app->said, "%s\n", wtl_buf_str(&clean));
 	wtl_buf_done(&clean);

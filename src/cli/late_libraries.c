@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SQLite and zstd, loaded with the first recording. They read what strangers made, so they are the machine's own, which gets
+ * SQLite and zstd, loaded with the first recording, and expat with the first XML. They read what strangers made, so they are the machine's own, which gets
  * its security updates, and no copies in the command. Linked as shared libraries they would be loaded by every start, which
  * takes a third more of a CPU for most commands (ARCHITECTURE.md has the figures). The names are those of the libraries: the
  * same objects are linked with the libraries themselves elsewhere.
@@ -13,6 +13,9 @@
 
 #include <sqlite3.h>
 #include <zstd.h>
+#if HAVE_EXPAT
+#include <expat.h>
+#endif
 
 #include "base/symbol.h"
 #include "record/database.h"
@@ -86,9 +89,33 @@
 	F(size_t, ZSTD_freeDCtx, (ZSTD_DCtx * zstd), (zstd))                                \
 	F(unsigned, ZSTD_isError, (size_t code), (code))
 
+#if HAVE_EXPAT
+/* Without the library there is no parser, and nothing else is called. */
+#define EXPAT_FUNCTIONS(F)                                                                        \
+	F(XML_Parser, XML_ParserCreate, (const XML_Char *encoding), (encoding))                   \
+	F(enum XML_Status, XML_Parse, (XML_Parser parser, const char *text, int len, int is_end), \
+	  (parser, text, len, is_end))                                                            \
+	F(enum XML_Status, XML_StopParser, (XML_Parser parser, XML_Bool may_resume),              \
+	  (parser, may_resume))                                                                   \
+	F(enum XML_Error, XML_GetErrorCode, (XML_Parser parser), (parser))                        \
+	F(const XML_LChar *, XML_ErrorString, (enum XML_Error code), (code))                      \
+	F(XML_Size, XML_GetCurrentLineNumber, (XML_Parser parser), (parser))
+
+#define EXPAT_SETTERS(F)                                                                      \
+	F(XML_ParserFree, (XML_Parser parser), (parser))                                      \
+	F(XML_SetUserData, (XML_Parser parser, void *data), (parser, data))                   \
+	F(XML_SetElementHandler,                                                              \
+	  (XML_Parser parser, XML_StartElementHandler begin, XML_EndElementHandler end),      \
+	  (parser, begin, end))                                                               \
+	F(XML_SetCharacterDataHandler, (XML_Parser parser, XML_CharacterDataHandler handler), \
+	  (parser, handler))                                                                  \
+	F(XML_SetEntityDeclHandler, (XML_Parser parser, XML_EntityDeclHandler handler),       \
+	  (parser, handler))
+#endif
+
 static struct {
-	pthread_once_t once;
-	bool is_loaded;
+	pthread_once_t once, once_expat;
+	bool is_loaded, has_expat;
 	/* These need more than to be handed on. */
 	__typeof__(&sqlite3_open_v2) sqlite3_open_v2;
 	__typeof__(&sqlite3_db_config) sqlite3_db_config;
@@ -96,8 +123,14 @@ static struct {
 #define FUNCTION(result, name, parameters, arguments) __typeof__(&name) name;
 	SQLITE_FUNCTIONS(FUNCTION);
 	ZSTD_FUNCTIONS(FUNCTION);
+#if HAVE_EXPAT
+#define SETTER(name, parameters, arguments) __typeof__(&name) name;
+	EXPAT_FUNCTIONS(FUNCTION);
+	EXPAT_SETTERS(SETTER);
+#undef SETTER
+#endif
 #undef FUNCTION
-} late = {.once = PTHREAD_ONCE_INIT};
+} late = {.once = PTHREAD_ONCE_INIT, .once_expat = PTHREAD_ONCE_INIT};
 
 static void load(void)
 {
@@ -159,3 +192,42 @@ void sqlite3_progress_handler(sqlite3 *db, int n, int (*handler)(void *), void *
 	}
 SQLITE_FUNCTIONS(FUNCTION);
 ZSTD_FUNCTIONS(FUNCTION);
+
+#if HAVE_EXPAT
+#undef FUNCTION
+
+static void load_expat(void)
+{
+	void *expat = dlopen("libexpat.so.1", RTLD_NOW | RTLD_LOCAL);
+
+	late.has_expat = expat != NULL;
+#define FUNCTION(result, name, parameters, arguments) \
+	late.has_expat = late.has_expat && wtl_symbol_find(expat, #name, &late.name);
+#define SETTER(name, parameters, arguments) FUNCTION(void, name, parameters, arguments)
+	EXPAT_FUNCTIONS(FUNCTION);
+	EXPAT_SETTERS(SETTER);
+#undef FUNCTION
+#undef SETTER
+}
+
+static bool has_expat(void)
+{
+	pthread_once(&late.once_expat, load_expat);
+	return late.has_expat;
+}
+
+#define FUNCTION(result, name, parameters, arguments)                 \
+	result name parameters                                        \
+	{                                                             \
+		return has_expat() ? late.name arguments : (result)0; \
+	}
+#define SETTER(name, parameters, arguments)  \
+	void name parameters                 \
+	{                                    \
+		if (has_expat())             \
+			late.name arguments; \
+	}
+EXPAT_FUNCTIONS(FUNCTION);
+EXPAT_SETTERS(SETTER);
+
+#endif

@@ -21,15 +21,16 @@
 enum { LARGE_BYTES = 128 << 10 };
 
 extern const struct wtl_command wtl_command_run, wtl_command_compare, wtl_command_record,
-	wtl_command_report, wtl_command_export, wtl_command_mark, wtl_command_top, wtl_command_plot,
-	wtl_command_profile, wtl_command_serve, wtl_command_doctor, wtl_command_query,
-	wtl_command_limit, wtl_command_estimate, wtl_command_help;
+	wtl_command_report, wtl_command_export, wtl_command_import, wtl_command_calibrate,
+	wtl_command_mark, wtl_command_top, wtl_command_plot, wtl_command_profile, wtl_command_serve,
+	wtl_command_doctor, wtl_command_query, wtl_command_limit, wtl_command_estimate,
+	wtl_command_help;
 
 static const struct wtl_command *const commands[] = {
 	&wtl_command_run,      &wtl_command_compare,
 #if HAVE_RECORDINGS
 	&wtl_command_record,   &wtl_command_report,  &wtl_command_export,
-	&wtl_command_mark,
+	&wtl_command_import,   &wtl_command_mark,    &wtl_command_calibrate,
 #endif
 	&wtl_command_top,      &wtl_command_plot,
 #if HAVE_PROFILER
@@ -47,7 +48,9 @@ static const struct wtl_left_out left_out[] = {
 	{"record", WTL_WITHOUT_RECORDINGS},
 	{"report", WTL_WITHOUT_RECORDINGS},
 	{"export", WTL_WITHOUT_RECORDINGS},
+	{"import", WTL_WITHOUT_RECORDINGS},
 	{"mark", WTL_WITHOUT_RECORDINGS},
+	{"calibrate", WTL_WITHOUT_RECORDINGS},
 #endif
 #if !HAVE_PROFILER
 	{"profile", WTL_WITHOUT_PROFILER},
@@ -71,30 +74,19 @@ static int close_output(struct wtl_app *app, int code, bool is_help)
 	return code == WTL_EXIT_DONE ? WTL_EXIT_FAILED : code;
 }
 
-struct job {
-	struct wtl_app *app;
-	int code;
-};
-
-static void do_job(void *context)
+static int do_command(void *context)
 {
-	struct job *job = context;
+	struct wtl_app *app = context;
 
-	job->code = job->app->command->run(job->app);
+	return app->command->run(app);
 }
 
-/* Of those that only read: what measures has a guard of its own, for its recording. */
+/* What measures guards what it reads itself. */
 static int run_guarded(struct wtl_app *app)
 {
-	struct job job = {.app = app};
+	int code = app->command->measures ? do_command(app) : wtl_mapped_read(app, do_command, app);
 
-	if (app->command->measures)
-		return app->command->run(app);
-	if (wtl_mapped_guard(do_job, &job) == 0)
-		return job.code;
-	wtl_complain(app, "another program has truncated a file while it was read, or its disk "
-			  "failed");
-	return WTL_EXIT_FAILED;
+	return code < 0 ? WTL_EXIT_FAILED : code;
 }
 
 static int run_command(struct wtl_app *app, int argc, char **argv)

@@ -9,6 +9,11 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#include "cli/command.h"
+#include "cli/complain.h"
+
+#define CAUSE "another program has truncated a file while it was read, or its disk failed"
+
 /* What handlers of signals have to know. */
 static struct {
 	sigjmp_buf *guarded; /* by one thread at a time */
@@ -26,17 +31,27 @@ static bool is_guarded(void)
 	return faults.guarded && pthread_equal(faults.thread, pthread_self());
 }
 
+void wtl_rescue_terminal(void)
+{
+	if (faults.rescue.len == 0)
+		return;
+	(void)!write(STDOUT_FILENO, faults.rescue.text, faults.rescue.len);
+	tcsetattr(STDIN_FILENO, TCSANOW, &faults.rescue.termios);
+}
+
 static void on_bus(int number, siginfo_t *info, void *unused)
 {
-	static const char text[] = "wattle: stopped: another program has truncated a file while it "
-				   "was read, or its disk failed\n";
+	static const char text[] = "wattle: stopped: " CAUSE "\n";
+	/* A screen keeps back what is said on standard error. */
+	int fd = faults.rescue.len > 0 ? STDOUT_FILENO : STDERR_FILENO;
 
 	(void)unused;
 	/* Not where somebody has sent it. */
 	if (info->si_code > 0 && is_guarded())
 		siglongjmp(*faults.guarded, 1);
+	wtl_rescue_terminal();
 	if (info->si_code > 0)
-		(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+		(void)!write(fd, text, sizeof(text) - 1);
 	signal(number, SIG_DFL);
 	raise(number);
 }
@@ -65,4 +80,27 @@ int wtl_mapped_guard(void (*work)(void *context), void *context)
 	work(context);
 	faults.guarded = outer;
 	return 0;
+}
+
+struct job {
+	int (*work)(void *context);
+	void *context;
+	int returned;
+};
+
+static void do_job(void *context)
+{
+	struct job *job = context;
+
+	job->returned = job->work(job->context);
+}
+
+int wtl_mapped_read(struct wtl_app *app, int (*work)(void *context), void *context)
+{
+	struct job job = {.work = work, .context = context};
+
+	if (wtl_mapped_guard(do_job, &job) == 0)
+		return job.returned;
+	wtl_complain(app, CAUSE);
+	return -EFAULT;
 }

@@ -17,12 +17,19 @@ void wtl_mapped_watch(void);
  * work is not guarded meanwhile. */
 int wtl_mapped_guard(void (*work)(void *context), void *context);
 
-/* How to give the terminal back from within a signal handler: filled in by the screen. */
+struct wtl_app;
+
+/* For what only reads: returns what work() does; or -EFAULT after a complaint. What work() had is left as it was then, to
+ * be neither used nor closed: that would touch the file again. */
+int wtl_mapped_read(struct wtl_app *app, int (*work)(void *context), void *context);
+
+/* How to give the terminal back from within a signal handler: filled in by the screen; len 0: there is none. */
 struct wtl_rescue {
 	struct termios termios;
 	char text[160];
 	size_t len;
 };
 struct wtl_rescue *wtl_rescue(void);
+void wtl_rescue_terminal(void);
 
 #endif

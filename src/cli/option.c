@@ -212,8 +212,9 @@ const struct wtl_option wtl_options_consumers[] = {
 	 WTL_SHARED(no_processes)},
 	IDLE_FILE,
 	{"weight", 0, "WEIGHT",
-	 "What a use of the processors weighs: cpu-time (default), what each consumer was learned to draw "
-	 "in a second of it (learned), or what the hardware counts of each process: instructions or cycles",
+	 "What a use of the processors weighs: what each consumer was learned to draw in a second of CPU time "
+	 "(learned, the default), cpu-time alone, or what the hardware counts of each process: instructions or "
+	 "cycles",
 	 WTL_OPTION_WORD, WTL_SHARED(weight), .words = wtl_weight_names},
 	{0},
 };

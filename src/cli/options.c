@@ -300,6 +300,7 @@ static int set_defaults(struct wtl_app *app)
 	app->settings.interval_ns = INTERVAL_DEFAULT_MS * WTL_NS_PER_MS;
 	app->settings.top = TOP_DEFAULT;
 	app->settings.output = &wtl_writer_text;
+	app->settings.weight = WTL_WEIGHT_LEARNED;
 	app->used = 0;
 	app->own = calloc(1, command->settings_size + 1);
 	if (!app->own)

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/fd.h"
+#include "base/fd.h"
 
 /* To the start of the line, and nothing right of it: what every terminal since the VT100 does. */
 #define CLEAR "\r\033[K"
@@ -36,11 +36,11 @@ void wtl_progress_show(const struct wtl_app *app, bool is_alone, const char *for
 	va_end(args);
 	len = snprintf(line, sizeof(line), "%swattle: %s%s", is_alone ? CLEAR : "", text,
 		       is_alone ? "" : "\n");
-	wtl_fd_write_all(STDERR_FILENO, line, (size_t)len);
+	(void)wtl_fd_write_some(STDERR_FILENO, line, (size_t)len); /* nobody waits for it */
 }
 
 void wtl_progress_clear(const struct wtl_app *app)
 {
 	if (wtl_progress_is_shown(app))
-		wtl_fd_write_all(STDERR_FILENO, CLEAR, sizeof(CLEAR) - 1);
+		(void)wtl_fd_write_some(STDERR_FILENO, CLEAR, sizeof(CLEAR) - 1);
 }

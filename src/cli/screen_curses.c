@@ -44,14 +44,12 @@ struct wtl_screen {
 	int click_row, click_column;
 };
 
-static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+/* SIGBUS is cli/mapped.c's. */
+static const int faults[] = {SIGSEGV, SIGFPE, SIGILL, SIGABRT};
 
 static void on_fault(int signal)
 {
-	ssize_t written = write(STDOUT_FILENO, wtl_rescue()->text, wtl_rescue()->len);
-
-	(void)written;
-	tcsetattr(STDIN_FILENO, TCSANOW, &wtl_rescue()->termios);
+	wtl_rescue_terminal();
 	raise(signal); /* as by default: SA_RESETHAND */
 }
 
@@ -412,6 +410,10 @@ static int open_terminal(void *context)
 
 	use_env(FALSE);
 	screen->terminal = newterm(NULL, stdout, screen->feed.out);
+	/* ncurses takes itself for a terminfo program until it comes back from endwin() for the first time, and
+	 * writes each movement of the cursor by itself. */
+	if (screen->terminal)
+		endwin();
 	return 0;
 }
 
@@ -436,6 +438,7 @@ static int set_up(struct wtl_screen *screen, struct wtl_err *err)
 	nonl();
 	keypad(stdscr, TRUE);
 	nodelay(stdscr, TRUE);
+	typeahead(-1); /* keys are read between pictures, and do not cut one off */
 	curs_set(0);
 	mouseinterval(0);
 	if (has_colors() && start_color() == OK) {
@@ -478,6 +481,7 @@ void wtl_screen_free(struct wtl_screen *screen)
 		return;
 	if (screen->terminal) {
 		watch_faults(SIG_DFL);
+		wtl_rescue()->len = 0;
 		mousemask(0, NULL);
 		endwin();
 		delscreen(screen->terminal);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/fd.h"
+#include "base/fd.h"
 
 /* A key's bytes come together, unless they went through a network. No sequence that a terminal sends is longer. */
 enum { ESCAPE = 27, KEY_MS = 25, SEQUENCE_MAX = 32, X10_LEN = 6 };

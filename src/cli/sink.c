@@ -14,7 +14,7 @@
 #include "base/outfile.h"
 #include "cli/command.h"
 #include "cli/complain.h"
-#include "cli/fd.h"
+#include "base/fd.h"
 #include "cli/options.h"
 #include "document/report.h"
 #include "cli/sink.h"

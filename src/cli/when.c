@@ -85,21 +85,39 @@ const char *wtl_when_forms(void)
 	       "from 1970 to 2261, or one since the start such as +90 or +1h30m";
 }
 
-/* A clock on the wall as UTC: the zone's rules as of then. */
-static int64_t local_utc_ns(int64_t wall_ns)
+/* false: the clock did not show that time then, or is_dst says what it was not. */
+static bool local_as(const struct tm *wanted, int is_dst, int64_t *ret_s)
+{
+	struct tm tm = *wanted, shown;
+	time_t seconds;
+
+	tm.tm_isdst = is_dst;
+	seconds = mktime(&tm);
+	*ret_s = seconds;
+	return localtime_r(&seconds, &shown) && shown.tm_hour == wanted->tm_hour &&
+	       shown.tm_min == wanted->tm_min && shown.tm_mday == wanted->tm_mday;
+}
+
+int64_t wtl_when_local_utc_ns(int64_t wall_ns, bool is_second)
 {
 	struct wtl_date date = wtl_date_of(wall_ns);
-	struct tm tm = {
+	const struct tm tm = {
 		.tm_year = (int)date.year - 1900,
 		.tm_mon = (int)date.month - 1,
 		.tm_mday = (int)date.day,
 		.tm_hour = (int)date.hour,
 		.tm_min = (int)date.minute,
 		.tm_sec = (int)date.second,
-		.tm_isdst = -1,
 	};
+	int64_t summer_s, winter_s, any_s;
+	bool is_summer = local_as(&tm, 1, &summer_s), is_winter = local_as(&tm, 0, &winter_s);
 
-	return mktime(&tm) * WTL_NS_PER_S + date.nanosecond;
+	local_as(&tm, -1, &any_s);
+	if (is_summer && is_winter && is_second)
+		any_s = summer_s > winter_s ? summer_s : winter_s;
+	else if (is_summer && is_winter)
+		any_s = summer_s < winter_s ? summer_s : winter_s;
+	return any_s * WTL_NS_PER_S + date.nanosecond;
 }
 
 /* Midnight on the wall of the day of that moment. */
@@ -120,10 +138,10 @@ static int64_t midnight_ns(int64_t t_utc_ns)
 static int64_t clock_utc_ns(int64_t clock_ns, int64_t after_utc_ns)
 {
 	int64_t wall_ns = midnight_ns(after_utc_ns) + clock_ns;
-	int64_t utc_ns = local_utc_ns(wall_ns);
+	int64_t utc_ns = wtl_when_local_utc_ns(wall_ns, false);
 
 	if (utc_ns < after_utc_ns - CLOCK_SLACK_NS)
-		utc_ns = local_utc_ns(wall_ns + 86400 * WTL_NS_PER_S);
+		utc_ns = wtl_when_local_utc_ns(wall_ns + 86400 * WTL_NS_PER_S, false);
 	return utc_ns;
 }
 
@@ -141,7 +159,7 @@ int wtl_when_since_ns(const struct wtl_when *when, int64_t begin_utc_ns, int64_t
 		utc_ns = when->ns;
 		break;
 	case WTL_WHEN_LOCAL:
-		utc_ns = local_utc_ns(when->ns);
+		utc_ns = wtl_when_local_utc_ns(when->ns, false);
 		break;
 	case WTL_WHEN_CLOCK:
 		utc_ns = clock_utc_ns(when->ns, begin_utc_ns + after_ns);

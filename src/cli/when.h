@@ -35,6 +35,10 @@ const char *wtl_when_forms(void);
 int wtl_when_since_ns(const struct wtl_when *when, int64_t begin_utc_ns, int64_t after_ns,
 		      int64_t *ret_since_ns);
 
+/* A clock on the wall (as if it were UTC) as UTC, by TZ's rules as of then. Where clocks were put back it showed some times
+ * twice: is_second says which is meant. */
+int64_t wtl_when_local_utc_ns(int64_t wall_ns, bool is_second);
+
 /* Is --to not after --from, whatever the recording? */
 bool wtl_when_is_backwards(const struct wtl_when *from, const struct wtl_when *to);
 

@@ -46,6 +46,7 @@ static void put_ratio(struct wtl_node *to, const struct wtl_ratio *ratio)
 	wtl_doc_count(object, "n", ratio->n);
 	wtl_doc_double(object, "ratio", ratio->value, MICRO);
 	if (ratio->n < 2) {
+		wtl_doc_double(object, "of_all", ratio->of_all, MICRO);
 		wtl_doc_text(object, "reason", "one run has no spread");
 		return;
 	}

@@ -20,11 +20,7 @@ static void put_quoted(struct wtl_buf *buf, const char *text, bool is_formula)
 	wtl_buf_putc(buf, '"');
 }
 
-/*
- * Text from anywhere: escaped, so that a row is a line and a terminal is safe; quoted where RFC 4180
- * asks for it; and with a ' before what a spreadsheet would run as a formula.
- */
-static void put_text(struct wtl_buf *buf, const char *raw, size_t raw_len)
+void wtl_csv_put_text(struct wtl_buf *buf, const char *raw, size_t raw_len)
 {
 	struct wtl_buf cell;
 	const char *text;
@@ -54,7 +50,7 @@ static void put_words(struct wtl_buf *buf, const struct wtl_node *list)
 		wtl_buf_puts(&words, word == list->first ? "" : " ");
 		wtl_format_word(&words, word->text);
 	}
-	put_text(buf, wtl_buf_str(&words), words.len);
+	wtl_csv_put_text(buf, wtl_buf_str(&words), words.len);
 	if (words.error && !buf->error)
 		buf->error = words.error;
 	wtl_buf_done(&words);
@@ -64,7 +60,7 @@ static void put_cell(struct wtl_buf *buf, const struct wtl_node *cell)
 {
 	switch (cell ? cell->kind : WTL_NODE_NULL) {
 	case WTL_NODE_TEXT:
-		put_text(buf, cell->text, strlen(cell->text));
+		wtl_csv_put_text(buf, cell->text, strlen(cell->text));
 		break;
 	case WTL_NODE_NUMBER:
 		wtl_buf_puts(buf, cell->is_negative ? "-" : "");

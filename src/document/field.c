@@ -52,6 +52,8 @@ static const struct wtl_field_info fields[WTL_FIELDS] = {
 			    false, false, 16, GROUP(unit)},
 	[WTL_FIELD_JOB] = {"job", NULL, "job", "JOB", "Batch job", WTL_MEASURE_TEXT, 12, false,
 			   false, 15, GROUP(job)},
+	[WTL_FIELD_STEP] = {"step", NULL, "step", "STEP", "Step of the batch job", WTL_MEASURE_TEXT,
+			    7, false, false, 13, GROUP(step)},
 	[WTL_FIELD_POD] = {"pod", NULL, "pod", "POD", "Kubernetes pod", WTL_MEASURE_TEXT, 13, false,
 			   false, 14, GROUP(pod)},
 	[WTL_FIELD_CONTAINER] = {"container", NULL, "container", "CONTAINER", "Container",

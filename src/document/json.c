@@ -24,26 +24,44 @@ static void put_escaped(struct wtl_buf *buf, uint32_t point)
 			       0xdc00 + ((point - 0x10000) & 0x3ff));
 }
 
+/* How much of the text stands for itself. */
+static size_t plain_len(const char *text, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && text[n] >= ' ' && text[n] < 0x7f && text[n] != '"' && text[n] != '\\')
+		n++;
+	return n;
+}
+
 /* What is not UTF-8 becomes U+FFFD, byte for byte. */
-void wtl_json_text(struct wtl_buf *buf, const char *text)
+void wtl_json_inner(struct wtl_buf *buf, const char *text)
 {
 	size_t len = strlen(text);
 
-	wtl_buf_putc(buf, '"');
 	for (size_t at = 0; at < len && !buf->error;) {
 		uint32_t point;
-		size_t n = wtl_format_utf8(text + at, len - at, &point);
+		size_t n = plain_len(text + at, len - at);
 
+		wtl_buf_add(buf, text + at, n);
+		at += n;
+		if (at == len)
+			break;
+		n = wtl_format_utf8(text + at, len - at, &point);
 		if (n == 0)
 			put_escaped(buf, 0xfffd);
 		else if (point == '"' || point == '\\')
 			wtl_buf_printf(buf, "\\%c", (int)point);
-		else if (point >= ' ' && point < 0x7f)
-			wtl_buf_putc(buf, (char)point);
 		else
 			put_escaped(buf, point);
 		at += n ? n : 1;
 	}
+}
+
+void wtl_json_text(struct wtl_buf *buf, const char *text)
+{
+	wtl_buf_putc(buf, '"');
+	wtl_json_inner(buf, text);
 	wtl_buf_putc(buf, '"');
 }
 

@@ -18,10 +18,8 @@ void wtl_doc_figures(struct wtl_node *to, const struct wattle_energy *energy);
 /* "name" to "source": what a domain is. */
 void wtl_doc_about(struct wtl_node *to, const struct wattle_domain *domain);
 
-/* "total"; "domains", as seen at t_utc_ns */
+/* "total" */
 void wtl_doc_total(struct wtl_node *to, const struct wattle_energy *total);
-void wtl_doc_domains(struct wtl_node *to, const struct wtl_report_domain *domains, size_t n,
-		     int64_t t_utc_ns);
 
 /* "start_utc" to "ledger": when, and what was measured. end_utc_ns: what the clock showed at its end, to be
  * told as well; NULL: nothing is known of it but the duration. */

@@ -85,6 +85,7 @@ struct wtl_recording_policy {
 	const char *idle; /* "recorded", "learned", "none" */
 	const char *const *idle_given;
 	size_t n_idle_given;
+	bool is_smoothed; /* what was learned of watts, backwards */
 };
 
 struct wtl_recording {
@@ -156,6 +157,16 @@ struct wtl_run {
 	bool is_live;	    /* then: it is still running */
 };
 
+/* What runs that ended come to together; ± is added as it stands, since a sensor errs alike in all of them. */
+struct wtl_runs_sum {
+	size_t n; /* runs that ended */
+	uint64_t duration_ns;
+	size_t n_energy; /* those with a figure, which is in the sum */
+	uint64_t energy_uj, energy_uncertainty_uj;
+	size_t n_emitted;
+	uint64_t emitted_ng, emitted_uncertainty_ug;
+};
+
 struct wtl_runs {
 	const struct wtl_run *runs;
 	size_t n_runs;
@@ -164,6 +175,7 @@ struct wtl_runs {
 	const struct wtl_recording *const *recordings;
 	size_t n_recordings;
 	struct wtl_statistics of[WTL_RUN_FIGURES]; /* as in a series */
+	struct wtl_runs_sum sum;
 };
 
 /* Emissions over time, in nanograms CO2e a second. False: no figure, or no time. */

@@ -44,6 +44,8 @@ static void put_policy(struct wtl_node *to, const struct wtl_recording *recordin
 		given = wtl_doc_list(object, "idle_given");
 	for (size_t i = 0; i < recording->policy.n_idle_given; i++)
 		wtl_doc_text(given, NULL, recording->policy.idle_given[i]);
+	if (recording->policy.is_smoothed)
+		wtl_doc_text(object, "weight", "smoothed");
 }
 
 static void put_varying(struct wtl_node *to, const struct wtl_recording *recording)
@@ -66,8 +68,8 @@ static void put_varying(struct wtl_node *to, const struct wtl_recording *recordi
 	if (emission->missing_ns > 0)
 		wtl_doc_text(
 			object, "reason",
-			"the file does not cover all of the time: what was used in the rest is "
-			"not in gco2e");
+			"the intensity is not known for all of the time: what was used in the rest "
+			"is not in gco2e");
 }
 
 static void put_group(struct wtl_node *to, const struct wtl_recording_group *group)
@@ -501,6 +503,22 @@ static void put_run(struct wtl_node *to, const struct wtl_run *run)
 		wtl_doc_nano(to, "gco2e_per_s", rate_ng_per_s);
 }
 
+static void put_sum(struct wtl_node *to, const struct wtl_runs_sum *sum)
+{
+	wtl_doc_count(to, "n_runs", sum->n);
+	wtl_doc_seconds(to, "duration_s", (int64_t)sum->duration_ns);
+	wtl_doc_count(to, "n_energy", sum->n_energy);
+	if (sum->n_energy > 0) {
+		wtl_doc_micro(to, "energy_j", sum->energy_uj);
+		wtl_doc_micro(to, "uncertainty_j", sum->energy_uncertainty_uj);
+	}
+	wtl_doc_count(to, "n_emitted", sum->n_emitted);
+	if (sum->n_emitted > 0) {
+		wtl_doc_nano(to, "gco2e", sum->emitted_ng);
+		wtl_doc_micro(to, "gco2e_uncertainty", sum->emitted_uncertainty_ug);
+	}
+}
+
 void wtl_doc_runs(struct wtl_doc *doc, const void *what)
 {
 	const struct wtl_runs *runs = what;
@@ -514,6 +532,7 @@ void wtl_doc_runs(struct wtl_doc *doc, const void *what)
 		add_run_row(doc, &runs->runs[i], object);
 	}
 	doc->table = &runs_table;
+	put_sum(wtl_doc_object(doc->root, "sum"), &runs->sum);
 	list = wtl_doc_list(doc->root, "files");
 	for (size_t i = 0; i < runs->n_recordings; i++) {
 		object = wtl_doc_object(list, NULL);

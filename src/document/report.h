@@ -55,18 +55,32 @@ struct wtl_report_attribution {
 	int64_t others_cpu_ns;
 };
 
+/* The Software Carbon Intensity (SCI 1.1) that was asked for: (E x I + M) / R. */
+struct wtl_report_sci {
+	uint64_t units;	      /* R: how many were done; 0: it was not asked for */
+	uint64_t embodied_mg; /* M: of the hardware's making, for that time */
+};
+
 struct wtl_report_carbon {
 	struct wattle_carbon carbon;
 	uint64_t emitted_ug;	 /* micrograms CO2e of the total, without PUE */
 	uint64_t uncertainty_ug; /* k = 2: energy and intensity together */
 	/* To be added to those two for whoever reads more than people do: within a microgram. */
 	int32_t emitted_rest_ng, uncertainty_rest_ng;
+	struct wtl_report_sci sci;
 	const char *reason; /* NULL, or why neither of these nor the intensity is known; static */
 	uint64_t
 		missing_uj; /* what the total used while the intensity was not known: not in them */
 	bool is_default;    /* no location was given: world average */
 	uint32_t
 		pue_milli; /* power usage effectiveness × 1000, or 0: not given. Never in the energies */
+};
+
+/* What the machine drew at the wall, by a calibration against a wattmeter: beside the total, never in it. */
+struct wtl_report_wall {
+	bool is_known;
+	uint64_t energy_uj, uncertainty_uj; /* k = 2, without what the wattmeter itself errs by */
+	int64_t calibrated_utc_ns;
 };
 
 struct wtl_report_self {
@@ -90,6 +104,7 @@ struct wtl_report {
 	int64_t command_cpu_ns;	    /* the command and its waited-for descendants; < 0: not known */
 	uint64_t command_rss_bytes; /* the largest of them; 0: not known */
 	struct wtl_report_attribution attribution;
+	struct wtl_report_wall wall;
 	struct wtl_report_carbon carbon;
 	struct wtl_report_self self;
 	const char *const *notes; /* whole sentences for the reader: why nothing is measured, … */

@@ -176,13 +176,34 @@ static void put_domain(struct wtl_node *to, const struct wtl_report_domain *doma
 }
 
 /* As seen at t_utc_ns. */
-void wtl_doc_domains(struct wtl_node *to, const struct wtl_report_domain *domains, size_t n,
-		     int64_t t_utc_ns)
+static void put_all_domains(struct wtl_node *to, const struct wtl_report_domain *domains, size_t n,
+			    int64_t t_utc_ns)
 {
 	struct wtl_node *array = wtl_doc_list(to, "domains");
 
 	for (size_t i = 0; i < n; i++)
 		put_domain(array, &domains[i], t_utc_ns);
+}
+
+/* The terms apart: E x I is gco2e above, with the PUE where there is one. */
+static void put_sci(struct wtl_node *to, const struct wtl_report_carbon *carbon, bool is_known)
+{
+	struct wtl_node *object;
+
+	if (carbon->sci.units == 0)
+		return;
+	object = wtl_doc_object(to, "sci");
+	if (is_known)
+		wtl_doc_nano(object, "operational_gco2e",
+			     carbon->pue_milli ? wtl_words_emitted_with_pue_ng(carbon)
+					       : wtl_words_emitted_ng(carbon));
+	wtl_doc_fixed(object, "embodied_gco2e", carbon->sci.embodied_mg, 3);
+	wtl_doc_count(object, "units", carbon->sci.units);
+	if (is_known) {
+		wtl_doc_nano(object, "gco2e_per_unit", wtl_words_sci_ng(carbon));
+		wtl_doc_nano(object, "gco2e_per_unit_uncertainty",
+			     wtl_words_sci_uncertainty_ng(carbon));
+	}
 }
 
 void wtl_doc_carbon(struct wtl_node *to, const struct wtl_report *report)
@@ -210,6 +231,7 @@ void wtl_doc_carbon(struct wtl_node *to, const struct wtl_report *report)
 		wtl_doc_fixed(object, "pue", carbon->pue_milli, 3);
 	if (carbon->pue_milli && !reason)
 		wtl_doc_nano(object, "gco2e_with_pue", wtl_words_emitted_with_pue_ng(carbon));
+	put_sci(object, carbon, !reason);
 	if (reason)
 		wtl_doc_text(object, "reason", reason);
 }
@@ -239,6 +261,18 @@ void wtl_doc_notes(struct wtl_node *to, const struct wtl_report *report)
 		wtl_doc_text(array, NULL, report->notes[i]);
 }
 
+static void put_wall(struct wtl_node *to, const struct wtl_report_wall *wall)
+{
+	struct wtl_node *object;
+
+	if (!wall->is_known)
+		return;
+	object = wtl_doc_object(to, "wall");
+	wtl_doc_micro(object, "energy_j", wall->energy_uj);
+	wtl_doc_micro(object, "uncertainty_j", wall->uncertainty_uj);
+	wtl_doc_utc(object, "calibrated_utc", wall->calibrated_utc_ns);
+}
+
 void wtl_doc_measured(struct wtl_node *to, const struct wtl_report *report,
 		      const int64_t *end_utc_ns)
 {
@@ -247,7 +281,8 @@ void wtl_doc_measured(struct wtl_node *to, const struct wtl_report *report,
 		wtl_doc_utc(to, "end_utc", *end_utc_ns);
 	wtl_doc_seconds(to, "duration_s", report->window.duration_ns);
 	wtl_doc_total(to, &report->window.total);
-	wtl_doc_domains(to, report->domains, report->n_domains,
+	put_wall(to, &report->wall);
+	put_all_domains(to, report->domains, report->n_domains,
 			end_utc_ns ? *end_utc_ns : wtl_words_end_utc_ns(&report->window));
 	wtl_doc_ledgers(to, report);
 }
@@ -431,7 +466,7 @@ void wtl_doc_doctor(struct wtl_doc *doc, const void *what)
 	wtl_doc_utc(doc->root, "t_utc", doctor->t_utc_ns);
 	wtl_doc_text(doc->root, "summary", doctor->summary);
 	put_machine(doc->root, doctor);
-	wtl_doc_domains(doc->root, doctor->domains, doctor->n_domains, doctor->t_utc_ns);
+	put_all_domains(doc->root, doctor->domains, doctor->n_domains, doctor->t_utc_ns);
 	put_sources(doc->root, doctor);
 	put_ways(doc->root, doctor);
 	doc->table = &doctor_table;

@@ -135,7 +135,8 @@ void wtl_doc_consumer(struct wtl_node *to, const struct wtl_consumer *consumer,
 				    names[] = {WTL_FIELD_NAME, WTL_FIELD_COMMAND},
 				    place[] = {WTL_FIELD_UID,  WTL_FIELD_CGROUP,
 					       WTL_FIELD_UNIT, WTL_FIELD_CONTAINER,
-					       WTL_FIELD_POD,  WTL_FIELD_JOB},
+					       WTL_FIELD_POD,  WTL_FIELD_JOB,
+					       WTL_FIELD_STEP},
 				    use[] = {WTL_FIELD_TIME};
 
 	put_fields(to, consumer, who, COUNT(who));

@@ -336,3 +336,26 @@ uint64_t wtl_words_uncertainty_ng(const struct wtl_report_carbon *carbon)
 {
 	return with_rest(carbon->uncertainty_ug, carbon->uncertainty_rest_ng);
 }
+
+static uint64_t with_pue_ng(const struct wtl_report_carbon *carbon, uint64_t ng)
+{
+	unsigned __int128 value =
+		(unsigned __int128)ng * (carbon->pue_milli ? carbon->pue_milli : 1000);
+
+	return value / 1000 > UINT64_MAX ? UINT64_MAX : (uint64_t)(value / 1000);
+}
+
+uint64_t wtl_words_sci_ng(const struct wtl_report_carbon *carbon)
+{
+	unsigned __int128 sum = (unsigned __int128)carbon->sci.embodied_mg * 1000000 +
+				with_pue_ng(carbon, wtl_words_emitted_ng(carbon));
+
+	sum /= carbon->sci.units ? carbon->sci.units : 1;
+	return sum > UINT64_MAX ? UINT64_MAX : (uint64_t)sum;
+}
+
+uint64_t wtl_words_sci_uncertainty_ng(const struct wtl_report_carbon *carbon)
+{
+	return with_pue_ng(carbon, wtl_words_uncertainty_ng(carbon)) /
+	       (carbon->sci.units ? carbon->sci.units : 1);
+}

@@ -82,6 +82,10 @@ int64_t wtl_words_end_utc_ns(const struct wattle_window *window);
 uint64_t wtl_words_with_pue(const struct wtl_report_carbon *carbon);
 /* As programs are told them, without and with PUE, and ± without. */
 uint64_t wtl_words_emitted_ng(const struct wtl_report_carbon *carbon);
+/* (E x I + M) / R of what was emitted: with the PUE where that is known. In nanograms a unit, like its ±, which is of
+ * E x I alone. */
+uint64_t wtl_words_sci_ng(const struct wtl_report_carbon *carbon);
+uint64_t wtl_words_sci_uncertainty_ng(const struct wtl_report_carbon *carbon);
 uint64_t wtl_words_emitted_with_pue_ng(const struct wtl_report_carbon *carbon);
 uint64_t wtl_words_uncertainty_ng(const struct wtl_report_carbon *carbon);
 

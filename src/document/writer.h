@@ -48,8 +48,15 @@ const struct wtl_writer *wtl_writer_find(const char *name); /* or NULL */
 extern const char *const wtl_writer_names[], *const wtl_writer_names_all[],
 						     *const wtl_writer_row_names[];
 
+/*
+ * A cell of CSV with text from anywhere: escaped, so that a row is a line and a terminal is safe; quoted where RFC 4180
+ * asks for it; and with a ' before what a spreadsheet would run as a formula.
+ */
+void wtl_csv_put_text(struct wtl_buf *buf, const char *raw, size_t raw_len);
+
 /* A text as JSON has it, with its quotes, in ASCII alone. */
 void wtl_json_text(struct wtl_buf *buf, const char *text);
+void wtl_json_inner(struct wtl_buf *buf, const char *text); /* without its quotes */
 
 /* Something that can be told: how it becomes a document, and a page for people. */
 struct wtl_thing {

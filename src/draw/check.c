@@ -80,5 +80,5 @@ int wtl_plot_check(const struct wtl_plot_figure *figure, const struct wtl_plot_p
 const char *const wtl_plot_whats[WTL_PLOT_WHATS + 1] = {
 	[WTL_PLOT_POWER] = "power",	[WTL_PLOT_PROCESSES] = "processes",
 	[WTL_PLOT_WINDOWS] = "windows", [WTL_PLOT_MEMORY] = "memory",
-	[WTL_PLOT_RUNS] = "runs",
+	[WTL_PLOT_RUNS] = "runs",	[WTL_PLOT_EMISSIONS] = "emissions",
 };

@@ -141,6 +141,7 @@ enum wtl_plot_what {
 	WTL_PLOT_WINDOWS,   /* the energy of each window, or of each run */
 	WTL_PLOT_MEMORY,    /* over time */
 	WTL_PLOT_RUNS,	    /* repeated runs as a series */
+	WTL_PLOT_EMISSIONS, /* duration, energy, emissions and their rate of runs, over time */
 	WTL_PLOT_WHATS
 };
 

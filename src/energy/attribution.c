@@ -236,13 +236,17 @@ void wtl_attribution_redivide(struct wtl_attribution *attribution, struct wtl_at
 			      size_t domain, uint64_t energy_uj, int64_t duration_ns,
 			      const struct wtl_use uses[], const uint32_t doubts_ppm[], size_t n)
 {
-	struct wtl_share total = recent->domains[domain].total;
-	const struct wtl_share *parts = shares_of(recent, domain);
+	struct wtl_share total = {.full_uj = 0};
 
-	for (size_t i = 0; i < recent->n_used; i++)
-		share_take(share_named(attribution, domain, i), &parts[i]);
-	share_take(&attribution->domains[domain].total, &total);
-	empty(recent, domain);
+	if (recent) {
+		const struct wtl_share *parts = shares_of(recent, domain);
+
+		total = recent->domains[domain].total;
+		for (size_t i = 0; i < recent->n_used; i++)
+			share_take(share_named(attribution, domain, i), &parts[i]);
+		share_take(&attribution->domains[domain].total, &total);
+		empty(recent, domain);
+	}
 	add(attribution, recent, domain, energy_uj + total.full_uj, duration_ns + total.share_ns,
 	    uses, doubts_ppm, n);
 }

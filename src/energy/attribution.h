@@ -72,7 +72,8 @@ void wtl_attribution_restore(struct wtl_attribution *attribution, uint32_t slot,
 /*
  * The same for an interval that may be billed anew: as wtl_attribution_add(), after all that `recent` was billed in
  * that domain is taken back, to be divided again by these uses. `recent` has only what was added so, as many
- * domains, and the same slots. doubts_ppm: of what each is billed, what is not known of its weight, standard.
+ * domains, and the same slots; NULL: it stays divided as it is now. doubts_ppm: of what each is billed, what is not
+ * known of its weight, standard; NULL: nothing.
  */
 void wtl_attribution_redivide(struct wtl_attribution *attribution, struct wtl_attribution *recent,
 			      size_t domain, uint64_t energy_uj, int64_t duration_ns,

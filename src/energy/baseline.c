@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "energy/model.h"
 #include "energy/units.h"
 
 /*
@@ -52,7 +51,7 @@ struct stretch {
 struct wtl_baseline_learner {
 	uint32_t use_max_ppm;
 	bool is_modelled;
-	uint64_t model_uw;
+	uint64_t model_uw, model_uncertainty_uw;
 	struct wtl_baseline fixed; /* is_known: it is what it is */
 	int64_t t_utc_ns;
 	int64_t entered_ns;		 /* the time of all bins */
@@ -171,10 +170,12 @@ void wtl_baseline_learner_start(struct wtl_baseline_learner *learner,
 		learner->t_utc_ns = known->t_utc_ns;
 }
 
-void wtl_baseline_learner_model(struct wtl_baseline_learner *learner, uint64_t idle_uw)
+void wtl_baseline_learner_model(struct wtl_baseline_learner *learner, uint64_t idle_uw,
+				uint64_t uncertainty_uw)
 {
 	learner->is_modelled = true;
 	learner->model_uw = idle_uw;
+	learner->model_uncertainty_uw = uncertainty_uw;
 }
 
 void wtl_baseline_learner_fix(struct wtl_baseline_learner *learner,
@@ -315,7 +316,7 @@ void wtl_baseline_learner_get(const struct wtl_baseline_learner *learner,
 			.is_known = true,
 			.is_modelled = true,
 			.idle_uw = learner->model_uw,
-			.uncertainty_uw = learner->model_uw * WTL_MODEL_UNCERTAINTY_PERCENT / 100,
+			.uncertainty_uw = learner->model_uncertainty_uw,
 		};
 		return;
 	}

@@ -55,10 +55,10 @@ void wtl_baseline_learner_limit(struct wtl_baseline_learner *learner, uint32_t u
 void wtl_baseline_learner_start(struct wtl_baseline_learner *learner,
 				const struct wtl_baseline *known);
 
-/* The domain is modelled, and idle_uw is what its model gives at no use: known at once and for good. Its
- * standard uncertainty is half of it (judgement: where models say 20 % of the design power, servers were
- * measured at 13 % and at 35 %). */
-void wtl_baseline_learner_model(struct wtl_baseline_learner *learner, uint64_t idle_uw);
+/* The domain is modelled, and idle_uw is what its model gives at no use, with its standard uncertainty: known
+ * at once and for good. */
+void wtl_baseline_learner_model(struct wtl_baseline_learner *learner, uint64_t idle_uw,
+				uint64_t uncertainty_uw);
 
 /* Said by somebody who knows better, or wants to know what would be if: that it is, and stays. */
 void wtl_baseline_learner_fix(struct wtl_baseline_learner *learner,

@@ -1,7 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "energy/consumer.h"
 
+#include <string.h>
+
 #include "energy/units.h"
+
+void wtl_group_find_step(struct wtl_group *group)
+{
+	static const char mark[] = "/step_";
+	const char *step = group->job[0] ? strstr(group->cgroup, mark) : NULL;
+	size_t len = 0;
+
+	memset(group->step, 0, sizeof(group->step));
+	if (step)
+		len = strcspn(step += strlen(mark), "/");
+	if (len < sizeof(group->step))
+		memcpy(group->step, step ? step : "", len);
+}
 
 int64_t wtl_consumer_cpu_ns(const struct wtl_consumer *consumer)
 {

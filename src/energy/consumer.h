@@ -24,8 +24,12 @@ struct wtl_group {
 	char unit[96];	  /* systemd: "ssh.service", "session-3.scope" */
 	char container[80]; /* "docker/3f1c…" (12 digits), "podman/…", "containerd/…", "lxc/NAME" */
 	char pod[64];	    /* Kubernetes pod UID */
-	char job[64];	    /* "slurm/123", "slurm/123_4" */
+	char job[64];	    /* "slurm/123" */
+	char step[16]; /* of the job: "0", "batch", "extern"; the cgroup's path alone says it */
 };
+
+/* Fills in the step, as its cgroup and job say. */
+void wtl_group_find_step(struct wtl_group *group);
 
 enum { WTL_COMMAND_SIZE = 256 };
 

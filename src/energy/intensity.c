@@ -131,17 +131,7 @@ void wtl_intensity_done(struct wtl_intensity *intensity)
 /* How many steps have begun by then. */
 static size_t begun_by(const struct wtl_intensity *intensity, int64_t t_utc_ns)
 {
-	size_t low = 0, high = intensity->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (intensity->steps[middle].t_utc_ns <= t_utc_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return WTL_TIMES_UP_TO(intensity->steps, intensity->n, t_utc_ns, t_utc_ns);
 }
 
 static int64_t end_of(const struct wtl_intensity *intensity, size_t i)

@@ -16,8 +16,9 @@ static uint64_t *account_at(struct wtl_ledger *ledger, enum wtl_ledger_account a
 	return &ledger->unattributed_uj;
 }
 
-void wtl_ledger_add(struct wtl_ledger *ledger, enum wtl_ledger_account account,
-		    const struct wtl_share *share, uint64_t idle_uw)
+/* idle_uw means nothing where has_idle is false. */
+static void add_share(struct wtl_ledger *ledger, enum wtl_ledger_account account,
+		      const struct wtl_share *share, uint64_t idle_uw)
 {
 	uint64_t idle_uj = ledger->has_idle ? wtl_share_idle_uj(share, idle_uw) : 0;
 
@@ -48,8 +49,8 @@ void wtl_ledger_of(const struct wtl_attribution *attribution, size_t domain,
 
 		if (share.full_uj == 0)
 			continue;
-		wtl_ledger_add(&ledger, account_of_slot(slot, account_of, context), &share,
-			       ledger.has_idle ? baseline->idle_uw : 0);
+		add_share(&ledger, account_of_slot(slot, account_of, context), &share,
+			  ledger.has_idle ? baseline->idle_uw : 0);
 	}
 	*ret_ledger = ledger;
 }

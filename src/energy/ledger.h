@@ -34,11 +34,6 @@ enum wtl_ledger_account {
 /* The account of a consumer's slot (never one of the fixed slots). */
 typedef enum wtl_ledger_account wtl_ledger_account_of(void *context, uint32_t slot);
 
-/* Puts one share into a ledger that began as {.has_idle = true or false}: the same for all shares.
- * idle_uw means nothing where has_idle is false. */
-void wtl_ledger_add(struct wtl_ledger *ledger, enum wtl_ledger_account account,
-		    const struct wtl_share *share, uint64_t idle_uw);
-
 /*
  * The ledger of a domain from all its shares. Interrupts are the kernel's; what nobody seen used is
  * unattributed. Without a baseline (NULL, or not known) each account holds full shares.

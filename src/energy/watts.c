@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "energy/watts.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,23 +10,28 @@
 enum { IDLE, AWAKE, TYPICAL, FIRST_PLACE };
 
 /* Before anything is known. */
-#define IDLE_PART    0.7 /* of the power is idle power */
-#define IDLE_SPREAD  0.4
-#define AWAKE_PART   0.15 /* of the power: standard deviation of what being awake draws, 0 at first */
-#define SPREAD	     0.35  /* of watts among users: relative, standard */
-#define FRESH_SPREAD 0.4   /* the same, as far as the first look tells what they draw at all */
-#define NOISE_PART   0.005 /* of the power: what a second scatters by, at first */
-#define NOISE_LEAST  1e-4  /* of the power */
-#define NOISE_RATE   0.02  /* how much of it a look renews; more in the first ones */
-#define NOISE_STEP   9.0 /* one look makes the noise's variance seem no larger than so many times */
-#define FAR	     9.0 /* variances from where a look is far off */
-#define FAR_MOST     25.0 /* it counts less by this at most: the machine may have changed */
+#define IDLE_PART	 0.7 /* of the power is idle power */
+#define IDLE_SPREAD	 0.4
+#define AWAKE_PART	 0.15 /* of the power: standard deviation of what being awake draws, 0 at first */
+#define SPREAD		 0.35  /* of watts among users: relative, standard */
+#define MIXED_SPREAD	 0.25  /* of those that many together draw in the mean */
+#define FRESH_SPREAD	 0.4   /* the same, as far as the first look tells what they draw at all */
+#define NOISE_PART	 0.008 /* of the power: what a second scatters by, at first */
+#define NOISE_LEAST	 1e-4  /* of the power */
+#define NOISE_LOOKS	 2.0   /* so many looks are worth what is taken for granted of it */
+#define STUDENT		 1.35  /* t of 95 % with n degrees of freedom: about 2 (1 + that / n) */
+#define NOISE_LOOKS_MOST 50.0  /* and so many are remembered */
+#define NOISE_STEP	 9.0 /* one look makes the noise's variance seem no larger than so many times */
+#define FAR		 9.0  /* variances from where a look is far off */
+#define FAR_MOST	 25.0 /* it counts less by this at most: the machine may have changed */
 enum {
+	TRUSTED_LOOKS =
+		8, /* before that all are taken for typical: on a busy machine they say more noise than watts */
 	FIRST_LOOKS = 16,
 	FAR_LOOKS = 3 /* of the first ones, and the first of all was no scale for anything */
 };
 #define IDLE_DRIFT_PART 0.0007 /* of the power, in one second: standard */
-#define USER_DRIFT	0.01   /* of a typical user's watts, in one second of its use */
+#define USER_DRIFT	0.007  /* of a typical user's watts, in one second of its use */
 #define SPLIT_SPREAD	0.2    /* by how much one differs from those it was counted with */
 #define TYPICAL_LEAST	0.002  /* of the power: a typical user draws that for a second of use */
 #define LOWEST_DRIFT	0.001  /* by how much the lowest power seen may rise from look to look */
@@ -36,20 +42,25 @@ enum {
 #define CHANGED_IDLE   0.05
 #define TYPICAL_SPREAD 0.25 /* of what users draw together in the first look: relative, standard */
 #define TYPICAL_PART \
-	0.125 /* of the power, for one CPU, where the first look says nothing of users */
+	0.25 /* of the power, for one CPU, where the first look says nothing of users */
+#define TYPICAL_DOUBT 0.5 /* of the power: standard deviation of that */
 
 struct wtl_watts {
 	size_t n; /* of the state */
+	bool is_held;
+	size_t mixed; /* of the state: many who share a place; 0: there are none */
 	unsigned looks;
 	unsigned n_far;			    /* of them, that were far off */
 	struct wtl_watts_figure known_idle; /* w 0: it is not known */
 	double power_w;	 /* of the domain, in its first look: the scale of what is not known yet */
 	double lowest_w; /* power that was seen: what it draws at rest is not more */
 	double noise;	 /* variance of the power over one second */
-	double *state;	 /* n */
+	double noise_looks; /* what that rests on */
+	double *state;	    /* n */
 	double *fresh_w; /* n: of who was not seen to use it yet, by how much it may differ from a typical one */
-	double *gain, *product, *parts; /* n each: room */
-	double *covariance;		/* n · (n + 1) / 2, the lower triangle row by row */
+	double *known_w, *known_doubt_w; /* n each: of who was known before; 0: nobody was */
+	double *gain, *product, *parts;	 /* n each: room */
+	double *covariance;		 /* n · (n + 1) / 2, the lower triangle row by row */
 };
 
 static double *at(const struct wtl_watts *watts, size_t i, size_t k)
@@ -57,21 +68,41 @@ static double *at(const struct wtl_watts *watts, size_t i, size_t k)
 	return &watts->covariance[i >= k ? i * (i + 1) / 2 + k : k * (k + 1) / 2 + i];
 }
 
+static size_t size_of(size_t n)
+{
+	return sizeof(struct wtl_watts) + (7 * n + n * (n + 1) / 2) * sizeof(double);
+}
+
+static void point(struct wtl_watts *watts)
+{
+	size_t n = watts->n;
+
+	watts->state = (double *)(watts + 1);
+	watts->fresh_w = watts->state + n;
+	watts->known_w = watts->fresh_w + n;
+	watts->known_doubt_w = watts->known_w + n;
+	watts->gain = watts->known_doubt_w + n;
+	watts->product = watts->gain + n;
+	watts->parts = watts->product + n;
+	watts->covariance = watts->parts + n;
+}
+
 struct wtl_watts *wtl_watts_new(size_t n_places)
 {
-	size_t n = n_places + FIRST_PLACE, n_numbers = 5 * n + n * (n + 1) / 2;
-	struct wtl_watts *watts = calloc(1, sizeof(*watts) + n_numbers * sizeof(double));
+	size_t n = n_places + FIRST_PLACE;
+	struct wtl_watts *watts = calloc(1, size_of(n));
 
 	if (!watts)
 		return NULL;
 	watts->n = n;
-	watts->state = (double *)(watts + 1);
-	watts->fresh_w = watts->state + n;
-	watts->gain = watts->fresh_w + n;
-	watts->product = watts->gain + n;
-	watts->parts = watts->product + n;
-	watts->covariance = watts->parts + n;
+	point(watts);
 	return watts;
+}
+
+void wtl_watts_copy(struct wtl_watts *to, const struct wtl_watts *from)
+{
+	memcpy(to, from, size_of(from->n));
+	point(to);
 }
 
 void wtl_watts_free(struct wtl_watts *watts)
@@ -107,8 +138,30 @@ void wtl_watts_clear(struct wtl_watts *watts, size_t place)
 {
 	size_t i = FIRST_PLACE + place;
 
-	watts->fresh_w[i] = SPREAD * watts->state[TYPICAL];
-	set_like(watts, i, TYPICAL, watts->fresh_w[i]);
+	watts->fresh_w[i] = i == watts->mixed ? 0.0 : SPREAD * watts->state[TYPICAL];
+	watts->known_w[i] = 0.0;
+	set_like(watts, i, TYPICAL,
+		 (i == watts->mixed ? MIXED_SPREAD : SPREAD) * watts->state[TYPICAL]);
+}
+
+void wtl_watts_mix(struct wtl_watts *watts, size_t place)
+{
+	watts->mixed = FIRST_PLACE + place;
+}
+
+static void set_known(struct wtl_watts *watts, size_t i)
+{
+	watts->fresh_w[i] = 0.0;
+	set_alone(watts, i, watts->known_w[i], watts->known_doubt_w[i]);
+}
+
+void wtl_watts_know(struct wtl_watts *watts, size_t place, double w, double uncertainty_w)
+{
+	size_t i = FIRST_PLACE + place;
+
+	watts->known_w[i] = w;
+	watts->known_doubt_w[i] = uncertainty_w;
+	set_known(watts, i);
 }
 
 void wtl_watts_split(struct wtl_watts *watts, size_t place, size_t from)
@@ -116,6 +169,7 @@ void wtl_watts_split(struct wtl_watts *watts, size_t place, size_t from)
 	set_like(watts, FIRST_PLACE + place, FIRST_PLACE + from,
 		 SPLIT_SPREAD * watts->state[FIRST_PLACE + from]);
 	watts->fresh_w[FIRST_PLACE + place] = 0.0;
+	watts->known_w[FIRST_PLACE + place] = 0.0;
 }
 
 void wtl_watts_doubt(struct wtl_watts *watts)
@@ -156,7 +210,7 @@ static void begin(struct wtl_watts *watts, const struct wtl_watts_look *look)
 		set_alone(watts, IDLE, IDLE_PART * power_w, IDLE_SPREAD * power_w);
 	set_alone(watts, AWAKE, 0.0, awake_w);
 	above_j = look->energy_j - watts->state[IDLE] * look->duration_s;
-	doubt_w = typical_w;
+	doubt_w = TYPICAL_DOUBT * power_w;
 	if (use_s > 0.05 * look->duration_s && above_j > 0.0) {
 		typical_w = above_j / use_s;
 		doubt_w = fmin(wtl_watts_idle(watts).uncertainty_w * look->duration_s / use_s,
@@ -164,8 +218,12 @@ static void begin(struct wtl_watts *watts, const struct wtl_watts_look *look)
 	}
 	set_alone(watts, TYPICAL, typical_w, hypot(TYPICAL_SPREAD * typical_w, doubt_w));
 	watts->noise = noise_w * noise_w;
-	for (size_t i = 0; i < watts->n - FIRST_PLACE; i++)
-		wtl_watts_clear(watts, i);
+	watts->noise_looks = NOISE_LOOKS;
+	for (size_t i = FIRST_PLACE; i < watts->n; i++)
+		if (watts->known_w[i] > 0.0)
+			set_known(watts, i);
+		else
+			wtl_watts_clear(watts, i - FIRST_PLACE);
 }
 
 /*
@@ -206,8 +264,19 @@ static void drift(struct wtl_watts *watts, const struct wtl_watts_look *look)
 
 	*at(watts, IDLE, IDLE) += idle_w * idle_w * look->duration_s;
 	for (size_t i = FIRST_PLACE; i < watts->n; i++)
-		if (look->use_s[i - FIRST_PLACE] > 0.001 * look->duration_s)
+		if (i != watts->mixed && look->use_s[i - FIRST_PLACE] > 0.001 * look->duration_s)
 			*at(watts, i, i) += user_w * user_w * look->duration_s;
+}
+
+void wtl_watts_hold(struct wtl_watts *watts)
+{
+	watts->is_held = true;
+}
+
+void wtl_watts_pass(struct wtl_watts *watts, const struct wtl_watts_look *stretch)
+{
+	if (watts->looks > 0)
+		drift(watts, stretch);
 }
 
 /* product: covariance · parts, from row `first` on; nothing of a place that was not used. */
@@ -244,16 +313,21 @@ static double expect(const struct wtl_watts *watts, const struct wtl_watts_look 
 	return expected;
 }
 
-/* The noise is what a look is off by beyond what the state's own uncertainty explains. */
+/*
+ * The noise is what a look is off by beyond what the state's own uncertainty explains. A look whose variance is mostly
+ * the state's, or that of its reads, says little of it (Fisher's scoring for one part of a variance).
+ */
 static void learn_noise(struct wtl_watts *watts, const struct wtl_watts_look *look, double off_j,
 			double variance)
 {
-	double rate = fmax(NOISE_RATE, 1.0 / (watts->looks + 8.0));
-	double seen = (off_j * off_j - variance - look->noise_j * look->noise_j) / look->duration_s;
+	double own = watts->noise * look->duration_s;
+	double total = variance + own;
+	double informs = own / total * (own / total);
 	double least_w = NOISE_LEAST * watts->power_w;
 
-	seen = fmin(fmax(seen, 0.0), NOISE_STEP * watts->noise);
-	watts->noise += rate * (seen - watts->noise);
+	watts->noise_looks = fmin(watts->noise_looks + informs, NOISE_LOOKS_MOST);
+	watts->noise += informs / watts->noise_looks *
+			(fmin(off_j * off_j, NOISE_STEP * total) - total) / look->duration_s;
 	watts->noise = fmax(watts->noise, least_w * least_w);
 }
 
@@ -285,12 +359,21 @@ static void keep_possible(struct wtl_watts *watts, const struct wtl_watts_look *
 		move_to(watts, TYPICAL, least_w);
 }
 
+/* Variance of the energy by what the reads leave open. */
+static double read_variance(const struct wtl_watts *watts, const struct wtl_watts_look *look)
+{
+	double w = watts->state[TYPICAL], variance_w = *at(watts, TYPICAL, TYPICAL);
+
+	return look->noise_j * look->noise_j +
+	       look->use_doubt_s * look->use_doubt_s * (w * w + variance_w);
+}
+
 static void correct(struct wtl_watts *watts, const struct wtl_watts_look *look)
 {
-	double variance, total, noise, off_j, *row;
+	double reads = read_variance(watts, look), variance, total, noise, off_j, *row;
 
 	off_j = look->energy_j - expect(watts, look, &variance);
-	noise = watts->noise * look->duration_s + look->noise_j * look->noise_j;
+	noise = watts->noise * look->duration_s + reads;
 	total = variance + noise;
 	if (off_j * off_j > FAR * total) {
 		noise *= fmin(off_j * off_j / (FAR * total), FAR_MOST);
@@ -305,7 +388,7 @@ static void correct(struct wtl_watts *watts, const struct wtl_watts_look *look)
 	for (size_t i = 0; i < watts->n; row += ++i)
 		for (size_t k = 0; k <= i; k++)
 			row[k] -= watts->gain[i] * watts->product[k];
-	learn_noise(watts, look, off_j, variance);
+	learn_noise(watts, look, off_j, variance + reads);
 	keep_possible(watts, look);
 }
 
@@ -318,15 +401,23 @@ void wtl_watts_add(struct wtl_watts *watts, const struct wtl_watts_look *look)
 	if (watts->looks == 0)
 		begin(watts, look);
 	widen_fresh(watts, look);
-	drift(watts, look);
+	if (!watts->is_held)
+		drift(watts, look);
 	correct(watts, look);
 	watts->looks++;
+}
+
+/* After few looks the noise is ill known, too: by how much the ± of 95 % is wider then (Student's t). */
+static double few_looks(const struct wtl_watts *watts)
+{
+	return watts->looks > 0 ? 1.0 + STUDENT / watts->noise_looks : 1.0;
 }
 
 static struct wtl_watts_figure figure(const struct wtl_watts *watts, size_t i)
 {
 	return (struct wtl_watts_figure){.w = watts->state[i],
-					 .uncertainty_w = sqrt(fmax(*at(watts, i, i), 0.0))};
+					 .uncertainty_w = few_looks(watts) *
+							  sqrt(fmax(*at(watts, i, i), 0.0))};
 }
 
 struct wtl_watts_figure wtl_watts_idle(const struct wtl_watts *watts)
@@ -352,6 +443,11 @@ unsigned wtl_watts_looks(const struct wtl_watts *watts)
 	return watts->looks;
 }
 
+static bool is_trusted(const struct wtl_watts *watts, size_t place)
+{
+	return watts->looks >= TRUSTED_LOOKS || watts->known_w[FIRST_PLACE + place] > 0.0;
+}
+
 void wtl_watts_weights(const struct wtl_watts *watts, const struct wtl_watts_look *look,
 		       double weights_w[])
 {
@@ -359,34 +455,183 @@ void wtl_watts_weights(const struct wtl_watts *watts, const struct wtl_watts_loo
 	double awake_w = use_s > 0.0 ? watts->state[AWAKE] * look->awake_s / use_s : 0.0;
 
 	for (size_t i = 0; i < watts->n - FIRST_PLACE; i++)
-		weights_w[i] = wtl_watts_of(watts, i).w + awake_w;
+		weights_w[i] =
+			(is_trusted(watts, i) ? wtl_watts_of(watts, i).w : watts->state[TYPICAL]) +
+			awake_w;
 }
 
 /*
- * Of a share s_i = w_i·u_i / sum(w·u): ds_i/s_i = dw_i/w_i - sum over q (s_q·dw_q/w_q), whose variance is
- * P_ii/w_i² - 2·sum(s_q·P_iq/(w_i·w_q)) + sum over q and r (s_q·s_r·P_qr/(w_q·w_r)).
+ * Of a share s_i = v_i·u_i / sum(v·u), where v_i = w_i + c·awake_w and c is awake_s / all use: ds_i/s_i = dv_i/v_i -
+ * sum over q (s_q·dv_q/v_q). Its variance is that of v_i / v_i² - 2·sum(s_q·cov(v_i, v_q)/(v_i·v_q)) + sum over q and r
+ * (s_q·s_r·cov(v_q, v_r)/(v_q·v_r)).
  */
 void wtl_watts_doubts(const struct wtl_watts *watts, const struct wtl_watts_look *look,
 		      const double weights_w[], double doubts[])
 {
 	size_t n = watts->n - FIRST_PLACE;
-	double *parts = watts->parts + FIRST_PLACE, *with_all = watts->product + FIRST_PLACE;
-	double sum = 0.0, common = 0.0;
+	double *parts = watts->parts, *with_all = watts->product;
+	double use_s = all_use_s(watts, look), sum = 0.0, common = 0.0;
+	double c = use_s > 0.0 ? look->awake_s / use_s : 0.0;
 
 	for (size_t i = 0; i < n; i++)
 		sum += weights_w[i] * look->use_s[i];
-	/* s_q / w_q is u_q / sum */
+	/* s_q / v_q is u_q / sum */
 	for (size_t i = 0; i < n; i++)
-		parts[i] = sum > 0.0 ? look->use_s[i] / sum : 0.0;
-	multiply(watts, FIRST_PLACE, watts->parts);
-	for (size_t i = 0; i < n; i++)
+		parts[FIRST_PLACE + i] = sum > 0.0 ? look->use_s[i] / sum : 0.0;
+	parts[AWAKE] = sum > 0.0 ? c * use_s / sum : 0.0;
+	parts[TYPICAL] = 0.0;
+	multiply(watts, AWAKE, parts);
+	for (size_t i = AWAKE; i < watts->n; i++)
 		common += parts[i] * with_all[i];
 	for (size_t i = 0; i < n; i++) {
-		double own = *at(watts, FIRST_PLACE + i, FIRST_PLACE + i);
-		double w = weights_w[i];
+		size_t own = FIRST_PLACE + i;
+		double variance = *at(watts, own, own) + 2.0 * c * *at(watts, own, AWAKE) +
+				  c * c * *at(watts, AWAKE, AWAKE);
+		double v = weights_w[i], with = with_all[own] + c * with_all[AWAKE];
 
-		doubts[i] =
-			w > 0.0 ? sqrt(fmax(own / (w * w) - 2.0 * with_all[i] / w + common, 0.0))
-				: 0.0;
+		doubts[i] = v > 0.0 ? sqrt(fmax(variance / (v * v) - 2.0 * with / v + common, 0.0))
+				    : 0.0;
+		if (own == watts->mixed)
+			doubts[i] = hypot(doubts[i], SPREAD);
 	}
+}
+
+/* ---- Backwards ---- */
+
+/* Of a covariance, what is of some numbers of the state, and room to solve for them. */
+struct solver {
+	size_t n;	  /* of the whole state */
+	size_t m, *which; /* of it */
+	double *root;	  /* m · (m + 1) / 2: its lower triangle, after Cholesky */
+	double *gain;	  /* n · m */
+	double *change;	  /* m */
+};
+
+static void solver_done(struct solver *solver)
+{
+	free(solver->which);
+	free(solver->root);
+}
+
+static int solver_init(struct solver *solver, size_t n, const bool goes_on[])
+{
+	*solver = (struct solver){.n = n, .which = calloc(n, sizeof(*solver->which))};
+	for (size_t i = 0; solver->which && i < n; i++)
+		if (i < FIRST_PLACE || goes_on[i - FIRST_PLACE])
+			solver->which[solver->m++] = i;
+	solver->root = calloc(n * (n + 1) / 2 + n * n + n, sizeof(double));
+	if (!solver->which || !solver->root) {
+		solver_done(solver);
+		return -ENOMEM;
+	}
+	solver->gain = solver->root + n * (n + 1) / 2;
+	solver->change = solver->gain + n * n;
+	return 0;
+}
+
+static double *root_at(const struct solver *solver, size_t i, size_t k)
+{
+	return &solver->root[i * (i + 1) / 2 + k];
+}
+
+/* false: it has no root. */
+static bool find_root(struct solver *solver, const struct wtl_watts *of)
+{
+	for (size_t i = 0; i < solver->m; i++)
+		for (size_t k = 0; k <= i; k++) {
+			double sum = *at(of, solver->which[i], solver->which[k]);
+
+			for (size_t j = 0; j < k; j++)
+				sum -= *root_at(solver, i, j) * *root_at(solver, k, j);
+			if (i == k && !(sum > 0.0))
+				return false;
+			*root_at(solver, i, k) = i == k ? sqrt(sum) : sum / *root_at(solver, k, k);
+		}
+	return true;
+}
+
+/* In place: x of covariance · x = b. */
+static void solve(const struct solver *solver, double b[])
+{
+	for (size_t i = 0; i < solver->m; i++) {
+		for (size_t k = 0; k < i; k++)
+			b[i] -= *root_at(solver, i, k) * b[k];
+		b[i] /= *root_at(solver, i, i);
+	}
+	for (size_t i = solver->m; i-- > 0;) {
+		for (size_t k = i + 1; k < solver->m; k++)
+			b[i] -= *root_at(solver, k, i) * b[k];
+		b[i] /= *root_at(solver, i, i);
+	}
+}
+
+/* gain: covariance of the whole state with what goes on · that one's inverse. */
+static void find_gain(struct solver *solver, const struct wtl_watts *watts)
+{
+	for (size_t i = 0; i < solver->n; i++) {
+		double *row = solver->gain + i * solver->m;
+
+		for (size_t k = 0; k < solver->m; k++)
+			row[k] = *at(watts, i, solver->which[k]);
+		solve(solver, row);
+	}
+}
+
+static double dot(const double a[], const double b[], size_t n)
+{
+	double sum = 0.0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += a[i] * b[i];
+	return sum;
+}
+
+/* Rauch, Tung, Striebel 1965: x += C·(later - predicted), P += C·(P of later - P of predicted)·C'. */
+static void take_later(const struct solver *solver, struct wtl_watts *watts,
+		       const struct wtl_watts *predicted, const struct wtl_watts *later)
+{
+	const size_t *which = solver->which;
+	size_t m = solver->m;
+
+	for (size_t k = 0; k < m; k++)
+		solver->change[k] = later->state[which[k]] - predicted->state[which[k]];
+	for (size_t i = 0; i < solver->n; i++)
+		watts->state[i] += dot(solver->gain + i * m, solver->change, m);
+	for (size_t i = 0; i < solver->n; i++) {
+		const double *row = solver->gain + i * m;
+
+		for (size_t k = 0; k < m; k++) {
+			double sum = 0.0;
+
+			for (size_t j = 0; j < m; j++)
+				sum += row[j] * (*at(later, which[j], which[k]) -
+						 *at(predicted, which[j], which[k]));
+			solver->change[k] = sum;
+		}
+		for (size_t k = 0; k <= i; k++)
+			*at(watts, i, k) += dot(solver->change, solver->gain + k * m, m);
+	}
+}
+
+int wtl_watts_smooth(struct wtl_watts *watts, const struct wtl_watts *predicted,
+		     const struct wtl_watts *later, const bool goes_on[])
+{
+	struct solver solver;
+
+	if (watts->looks == 0)
+		wtl_watts_copy(watts, later);
+	if (watts->looks == 0 || later->looks == 0)
+		return 0;
+	if (solver_init(&solver, watts->n, goes_on) < 0)
+		return -ENOMEM;
+	if (find_root(&solver, predicted)) {
+		find_gain(&solver, watts);
+		take_later(&solver, watts, predicted, later);
+		watts->looks = later->looks;
+		watts->noise_looks = later->noise_looks;
+		if (watts->state[AWAKE] < 0.0)
+			move_to(watts, AWAKE, 0.0);
+	}
+	solver_done(&solver);
+	return 0;
 }

@@ -30,7 +30,8 @@ void wtl_watts_know_idle(struct wtl_watts *watts, double idle_w, double uncertai
 
 struct wtl_watts_look {
 	double energy_j, duration_s;
-	double noise_j; /* standard uncertainty of the energy by the times of its two reads */
+	double noise_j;	    /* standard uncertainty of the energy by the times of its two reads */
+	double use_doubt_s; /* the same of all use together */
 	/* Of the duration, how long anybody used the domain. */
 	double awake_s;
 	const double *use_s; /* one a place; more than the duration where several CPUs were used */
@@ -42,10 +43,16 @@ void wtl_watts_doubt(struct wtl_watts *watts);
 /* A look of no length teaches nothing. */
 void wtl_watts_add(struct wtl_watts *watts, const struct wtl_watts_look *look);
 
+/* A place is of many, each of whom is taken for a typical one: before the first look. In the mean they nearly are; use
+ * that is seen of nobody, which is among theirs, is too coarse to learn from. */
+void wtl_watts_mix(struct wtl_watts *watts, size_t place);
+
 /* A place has a new user: of whom nothing is known, and who is taken for a typical one; or who was counted at
  * another place so far. */
 void wtl_watts_clear(struct wtl_watts *watts, size_t place);
 void wtl_watts_split(struct wtl_watts *watts, size_t place, size_t from);
+/* After that: it is known before, from an earlier time. */
+void wtl_watts_know(struct wtl_watts *watts, size_t place, double w, double uncertainty_w);
 
 /* Watts, and their standard uncertainties. */
 struct wtl_watts_figure {
@@ -59,7 +66,8 @@ unsigned wtl_watts_looks(const struct wtl_watts *watts);
 
 /*
  * Watts per second of use by which a look's dynamic energy is to be divided: a place's own, and the same part of
- * what being awake draws for every second of use. weights_w has one a place.
+ * what being awake draws for every second of use. weights_w has one a place. After less than 8 looks, all of whom nothing
+ * was known before have the same.
  */
 void wtl_watts_weights(const struct wtl_watts *watts, const struct wtl_watts_look *look,
 		       double weights_w[]);
@@ -70,5 +78,23 @@ void wtl_watts_weights(const struct wtl_watts *watts, const struct wtl_watts_loo
  */
 void wtl_watts_doubts(const struct wtl_watts *watts, const struct wtl_watts_look *look,
 		      const double weights_w[], double doubts[]);
+
+/* ---- Backwards: what was learned late also tells of what was early ---- */
+
+/* Both have as many places. */
+void wtl_watts_copy(struct wtl_watts *to, const struct wtl_watts *from);
+
+/* From now on watts do not drift with each look, but with wtl_watts_pass() alone: between one stretch and the next one,
+ * by as much as the time and the uses of the former (a look without an energy). */
+void wtl_watts_hold(struct wtl_watts *watts);
+void wtl_watts_pass(struct wtl_watts *watts, const struct wtl_watts_look *stretch);
+
+/*
+ * watts: as of the end of a stretch; predicted: the same after wtl_watts_pass(); later: as of the end of the next
+ * stretch, already smoothed. Afterwards, watts has what all looks tell of its stretch. goes_on: places whose owner is
+ * the same in both. 0 or -ENOMEM.
+ */
+int wtl_watts_smooth(struct wtl_watts *watts, const struct wtl_watts *predicted,
+		     const struct wtl_watts *later, const bool goes_on[]);
 
 #endif

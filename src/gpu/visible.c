@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/num.h"
+#include "base/text.h"
 
 /* More MIG devices than a GPU can have: NVIDIA's limit is 7. */
 enum { MIGS_MAX = 16 };
@@ -136,19 +137,25 @@ bool wtl_gpu_list_has_migs(const char *list)
 
 /* ---- Names ---- */
 
-static int add(struct wtl_gpu_names *names, struct wtl_nvml_lib *lib, uint64_t handle, size_t gpu)
+int wtl_gpu_names_add(struct wtl_gpu_names *names, size_t gpu, const char *uuid)
 {
-	struct wtl_gpu_name *name;
-
+	if (!uuid[0])
+		return 0;
 	if (wtl_array_reserve(&names->at, &names->room, names->n + 1, sizeof(names->at[0])) < 0)
 		return -ENOMEM;
-	name = &names->at[names->n];
-	name->gpu = gpu;
-	if (wtl_nvml_device_text(lib, WTL_NVML_UUID, handle, name->uuid, sizeof(name->uuid)) ==
-		    WTL_NVML_OK &&
-	    name->uuid[0])
-		names->n++;
+	names->at[names->n].gpu = gpu;
+	wtl_text_copy(names->at[names->n].uuid, sizeof(names->at[0].uuid), uuid);
+	names->n++;
 	return 0;
+}
+
+static int add(struct wtl_gpu_names *names, struct wtl_nvml_lib *lib, uint64_t handle, size_t gpu)
+{
+	char uuid[WTL_NVML_UUID_SIZE];
+
+	if (wtl_nvml_device_text(lib, WTL_NVML_UUID, handle, uuid, sizeof(uuid)) != WTL_NVML_OK)
+		return 0;
+	return wtl_gpu_names_add(names, gpu, uuid);
 }
 
 int wtl_gpu_names_read(struct wtl_gpu_names *names, struct wtl_nvml_lib *lib, uint64_t handle,

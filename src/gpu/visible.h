@@ -41,6 +41,8 @@ bool wtl_gpu_list_has_migs(const char *list);
 const char *wtl_gpu_list_apply(const char *list, const struct wtl_gpu_names *names,
 			       enum wtl_gpu_visible ret_visible[], size_t n_gpus);
 
+/* "": it has none. 0 or -ENOMEM. */
+int wtl_gpu_names_add(struct wtl_gpu_names *names, size_t gpu, const char *uuid);
 /* Asks NVML for a GPU's UUID, and with_migs for those of its MIG devices. 0 or -ENOMEM. */
 int wtl_gpu_names_read(struct wtl_gpu_names *names, struct wtl_nvml_lib *lib, uint64_t handle,
 		       size_t gpu, bool with_migs);

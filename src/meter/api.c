@@ -13,6 +13,7 @@
 #include "energy/carbon.h"
 #include "energy/statistics.h"
 #include "meter/attached.h"
+#include "meter/calibrated.h"
 #include "meter/meter.h"
 
 enum { WINDOWS_DEFAULT = 64, WINDOWS_MAX = 65536 };
@@ -31,6 +32,8 @@ static void forward_log(void *context, enum wtl_log_level level, const char *tex
 	};
 	const struct wattle_options *options = context;
 
+	if (level != WTL_LOG_WARNING && options->log_warnings_only)
+		return;
 	options->log(options->log_context, levels[level], text);
 }
 
@@ -196,6 +199,8 @@ void wattle_meter_close(struct wattle_meter *meter)
 	wtl_attached_close(meter);
 	wtl_meter_close_gpus(meter);
 	io_unused = wtl_meter_close_sensors(meter) && !meter->io_lent;
+	wtl_calibrated_free(meter->calibrated);
+	free(meter->sensed);
 	if (io_unused) {
 		wtl_io_free(meter->env.io);
 		free(meter->nvml_path);

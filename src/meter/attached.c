@@ -95,19 +95,28 @@ static void window_ends(struct wattle_meter *meter, struct wtl_window *window)
 	window->book = NULL;
 }
 
+/* In recordings CPU time is 0; here what holds without a word is. */
+static const enum wtl_weight weights[] = {
+	[WATTLE_WEIGHT_LEARNED] = WTL_WEIGHT_LEARNED,
+	[WATTLE_WEIGHT_CPU_TIME] = WTL_WEIGHT_CPU_TIME,
+	[WATTLE_WEIGHT_INSTRUCTIONS] = WTL_WEIGHT_INSTRUCTIONS,
+	[WATTLE_WEIGHT_CYCLES] = WTL_WEIGHT_CYCLES,
+};
+
 int wtl_attached_open(struct wattle_meter *meter, struct wtl_err *err)
 {
 	const struct wattle_options *wanted = &meter->options;
+	const bool is_weight = wanted->weight <= WATTLE_WEIGHT_CYCLES;
 	const struct wtl_session_options options = {
 		.consumers = {.nvml_path = wanted->nvml_path,
-			      .weight = (enum wtl_weight)wanted->weight},
+			      .weight = is_weight ? weights[wanted->weight] : WTL_WEIGHT_CPU_TIME},
 		.idle_path = wanted->idle_file,
 		.is_tape = wanted->tape != NULL,
 	};
 	struct wtl_attached *attached;
 	int rc;
 
-	if (wanted->weight > WATTLE_WEIGHT_LEARNED)
+	if (!is_weight)
 		return wtl_err_set(err, EINVAL, "meter", NULL, "there is no such weight");
 	attached = calloc(1, sizeof(*attached));
 	if (!attached)

@@ -49,7 +49,7 @@ static int open_learner(struct wtl_consumers *consumers, size_t i)
 	const struct wattle_meter *meter = consumers->meter;
 	struct wtl_divided_domain *divided = &consumers->domains[i];
 	int primary = meter->domains[i].domain.primary;
-	uint64_t model_uw = primary >= 0 ? meter->catalog.channels[primary].idle_uw : 0;
+	const struct wtl_channel *channel = primary >= 0 ? &meter->catalog.channels[primary] : NULL;
 
 	divided->learner = wtl_baseline_learner_new();
 	if (!divided->learner)
@@ -57,8 +57,11 @@ static int open_learner(struct wtl_consumers *consumers, size_t i)
 	if (divided->by == WTL_DIVIDED_BY_CPU)
 		wtl_baseline_learner_limit(divided->learner,
 					   wtl_baseline_use_max_ppm(meter->machine.n_cpus));
-	if (model_uw > 0)
-		wtl_baseline_learner_model(divided->learner, model_uw);
+	if (channel && channel->idle_uw > 0)
+		wtl_baseline_learner_model(
+			divided->learner, channel->idle_uw,
+			(uint64_t)hypot(wtl_budget_gain_uj(channel->idle_uw, channel->gain_ppm),
+					channel->offset_uw));
 	return 0;
 }
 
@@ -116,6 +119,19 @@ static void book_close(struct wtl_book *book)
 	free(book->billed);
 }
 
+/* With which others it is learned. */
+static enum wtl_learned_sum sum_of(const struct wtl_consumers *consumers, size_t i)
+{
+	struct wattle_domain domain;
+
+	wtl_meter_domain(consumers->meter, i, &domain);
+	if (!domain.in_total)
+		return WTL_LEARNED_ALONE;
+	if (domain.kind == WATTLE_KIND_DRAM)
+		return WTL_LEARNED_MEMORIES;
+	return domain.kind == WATTLE_KIND_CPU ? WTL_LEARNED_PACKAGES : WTL_LEARNED_ALONE;
+}
+
 /* Of all that is divided by CPU time. */
 int wtl_consumers_learn_watts(struct wtl_consumers *consumers, bool is_told)
 {
@@ -130,11 +146,29 @@ int wtl_consumers_learn_watts(struct wtl_consumers *consumers, bool is_told)
 
 		wtl_baseline_learner_get(consumers->domains[i].learner, &baseline);
 		if (consumers->domains[i].by == WTL_DIVIDED_BY_CPU && !baseline.is_modelled)
-			rc = wtl_learned_add_domain(consumers->learned, i);
+			rc = wtl_learned_add_domain(consumers->learned, i,
+						    consumers->domains[i].name,
+						    sum_of(consumers, i));
 	}
 	return rc < 0 ? rc
 		      : wtl_chunk_init(&own->chunk, consumers->n_domains,
 				       wtl_workload_capacity(consumers->workload));
+}
+
+int wtl_consumers_use_past(struct wtl_consumers *consumers, struct wtl_watts_past *past)
+{
+	return consumers->learned ? wtl_learned_use_past(consumers->learned, past) : 0;
+}
+
+void wtl_consumers_reach(struct wtl_consumers *consumers, int64_t end_ns)
+{
+	if (consumers->learned)
+		wtl_learned_reach(consumers->learned, end_ns);
+}
+
+int wtl_consumers_smooth(struct wtl_consumers *consumers)
+{
+	return consumers->learned ? wtl_learned_smooth(consumers->learned) : 0;
 }
 
 /* Takes over the consumers: they are handed out, or freed. */
@@ -354,15 +388,21 @@ void wtl_consumers_read_memory(struct wtl_consumers *consumers, unsigned budget)
 	wtl_workload_read_memory(consumers->workload, budget);
 }
 
+void wtl_consumers_read_resident(struct wtl_consumers *consumers, unsigned budget)
+{
+	wtl_workload_read_resident(consumers->workload, budget);
+}
+
 /* One domain's energy over the interval, and who used it. */
 struct bill {
 	uint64_t energy_uj;
 	int64_t duration_ns;
 	const struct wtl_use *uses;
 	size_t n_uses;
-	uint32_t use_ppm;  /* of the capacity */
-	bool is_corrected; /* the energy so far is less than what was billed */
-	bool is_learned;   /* it is divided by what is learned of watts */
+	const uint32_t *doubts_ppm; /* one a use; NULL: nothing is learned */
+	uint32_t use_ppm;	    /* of the capacity */
+	bool is_corrected;	    /* the energy so far is less than what was billed */
+	bool is_learned;	    /* it is divided by what is learned of watts */
 };
 
 /* Everybody's part of the interval's power, for those who watch. */
@@ -406,6 +446,13 @@ static uint32_t cpu_use_ppm(const struct wtl_workload_scan *scan)
 	return (uint32_t)(1e6 * (double)scan->busy_ns / (double)scan->capacity_ns);
 }
 
+/* What is drawn while the machine rests is not divided anew: those who work later have no part in it. */
+static bool is_rest(const struct wtl_consumers *consumers)
+{
+	return cpu_use_ppm(wtl_workload_scan(consumers->workload)) <=
+	       wtl_baseline_use_max_ppm(consumers->meter->machine.n_cpus);
+}
+
 static void divide(struct wtl_consumers *consumers, size_t i, struct bill *bill)
 {
 	const struct wtl_divided_domain *domain = &consumers->domains[i];
@@ -415,12 +462,14 @@ static void divide(struct wtl_consumers *consumers, size_t i, struct bill *bill)
 	switch (domain->by) {
 	case WTL_DIVIDED_BY_CPU:
 		if (bill->is_learned)
-			wtl_learned_weigh(consumers->learned, i, scan, &uses);
+			wtl_learned_weigh_scan(consumers->learned, i, scan, bill->energy_uj, &uses);
 		bill->uses = uses.uses;
 		bill->n_uses = uses.n;
+		bill->doubts_ppm = uses.doubts_ppm;
 		bill->use_ppm = cpu_use_ppm(scan);
 		return;
 	case WTL_DIVIDED_BY_GPU:
+		bill->doubts_ppm = NULL;
 		bill->n_uses =
 			wtl_consumers_gpu_uses(consumers, domain, &bill->uses, &bill->use_ppm);
 		return;
@@ -430,6 +479,7 @@ static void divide(struct wtl_consumers *consumers, size_t i, struct bill *bill)
 	/* Whatever it is, with the processors at rest it is at rest, too. */
 	bill->uses = &wtl_unseen_alone;
 	bill->n_uses = 1;
+	bill->doubts_ppm = NULL;
 	bill->use_ppm = cpu_use_ppm(scan);
 }
 
@@ -485,7 +535,7 @@ static void begin_chunk(struct wtl_book *book, const struct wtl_consumers *consu
 	if (!book->chunk.recent)
 		return;
 	wtl_chunk_settle(&book->chunk);
-	if (scan->capacity_ns > 0)
+	if (scan->capacity_ns > 0 && !is_rest(consumers))
 		wtl_chunk_add(&book->chunk, consumers->learned, scan);
 }
 
@@ -509,13 +559,16 @@ static void book_bill(struct wtl_book *book, struct wtl_consumers *consumers, si
 	if (energy->energy_uj > billed->energy_uj)
 		bill->energy_uj = energy->energy_uj - billed->energy_uj;
 	bill->is_corrected = energy->energy_uj < billed->energy_uj;
-	if (bill->is_learned && !bill->is_corrected && book->chunk.recent) {
+	/* Of what is smoothed backwards, nothing is learned later that a look could be divided anew by. */
+	if (bill->is_learned && !bill->is_corrected && book->chunk.recent && !is_rest(consumers) &&
+	    !wtl_learned_is_smoothed(consumers->learned)) {
 		wtl_chunk_bill(&book->chunk, consumers->learned, book->attribution, i,
 			       bill->energy_uj, bill->duration_ns);
 	} else {
 		divide(consumers, i, bill);
-		wtl_attribution_add(book->attribution, i, bill->energy_uj, bill->duration_ns,
-				    bill->uses, bill->n_uses);
+		wtl_attribution_redivide(book->attribution, NULL, i, bill->energy_uj,
+					 bill->duration_ns, bill->uses, bill->doubts_ppm,
+					 bill->n_uses);
 	}
 	if (bill->is_corrected) {
 		begin_chunk(book, consumers);
@@ -554,6 +607,18 @@ static void learn_watts(struct wtl_consumers *consumers, size_t i,
 			&baseline);
 }
 
+static void learn_all_watts(struct wtl_consumers *consumers, const struct wattle_energy energies[])
+{
+	for (size_t i = 0; consumers->learned && i < consumers->n_domains; i++) {
+		bool was_learned = wtl_learned_has(consumers->learned, i);
+
+		if (energies[i].has_energy)
+			learn_watts(consumers, i, &energies[i]);
+		if (!was_learned && wtl_learned_has(consumers->learned, i))
+			begin_chunks(consumers);
+	}
+}
+
 static void bill_domain(struct wtl_consumers *consumers, size_t i,
 			const struct wattle_energy *energy, int64_t t_utc_ns)
 {
@@ -561,13 +626,6 @@ static void bill_domain(struct wtl_consumers *consumers, size_t i,
 	const struct wtl_workload_scan *scan = wtl_workload_scan(consumers->workload);
 	struct bill bill = {.n_uses = 0};
 
-	if (consumers->learned && energy->has_energy) {
-		bool was_learned = wtl_learned_has(consumers->learned, i);
-
-		learn_watts(consumers, i, energy);
-		if (!was_learned && wtl_learned_has(consumers->learned, i))
-			begin_chunks(consumers);
-	}
 	/* Of a scan without a capacity it is not known who used what; where nobody did, the energy is nobody's. */
 	bill.is_learned =
 		wtl_learned_has(consumers->learned, i) && scan->capacity_ns > 0 && scan->n_uses > 0;
@@ -589,7 +647,7 @@ static void add_to_chunk(struct wtl_book *book, const struct wtl_consumers *cons
 
 	if (scan->capacity_ns <= 0)
 		begin_chunk(book, consumers);
-	else if (book->chunk.recent)
+	else if (book->chunk.recent && !is_rest(consumers))
 		wtl_chunk_add(&book->chunk, consumers->learned, scan);
 }
 
@@ -602,15 +660,27 @@ static void add_to_chunks(struct wtl_consumers *consumers)
 	add_to_chunk(&consumers->own, consumers);
 }
 
-void wtl_consumers_bill(struct wtl_consumers *consumers, const struct wattle_energy energies[],
-			int64_t t_utc_ns)
+void wtl_consumers_look(struct wtl_consumers *consumers)
 {
 	take_scan(consumers);
 	consumers->interval++;
 	add_to_chunks(consumers);
+}
+
+void wtl_consumers_bill_look(struct wtl_consumers *consumers, const struct wattle_energy energies[],
+			     int64_t t_utc_ns)
+{
+	learn_all_watts(consumers, energies);
 	for (size_t i = 0; i < consumers->n_domains; i++)
 		bill_domain(consumers, i, &energies[i], t_utc_ns);
 	tell_observer(consumers, WTL_SCAN_BILLED, t_utc_ns);
+}
+
+void wtl_consumers_bill(struct wtl_consumers *consumers, const struct wattle_energy energies[],
+			int64_t t_utc_ns)
+{
+	wtl_consumers_look(consumers);
+	wtl_consumers_bill_look(consumers, energies, t_utc_ns);
 }
 
 void wtl_consumers_settle(struct wtl_consumers *consumers)
@@ -691,4 +761,22 @@ void wtl_consumers_fix_baseline(struct wtl_consumers *consumers, size_t domain,
 				const struct wtl_baseline *baseline)
 {
 	wtl_baseline_learner_fix(consumers->domains[domain].learner, baseline);
+}
+
+/* ---- Watts that were known before ---- */
+
+int wtl_consumers_know_watts(struct wtl_consumers *consumers, const struct wtl_known_watts *known)
+{
+	return consumers->learned ? wtl_learned_know(consumers->learned, known) : 0;
+}
+
+const struct wtl_known_table *wtl_consumers_keep_watts(const struct wtl_consumers *consumers,
+						       int64_t t_utc_ns)
+{
+	return consumers->learned ? wtl_learned_keep(consumers->learned, t_utc_ns) : NULL;
+}
+
+const struct wtl_known_watts *wtl_consumers_begun(const struct wtl_consumers *consumers, size_t i)
+{
+	return wtl_learned_begun(consumers->learned, i);
 }

@@ -63,6 +63,11 @@ void wtl_consumers_command_ended(struct wtl_consumers *consumers, int64_t cpu_ns
 /* Bills what was used since the last call. energies are the window's so far, one a domain. */
 void wtl_consumers_bill(struct wtl_consumers *consumers, const struct wattle_energy energies[],
 			int64_t t_utc_ns);
+/* The same in two steps: who used something until now, and, once that is known, the energies as of then. Nothing else is
+ * asked of the consumers between the two. */
+void wtl_consumers_look(struct wtl_consumers *consumers);
+void wtl_consumers_bill_look(struct wtl_consumers *consumers, const struct wattle_energy energies[],
+			     int64_t t_utc_ns);
 
 /* What was billed so far is not divided anew when more is learned of watts: a sum of accounts is about to be kept, to
  * be taken from a later one. */
@@ -77,6 +82,8 @@ void wtl_consumers_name_all(struct wtl_consumers *consumers);
 /* Reads the memory of `budget` processes at most, busy ones and all in turn: slow
  * (wtl_workload_read_memory()). */
 void wtl_consumers_read_memory(struct wtl_consumers *consumers, unsigned budget);
+/* The same without PSS and USS (wtl_workload_read_resident()). */
+void wtl_consumers_read_resident(struct wtl_consumers *consumers, unsigned budget);
 
 /* ---- Idle baselines ---- */
 
@@ -89,6 +96,13 @@ void wtl_consumers_rest(const struct wtl_consumers *consumers, size_t domain,
 /* What an earlier session learned, before any billing. */
 void wtl_consumers_set_baseline(struct wtl_consumers *consumers, size_t domain,
 				const struct wtl_baseline *baseline);
+
+/* The same of what programs draw; and what is known of it now (NULL: nothing), for the next session. -ENOMEM. */
+struct wtl_known_watts;
+struct wtl_known_table;
+int wtl_consumers_know_watts(struct wtl_consumers *consumers, const struct wtl_known_watts *known);
+const struct wtl_known_table *wtl_consumers_keep_watts(const struct wtl_consumers *consumers,
+						       int64_t t_utc_ns);
 
 /* Taken as it is said, whatever is seen. */
 void wtl_consumers_fix_baseline(struct wtl_consumers *consumers, size_t domain,

@@ -17,7 +17,7 @@
 const struct wtl_use wtl_unseen_alone = {.slot = WTL_SLOT_UNSEEN, .weight = 1};
 
 /* What lies in a GPU is used by the same processes. */
-void wtl_consumers_match_gpus(struct wtl_consumers *consumers)
+static void match_gpus(struct wtl_consumers *consumers)
 {
 	for (size_t i = 0; i < consumers->n_domains; i++)
 		for (size_t k = 0; k < consumers->n_gpus; k++)
@@ -83,7 +83,7 @@ int wtl_consumers_open_gpus(struct wtl_consumers *consumers, const struct wtl_en
 	if (rc == 0)
 		rc = open_divisions(consumers);
 	if (rc == 0)
-		wtl_consumers_match_gpus(consumers);
+		match_gpus(consumers);
 	return rc;
 }
 
@@ -333,7 +333,7 @@ int wtl_consumers_open_restored_gpus(struct wtl_consumers *consumers, const char
 	for (size_t i = 0; i < n; i++)
 		wtl_text_copy(consumers->gpu_divisions[i].domain,
 			      sizeof(consumers->gpu_divisions[i].domain), domains[i]);
-	wtl_consumers_match_gpus(consumers);
+	match_gpus(consumers);
 	return 0;
 }
 

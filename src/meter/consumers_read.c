@@ -459,10 +459,15 @@ const struct wtl_workload_means *wtl_consumers_means(const struct wtl_consumers 
 const char *wtl_consumers_weight(const struct wtl_consumers *consumers, size_t domain)
 {
 	const struct wtl_divided_domain *divided = &consumers->domains[domain];
+	enum wtl_weight weight = wtl_workload_weight(consumers->workload);
 
 	switch (divided->by) {
 	case WTL_DIVIDED_BY_CPU:
-		return wtl_weight_name(wtl_workload_weight(consumers->workload));
+		if (weight == WTL_WEIGHT_LEARNED && !wtl_learned_has(consumers->learned, domain))
+			weight = WTL_WEIGHT_CPU_TIME; /* that is modelled, or so far */
+		if (weight == WTL_WEIGHT_LEARNED && wtl_learned_is_smoothed(consumers->learned))
+			return "learned, smoothed backwards";
+		return wtl_weight_name(weight);
 	case WTL_DIVIDED_BY_GPU:
 		return wtl_consumers_gpu_weight(consumers, divided);
 	case WTL_DIVIDED_NOT:

@@ -11,6 +11,7 @@
 #include "energy/attribution.h"
 #include "energy/baseline.h"
 #include "energy/catalog.h"
+#include "meter/chunk.h"
 #include "meter/consumers.h"
 #include "meter/gpu_watch.h"
 #include "meter/learned.h"
@@ -126,8 +127,6 @@ void wtl_billed_note(struct wtl_billed *billed, const struct wtl_divided_domain 
 /* Where nobody is known to have used anything. */
 extern const struct wtl_use wtl_unseen_alone;
 
-/* The GPUs' domains are known: the matching ones of the meter are divided by their use. */
-void wtl_consumers_match_gpus(struct wtl_consumers *consumers);
 int wtl_consumers_open_restored_gpus(struct wtl_consumers *consumers, const char *const domains[],
 				     size_t n);
 int wtl_consumers_open_gpus(struct wtl_consumers *consumers, const struct wtl_env *env,

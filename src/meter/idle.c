@@ -14,6 +14,7 @@
 #include "base/infile.h"
 #include "base/io.h"
 #include "meter/consumers.h"
+#include "meter/known_watts.h"
 #include "meter/meter.h"
 
 /*
@@ -95,13 +96,31 @@ static int domain_of(struct wattle_meter *meter, const struct idle_line *line)
 	return !line->has_device || line->device == device_number(meter, (size_t)i) ? i : -1;
 }
 
+/* It is of a program, on a device that is here, or on any. */
+static bool is_of_program(struct wattle_meter *meter, const struct idle_line *line,
+			  struct wtl_known_watts *ret_known)
+{
+	int i;
+
+	if (!wtl_known_take(line->name, line->source, &line->baseline, ret_known))
+		return false;
+	i = line->has_device ? wattle_meter_find(meter, ret_known->of) : -1;
+	return !line->has_device || (i >= 0 && line->device == device_number(meter, (size_t)i));
+}
+
 /* Whether it is one of this machine's domains, and nothing is known of it that was seen just now. */
 static bool take_line(const struct taking *taking, const char *text, size_t len)
 {
 	struct idle_line line;
 	struct wtl_baseline seen;
-	int i = parse_line(text, len, &line) ? domain_of(taking->meter, &line) : -1;
+	struct wtl_known_watts known;
+	int i;
 
+	if (!parse_line(text, len, &line))
+		return false;
+	if (is_of_program(taking->meter, &line, &known))
+		return wtl_consumers_know_watts(taking->consumers, &known) == 0;
+	i = domain_of(taking->meter, &line);
 	if (i < 0)
 		return false;
 	wtl_consumers_rest(taking->consumers, (size_t)i, &seen);
@@ -245,6 +264,13 @@ static bool get_learned(struct wattle_meter *meter, const struct wtl_consumers *
 	return domain->source && idle->is_known && !idle->is_modelled;
 }
 
+/* NULL: nothing is known of what programs draw. */
+static const struct wtl_known_table *known_watts(struct wattle_meter *meter,
+						 const struct wtl_consumers *consumers)
+{
+	return wtl_consumers_keep_watts(consumers, wtl_io_real_ns(meter->env.io));
+}
+
 bool wtl_idle_is_known(struct wattle_meter *meter, const struct wtl_consumers *consumers)
 {
 	struct wattle_domain domain;
@@ -253,7 +279,7 @@ bool wtl_idle_is_known(struct wattle_meter *meter, const struct wtl_consumers *c
 	for (size_t i = 0; i < wattle_meter_domains(meter); i++)
 		if (get_learned(meter, consumers, i, &domain, &idle))
 			return true;
-	return false;
+	return known_watts(meter, consumers) != NULL;
 }
 
 /* Of this machine, what is known now. */
@@ -274,10 +300,28 @@ static void put_known(struct wtl_buf *buf, struct wattle_meter *meter,
 		}
 }
 
+static void put_watts(struct wtl_buf *buf, struct wattle_meter *meter,
+		      const struct wtl_known_table *table)
+{
+	char line[WTL_BASELINE_LINE_MAX];
+
+	for (size_t i = 0; table && i < table->n; i++) {
+		int len = wtl_known_print(line, &table->at[i]);
+		int domain = wattle_meter_find(meter, table->at[i].of);
+
+		if (len > 0 && domain < 0)
+			wtl_buf_puts(buf, line);
+		else if (len > 0)
+			wtl_buf_printf(buf, "%.*s %016" PRIx64 "\n", len - 1, line,
+				       device_number(meter, (size_t)domain));
+	}
+}
+
 /* own: what the file has of this machine's other devices; else the lines of other machines. */
 static void put_old(struct wtl_buf *buf, struct wattle_meter *meter,
 		    const struct wtl_consumers *consumers, const char *text, size_t len, bool own)
 {
+	bool has_watts = known_watts(meter, consumers) != NULL;
 	const char *at = text + strlen(HEAD), *line;
 	bool is_here = true;
 	size_t n;
@@ -286,14 +330,19 @@ static void put_old(struct wtl_buf *buf, struct wattle_meter *meter,
 		bool is_machine = starts_with(line, n, MACHINE);
 		struct wattle_domain domain;
 		struct wtl_baseline idle;
+		struct wtl_known_watts known;
 		struct idle_line old;
-		int i;
+		int i = -1;
 
 		if (is_machine)
 			is_here = is_own(meter, line, n);
 		if (is_here != own || (own && is_machine) || buf->len + n > FILE_FULL)
 			continue;
-		i = own && parse_line(line, n, &old) ? domain_of(meter, &old) : -1;
+		if (own && parse_line(line, n, &old)) {
+			if (has_watts && is_of_program(meter, &old, &known))
+				continue;
+			i = domain_of(meter, &old);
+		}
 		if (i < 0 || !get_learned(meter, consumers, (size_t)i, &domain, &idle))
 			wtl_buf_printf(buf, "%.*s\n", (int)(n - (line[n - 1] == '\n')), line);
 	}
@@ -311,6 +360,7 @@ void wtl_idle_save(struct wattle_meter *meter, const struct wtl_consumers *consu
 	wtl_buf_puts(&text, HEAD);
 	put_machine(&text, meter);
 	put_known(&text, meter, consumers);
+	put_watts(&text, meter, known_watts(meter, consumers));
 	if (is_current(old, len)) {
 		put_old(&text, meter, consumers, old, (size_t)len, true);
 		put_old(&text, meter, consumers, old, (size_t)len, false);

@@ -8,18 +8,25 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "energy/units.h"
+#include "meter/known_watts.h"
 
 enum { OTHERS, PLACES = 64, PLACE_BITS = 6, PLACE_MASK = PLACES - 1 };
 
-#define RECENT_KEPT   0.9  /* of earlier use, from scan to scan: who has used most lately */
-#define USED_LEAST    0.01 /* of a CPU: less needs no place */
-#define ALONE_NS      (3 * WTL_NS_PER_S) /* CPU time after which one of several has a place of its own */
-#define CHUNK_S	      60.0
-#define TOLD_LOOKS    8	   /* before anything is taken from the regression but weights */
-#define IDLE_DOUBT    0.05 /* and how well it must be known where nothing is known at rest */
-#define UW_MOST	      1e15
-#define DURATIONS_OFF 0.2 /* a scan and an energy are of the same time, but for that */
+#define RECENT_KEPT    0.9  /* of earlier use, from scan to scan: who has used most lately */
+#define USED_LEAST     0.01 /* of a CPU: less needs no place */
+#define ALONE_NS       (3 * WTL_NS_PER_S) /* CPU time after which one of several has a place of its own */
+#define USE_DOUBT_S    0.02		  /* the use that is seen of nobody is counted by ticks */
+#define MISSED_MOST    8 /* looks without a part: then the sum is no measure of the others any more */
+#define TOLD_LOOKS     8    /* before anything is taken from the regression but weights */
+#define IDLE_DOUBT     0.08 /* and how well it must be known where nothing is known at rest */
+#define UW_MOST	       1e15
+#define KNOWN_SPREAD   0.2 /* of watts of one program, from session to session: relative, standard */
+#define KEPT_USE_S     10.0 /* CPU time from which on its watts are kept */
+#define KEPT_DOUBT     0.2  /* and how well they are told apart, relative */
+#define KEPT_SEEN_MOST (INT64_C(24) * 3600 * WTL_NS_PER_S)
+#define DURATIONS_OFF  0.2 /* a scan and an energy are of the same time, but for that */
 
 struct place {
 	uint32_t key;	 /* place, and above it how many had been given out; 0: free */
@@ -27,10 +34,30 @@ struct place {
 	bool is_shared;	 /* by several of that name */
 	bool is_used;	 /* in the newest scan, by one who has it */
 	double recent_s; /* use, the older the less */
+	double use_s;	 /* all of it */
+	char program[32];
+};
+
+/* Domains of one kind, whose energies together say better who draws how much. */
+struct sum {
+	struct wtl_watts *watts; /* NULL: fewer than two parts */
+	size_t n_parts, n_added; /* the latter: since the newest scan */
+	unsigned n_missed;	 /* scans in a row of which some parts told nothing */
+	double power_w, noise_w2, idle_w, idle_w2; /* of those that were added */
+	bool knows_idle;
 };
 
 struct wtl_learned {
 	bool is_told;
+	struct wtl_watts_past *past; /* NULL: what comes later is not known */
+	struct wtl_watts **watts; /* with a past: all that is learned, as watts_at() numbers it */
+	uint32_t keys[PLACES];	  /* of the places, for the past */
+	int64_t reached_ns;
+	struct sum sums[WTL_LEARNED_SUMS];
+	struct wtl_known_table *known; /* NULL: nothing was known before */
+	/* Of those, whose places began with them. */
+	struct wtl_known_watts *begun;
+	size_t n_begun, begun_room;
 	uint32_t n_given;
 	struct place places[PLACES];
 	uint8_t *place_of; /* one a slot */
@@ -46,7 +73,9 @@ struct wtl_learned {
 	size_t n_domains;
 	struct domain {
 		struct wtl_watts *watts; /* NULL: it is not learned */
-		bool knows_rest, is_restored;
+		char name[24];
+		bool is_restored, is_first; /* the latter: of its sum */
+		struct sum *sum;	    /* it is a part of; NULL: none */
 	} domains[];
 };
 
@@ -62,22 +91,58 @@ struct wtl_learned *wtl_learned_new(size_t n_domains, bool is_told)
 	return learned;
 }
 
+/* All that is learned: of domains, and of their sums. */
+static size_t n_watts(const struct wtl_learned *learned)
+{
+	return learned->n_domains + WTL_LEARNED_SUMS;
+}
+
+static struct wtl_watts *watts_at(const struct wtl_learned *learned, size_t i)
+{
+	return i < learned->n_domains ? learned->domains[i].watts
+				      : learned->sums[i - learned->n_domains].watts;
+}
+
 void wtl_learned_free(struct wtl_learned *learned)
 {
 	if (!learned)
 		return;
-	for (size_t i = 0; i < learned->n_domains; i++)
-		wtl_watts_free(learned->domains[i].watts);
+	for (size_t i = 0; i < n_watts(learned); i++)
+		wtl_watts_free(watts_at(learned, i));
+	free(learned->watts);
+	free(learned->known);
+	free(learned->begun);
 	free(learned->place_of);
 	free(learned->uses);
 	free(learned->doubts_ppm);
 	free(learned);
 }
 
-int wtl_learned_add_domain(struct wtl_learned *learned, size_t domain)
+static struct wtl_watts *new_watts(void)
 {
-	learned->domains[domain].watts = wtl_watts_new(PLACES);
-	return learned->domains[domain].watts ? 0 : -ENOMEM;
+	struct wtl_watts *watts = wtl_watts_new(PLACES);
+
+	if (watts)
+		wtl_watts_mix(watts, OTHERS);
+	return watts;
+}
+
+int wtl_learned_add_domain(struct wtl_learned *learned, size_t domain, const char *name,
+			   enum wtl_learned_sum sum)
+{
+	struct domain *own = &learned->domains[domain];
+
+	wtl_text_copy(own->name, sizeof(own->name), name);
+	own->watts = new_watts();
+	if (!own->watts)
+		return -ENOMEM;
+	if (sum == WTL_LEARNED_ALONE)
+		return 0;
+	own->sum = &learned->sums[sum];
+	own->is_first = own->sum->n_parts == 0;
+	if (++own->sum->n_parts == 2)
+		own->sum->watts = new_watts();
+	return own->sum->n_parts < 2 || own->sum->watts ? 0 : -ENOMEM;
 }
 
 bool wtl_learned_has(const struct wtl_learned *learned, size_t domain)
@@ -92,10 +157,198 @@ void wtl_learned_restore(struct wtl_learned *learned, size_t domain)
 	learned->domains[domain].is_restored = true;
 }
 
+/* ---- Something that is over, gone through twice ---- */
+
+static bool is_shown(const struct wtl_learned *learned)
+{
+	return wtl_watts_past_is_smooth(learned->past);
+}
+
+int wtl_learned_use_past(struct wtl_learned *learned, struct wtl_watts_past *past)
+{
+	learned->watts = calloc(n_watts(learned), sizeof(struct wtl_watts *));
+	if (!learned->watts)
+		return -ENOMEM;
+	learned->past = past;
+	for (size_t i = 0; i < n_watts(learned); i++) {
+		learned->watts[i] = watts_at(learned, i);
+		if (learned->watts[i])
+			wtl_watts_hold(learned->watts[i]);
+	}
+	return 0;
+}
+
+static struct wtl_watts_moment moment_of(struct wtl_learned *learned)
+{
+	for (size_t i = 0; i < PLACES; i++)
+		learned->keys[i] = learned->places[i].key;
+	return (struct wtl_watts_moment){.n_places = PLACES,
+					 .n_watts = n_watts(learned),
+					 .keys = learned->keys,
+					 .watts = learned->watts};
+}
+
+/* What all looks tell of this one's time. Who had a place then, and has none at the end of its stretch, is taken for
+ * a typical one. */
+static void show(struct wtl_learned *learned)
+{
+	struct wtl_watts_moment moment;
+
+	if (!wtl_watts_past_show(learned->past, learned->reached_ns, &moment))
+		return;
+	for (size_t i = 0; i < n_watts(learned) && i < moment.n_watts; i++) {
+		if (!watts_at(learned, i) || !moment.watts[i])
+			continue;
+		wtl_watts_copy(watts_at(learned, i), moment.watts[i]);
+		for (size_t k = 0; k < PLACES; k++)
+			if (learned->places[k].key != moment.keys[k])
+				wtl_watts_clear(watts_at(learned, i), k);
+	}
+}
+
+void wtl_learned_reach(struct wtl_learned *learned, int64_t end_ns)
+{
+	struct wtl_watts_moment now = moment_of(learned);
+
+	learned->reached_ns = end_ns;
+	if (is_shown(learned))
+		show(learned);
+	else if (learned->past)
+		wtl_watts_past_reach(learned->past, end_ns, &now);
+}
+
+int wtl_learned_smooth(struct wtl_learned *learned)
+{
+	struct wtl_watts_moment now = moment_of(learned);
+
+	if (!learned->past)
+		return 0;
+	wtl_watts_past_end(learned->past, &now, false);
+	return wtl_watts_past_smooth(learned->past);
+}
+
+bool wtl_learned_is_smoothed(const struct wtl_learned *learned)
+{
+	return learned && is_shown(learned);
+}
+
+/* ---- What was known before ---- */
+
+/* What energy is divided by, and is kept under that name; NULL: something else is, in its place. */
+static const char *kept_name(const struct wtl_learned *learned, size_t i)
+{
+	static const char *const names[] = {
+		[WTL_LEARNED_PACKAGES] = "packages", [WTL_LEARNED_MEMORIES] = "memories"};
+	const struct sum *sum = i < learned->n_domains ? learned->domains[i].sum : NULL;
+
+	if (!watts_at(learned, i) || (sum && sum->watts))
+		return NULL;
+	return i < learned->n_domains ? learned->domains[i].name : names[i - learned->n_domains];
+}
+
+int wtl_learned_know(struct wtl_learned *learned, const struct wtl_known_watts *known)
+{
+	if (!learned->known)
+		learned->known = calloc(1, sizeof(*learned->known));
+	if (!learned->known)
+		return -ENOMEM;
+	wtl_known_put(learned->known, known);
+	return 0;
+}
+
+/* For who replays it. false: there is no room, and it must not be used. */
+static bool note_begun(struct wtl_learned *learned, const struct wtl_known_watts *known,
+		       uint32_t key)
+{
+	if (learned->is_told)
+		return true;
+	if (learned->n_begun == WTL_KNOWN_WATTS_MAX ||
+	    wtl_array_reserve(&learned->begun, &learned->begun_room, learned->n_begun + 1,
+			      sizeof(*learned->begun)) < 0)
+		return false;
+	learned->begun[learned->n_begun] = *known;
+	learned->begun[learned->n_begun++].key = key;
+	return true;
+}
+
+const struct wtl_known_watts *wtl_learned_begun(const struct wtl_learned *learned, size_t i)
+{
+	return learned && i < learned->n_begun ? &learned->begun[i] : NULL;
+}
+
+static void begin_known(struct wtl_learned *learned, uint32_t key, const char *program)
+{
+	for (size_t i = 0; learned->known && i < n_watts(learned); i++) {
+		const char *of = kept_name(learned, i);
+		const struct wtl_known_watts *known =
+			of ? wtl_known_find(learned->known, of, program, learned->is_told ? key : 0)
+			   : NULL;
+		double w;
+
+		if (!known || known->watts.idle_uw == 0 || !note_begun(learned, known, key))
+			continue;
+		w = (double)known->watts.idle_uw / 1e6;
+		wtl_watts_know(watts_at(learned, i), key & PLACE_MASK, w,
+			       hypot(KNOWN_SPREAD * w, (double)known->watts.uncertainty_uw / 1e6));
+	}
+}
+
+/* What one place tells of its program. */
+static void keep_place(struct wtl_learned *learned, struct place *place, int64_t t_utc_ns)
+{
+	bool is_kept = false;
+
+	for (size_t i = 0; i < n_watts(learned); i++) {
+		const char *of = kept_name(learned, i);
+		struct wtl_known_watts known = {.watts = {.is_known = true, .t_utc_ns = t_utc_ns}};
+		const struct wtl_known_watts *before;
+		struct wtl_watts_figure found;
+
+		if (!of || wtl_watts_looks(watts_at(learned, i)) < TOLD_LOOKS)
+			continue;
+		found = wtl_watts_of(watts_at(learned, i), place->key & PLACE_MASK);
+		if (found.uncertainty_w > KEPT_DOUBT * found.w || found.w * 1e6 > UW_MOST)
+			continue;
+		wtl_text_copy(known.of, sizeof(known.of), of);
+		wtl_text_copy(known.name, sizeof(known.name), place->program);
+		known.watts.idle_uw = (uint64_t)(found.w * 1e6);
+		known.watts.uncertainty_uw = (uint64_t)(found.uncertainty_w * 1e6);
+		known.watts.seen_ns = (int64_t)(fmin(place->use_s, 1e6) * WTL_NS_PER_S);
+		before = learned->known ? wtl_known_find(learned->known, of, known.name, 0) : NULL;
+		if (before)
+			known.watts.seen_ns += before->watts.seen_ns;
+		if (known.watts.seen_ns > KEPT_SEEN_MOST)
+			known.watts.seen_ns = KEPT_SEEN_MOST;
+		is_kept |= wtl_learned_know(learned, &known) == 0;
+	}
+	if (is_kept)
+		place->use_s = 0.0;
+}
+
+/* Of several places of one program, the one that used most. */
+static bool is_main_place(const struct wtl_learned *learned, const struct place *place)
+{
+	for (size_t i = OTHERS + 1; i < PLACES; i++)
+		if (strcmp(learned->places[i].program, place->program) == 0 &&
+		    learned->places[i].use_s > place->use_s)
+			return false;
+	return place->key && place->program[0] && place->use_s >= KEPT_USE_S;
+}
+
+const struct wtl_known_table *wtl_learned_keep(struct wtl_learned *learned, int64_t t_utc_ns)
+{
+	for (size_t i = OTHERS + 1; !learned->is_told && i < PLACES; i++)
+		if (is_main_place(learned, &learned->places[i]))
+			keep_place(learned, &learned->places[i], t_utc_ns);
+	return learned->known;
+}
+
 /* ---- Places ---- */
 
-/* The place has a new owner, who is taken for one of those at the place where its slot was, or for a typical one. */
-static void take_place(struct wtl_learned *learned, uint32_t key, uint32_t slot)
+/* The place has a new owner, who is taken for one of those at the place where its slot was, for what its program was
+ * known to draw, or for a typical one. */
+static void take_place(struct wtl_learned *learned, uint32_t key, uint32_t slot,
+		       const char *program)
 {
 	size_t place = key & PLACE_MASK;
 	size_t from = slot < learned->n_place_of ? learned->place_of[slot] : OTHERS;
@@ -104,11 +357,17 @@ static void take_place(struct wtl_learned *learned, uint32_t key, uint32_t slot)
 		if (learned->place_of[i] == place)
 			learned->place_of[i] = OTHERS;
 	learned->places[place] = (struct place){.key = key};
-	for (size_t i = 0; i < learned->n_domains; i++)
-		if (learned->domains[i].watts && from != OTHERS && from != place)
-			wtl_watts_split(learned->domains[i].watts, place, from);
-		else if (learned->domains[i].watts)
-			wtl_watts_clear(learned->domains[i].watts, place);
+	wtl_text_copy(learned->places[place].program, sizeof(learned->places[place].program),
+		      program);
+	for (size_t i = 0; i < n_watts(learned); i++)
+		if (watts_at(learned, i) && from != OTHERS && from != place)
+			wtl_watts_split(watts_at(learned, i), place, from);
+		else if (watts_at(learned, i))
+			wtl_watts_clear(watts_at(learned, i), place);
+	if (from == OTHERS || from == place)
+		begin_known(learned, key, program);
+	if (is_shown(learned))
+		show(learned);
 }
 
 /* The place of whoever used least lately, and less than that; OTHERS: nobody did. */
@@ -141,12 +400,14 @@ static size_t place_named(const struct wtl_learned *learned, uint32_t name)
 	return OTHERS;
 }
 
-static size_t give_place(struct wtl_learned *learned, uint32_t slot, double use_s)
+static size_t give_place(struct wtl_learned *learned, uint32_t slot, const char *program,
+			 double use_s)
 {
 	size_t place = least_used(learned, use_s);
 
 	if (place != OTHERS)
-		take_place(learned, ++learned->n_given << PLACE_BITS | (uint32_t)place, slot);
+		take_place(learned, ++learned->n_given << PLACE_BITS | (uint32_t)place, slot,
+			   program);
 	return place;
 }
 
@@ -164,16 +425,17 @@ static size_t choose_place(struct wtl_learned *learned, const struct wtl_consume
 		learned->places[place].is_shared = true;
 		return place;
 	}
-	place = give_place(learned, slot, use_s);
+	place = give_place(learned, slot, consumer->name, use_s);
 	if (place != OTHERS)
 		learned->places[place].name = name;
 	return place;
 }
 
 /* One of several has used so much that it is told apart, if there is a place. */
-static size_t place_alone(struct wtl_learned *learned, uint32_t slot, size_t shared, double use_s)
+static size_t place_alone(struct wtl_learned *learned, const struct wtl_consumer *consumer,
+			  uint32_t slot, size_t shared, double use_s)
 {
-	size_t place = give_place(learned, slot, use_s);
+	size_t place = give_place(learned, slot, consumer->name, use_s);
 
 	return place == OTHERS ? shared : place;
 }
@@ -195,7 +457,7 @@ static size_t place_for(struct wtl_learned *learned, struct wtl_workload *worklo
 		return OTHERS;
 	if (learned->is_told) {
 		if (key > learned->places[place].key)
-			take_place(learned, key, slot);
+			take_place(learned, key, slot, consumer->name);
 		return owns(learned, key) ? place : OTHERS;
 	}
 	if (!owns(learned, key))
@@ -203,9 +465,17 @@ static size_t place_for(struct wtl_learned *learned, struct wtl_workload *worklo
 				? OTHERS
 				: choose_place(learned, consumer, slot, use_s);
 	else if (learned->places[place].is_shared && consumer->cpu_ns > ALONE_NS)
-		place = place_alone(learned, slot, place, use_s);
+		place = place_alone(learned, consumer, slot, place, use_s);
 	wtl_workload_set_watts_key(workload, slot, learned->places[place].key);
 	return place;
+}
+
+static void begin_sum(struct sum *sum)
+{
+	sum->n_missed = sum->n_added < sum->n_parts ? sum->n_missed + 1 : 0;
+	sum->n_added = 0;
+	sum->power_w = sum->noise_w2 = sum->idle_w = sum->idle_w2 = 0.0;
+	sum->knows_idle = true;
 }
 
 int wtl_learned_scan(struct wtl_learned *learned, struct wtl_workload *workload)
@@ -213,6 +483,8 @@ int wtl_learned_scan(struct wtl_learned *learned, struct wtl_workload *workload)
 	const struct wtl_workload_scan *scan = wtl_workload_scan(workload);
 	double resting = 1.0;
 
+	for (size_t i = 0; i < WTL_LEARNED_SUMS; i++)
+		begin_sum(&learned->sums[i]);
 	memset(learned->use_s, 0, sizeof(learned->use_s));
 	learned->awake_s = 0.0;
 	learned->scan_ns = 0;
@@ -243,9 +515,16 @@ int wtl_learned_scan(struct wtl_learned *learned, struct wtl_workload *workload)
 			learned->place_of[slot] = (uint8_t)place;
 		learned->use_s[place] += use_s;
 		learned->places[place].recent_s += use_s;
+		learned->places[place].use_s += use_s;
 		resting *= 1.0 - fmin(1.0, use_s * WTL_NS_PER_S / (double)scan->duration_ns);
 	}
 	learned->awake_s = (1.0 - resting) * (double)scan->duration_ns / WTL_NS_PER_S;
+	if (learned->past && !is_shown(learned))
+		wtl_watts_past_note(learned->past,
+				    &(struct wtl_watts_look){
+					    .duration_s = (double)scan->duration_ns / WTL_NS_PER_S,
+					    .use_s = learned->use_s},
+				    PLACES);
 	return 0;
 }
 
@@ -265,6 +544,40 @@ void wtl_learned_fold(struct wtl_learned *learned, const struct wtl_fold *fold)
 
 /* ---- Watts ---- */
 
+/* Where it is known what was learned later, too, nothing is left to learn. */
+static void teach(const struct wtl_learned *learned, struct wtl_watts *watts,
+		  const struct wtl_watts_look *look, const struct wtl_watts_figure *idle)
+{
+	if (is_shown(learned))
+		return;
+	if (idle && wtl_watts_looks(watts) == 0)
+		wtl_watts_know_idle(watts, idle->w, idle->uncertainty_w);
+	wtl_watts_add(watts, look);
+}
+
+/* One more part's look; with the last one, all is known that the sum learns from. */
+static void add_to_sum(const struct wtl_learned *learned, struct sum *sum,
+		       const struct wtl_watts_look *part, const struct wtl_baseline *baseline)
+{
+	struct wtl_watts_look look = *part;
+	struct wtl_watts_figure idle;
+	double noise_w = part->noise_j / part->duration_s;
+
+	sum->power_w += part->energy_j / part->duration_s;
+	sum->noise_w2 += noise_w * noise_w;
+	sum->knows_idle &= baseline->is_known && !baseline->is_given;
+	sum->idle_w += (double)baseline->idle_uw / 1e6;
+	sum->idle_w2 +=
+		(double)baseline->uncertainty_uw / 1e6 * (double)baseline->uncertainty_uw / 1e6;
+	if (++sum->n_added < sum->n_parts || !sum->watts)
+		return;
+	look.duration_s = (double)learned->scan_ns / WTL_NS_PER_S;
+	look.energy_j = sum->power_w * look.duration_s;
+	look.noise_j = sqrt(sum->noise_w2) * look.duration_s;
+	idle = (struct wtl_watts_figure){sum->idle_w, sqrt(sum->idle_w2)};
+	teach(learned, sum->watts, &look, sum->knows_idle ? &idle : NULL);
+}
+
 void wtl_learned_add(struct wtl_learned *learned, size_t domain, uint64_t energy_uj,
 		     int64_t duration_ns, double noise_j, const struct wtl_baseline *baseline)
 {
@@ -273,25 +586,34 @@ void wtl_learned_add(struct wtl_learned *learned, size_t domain, uint64_t energy
 		.energy_j = (double)energy_uj / 1e6,
 		.duration_s = (double)duration_ns / WTL_NS_PER_S,
 		.noise_j = noise_j,
+		.use_doubt_s = USE_DOUBT_S,
 		.awake_s = learned->awake_s,
 		.use_s = learned->use_s,
 	};
+	struct wtl_watts_figure idle = {(double)baseline->idle_uw / 1e6,
+					(double)baseline->uncertainty_uw / 1e6};
 
 	if (!own->watts || learned->scan_ns == 0 ||
 	    fabs((double)(duration_ns - learned->scan_ns)) > DURATIONS_OFF * (double)duration_ns)
 		return;
-	if (baseline->is_known && !baseline->is_given && !own->knows_rest)
-		wtl_watts_know_idle(own->watts, (double)baseline->idle_uw / 1e6,
-				    (double)baseline->uncertainty_uw / 1e6);
-	own->knows_rest = baseline->is_known;
-	wtl_watts_add(own->watts, &look);
+	/* From an earlier session. What was seen at rest in this one, with the little use that counts as rest, is
+	 * among the looks. */
+	teach(learned, own->watts, &look, baseline->is_known && !baseline->is_given ? &idle : NULL);
+	if (own->sum)
+		add_to_sum(learned, own->sum, &look, baseline);
 }
 
 void wtl_learned_doubt(struct wtl_learned *learned)
 {
-	for (size_t i = 0; i < learned->n_domains; i++)
-		if (learned->domains[i].watts)
-			wtl_watts_doubt(learned->domains[i].watts);
+	struct wtl_watts_moment now = moment_of(learned);
+
+	if (is_shown(learned))
+		return;
+	if (learned->past)
+		wtl_watts_past_end(learned->past, &now, true);
+	for (size_t i = 0; i < n_watts(learned); i++)
+		if (watts_at(learned, i))
+			wtl_watts_doubt(watts_at(learned, i));
 }
 
 void wtl_learned_idle(const struct wtl_learned *learned, size_t domain,
@@ -313,35 +635,47 @@ void wtl_learned_idle(const struct wtl_learned *learned, size_t domain,
 	baseline->uncertainty_uw = (uint64_t)fmin(idle.uncertainty_w * 1e6, UW_MOST);
 }
 
+/* What it is divided by. */
+static const struct wtl_watts *dividing(const struct domain *own)
+{
+	const struct sum *sum = own->sum;
+
+	return sum && sum->watts && wtl_watts_looks(sum->watts) > 0 && sum->n_missed < MISSED_MOST
+		       ? sum->watts
+		       : own->watts;
+}
+
 bool wtl_learned_watts(const struct wtl_learned *learned, size_t domain, uint32_t key,
 		       struct wtl_watts_figure *ret_watts)
 {
-	const struct wtl_watts *watts = learned ? learned->domains[domain].watts : NULL;
+	const struct domain *own = learned ? &learned->domains[domain] : NULL;
+	const struct wtl_watts *watts = own ? dividing(own) : NULL;
 
-	if (!watts || !owns(learned, key) || wtl_watts_looks(watts) < TOLD_LOOKS)
+	if (!watts || !owns(learned, key) || wtl_watts_looks(watts) < TOLD_LOOKS ||
+	    (watts != own->watts && !own->is_first))
 		return false;
 	*ret_watts = wtl_watts_of(watts, key & PLACE_MASK);
 	return true;
 }
 
 /* In doubts[], in ppm of what each place is billed. */
-static void find_doubts(struct wtl_learned *learned, const struct wtl_watts *watts,
+static void find_doubts(struct wtl_learned *learned, const struct domain *own,
 			const struct wtl_watts_look *look)
 {
-	double idle_j = wtl_watts_idle(watts).w * look->duration_s, dynamic_ppm = 0.0;
+	double idle_j = wtl_watts_idle(own->watts).w * look->duration_s, dynamic_ppm = 0.0;
 
 	if (look->energy_j > idle_j && idle_j >= 0.0)
 		dynamic_ppm = 1e6 * (1.0 - idle_j / look->energy_j);
-	wtl_watts_doubts(watts, look, learned->weights_w, learned->doubts);
+	wtl_watts_doubts(dividing(own), look, learned->weights_w, learned->doubts);
 	for (size_t i = 0; i < PLACES; i++)
 		learned->doubts[i] = fmin(learned->doubts[i] * dynamic_ppm, 4e9);
 }
 
-/* in: CPU time by slots, whose energy is above rest in that part; an energy of 0: doubts are not asked for. */
-static void weigh(struct wtl_learned *learned, size_t domain, const struct wtl_use in[], size_t n,
-		  const struct wtl_watts_look *whole, struct wtl_learned_uses *ret_uses)
+void wtl_learned_weigh(struct wtl_learned *learned, size_t domain, const struct wtl_use in[],
+		       size_t n, const struct wtl_watts_look *whole,
+		       struct wtl_learned_uses *ret_uses)
 {
-	const struct wtl_watts *watts = learned->domains[domain].watts;
+	const struct domain *own = &learned->domains[domain];
 	bool has_doubts = whole->energy_j > 0.0;
 	struct wtl_watts_look look = *whole;
 
@@ -358,9 +692,9 @@ static void weigh(struct wtl_learned *learned, size_t domain, const struct wtl_u
 		learned->sums_s[place] += (double)in[i].weight / WTL_NS_PER_S;
 	}
 	look.use_s = learned->sums_s;
-	wtl_watts_weights(watts, &look, learned->weights_w);
+	wtl_watts_weights(dividing(own), &look, learned->weights_w);
 	if (has_doubts)
-		find_doubts(learned, watts, &look);
+		find_doubts(learned, own, &look);
 	for (size_t i = 0; i < n; i++) {
 		size_t slot = in[i].slot;
 		size_t place = slot < learned->n_place_of ? learned->place_of[slot] : OTHERS;
@@ -375,112 +709,20 @@ static void weigh(struct wtl_learned *learned, size_t domain, const struct wtl_u
 	ret_uses->doubts_ppm = has_doubts ? learned->doubts_ppm : NULL;
 }
 
-void wtl_learned_weigh(struct wtl_learned *learned, size_t domain,
-		       const struct wtl_workload_scan *scan, struct wtl_learned_uses *ret_uses)
+void wtl_learned_weigh_scan(struct wtl_learned *learned, size_t domain,
+			    const struct wtl_workload_scan *scan, uint64_t energy_uj,
+			    struct wtl_learned_uses *ret_uses)
 {
 	struct wtl_watts_look look = {
+		.energy_j = (double)energy_uj / 1e6,
 		.duration_s = (double)scan->duration_ns / WTL_NS_PER_S,
 		.awake_s = learned->awake_s,
 	};
 
-	weigh(learned, domain, scan->uses, scan->n_uses, &look, ret_uses);
+	wtl_learned_weigh(learned, domain, scan->uses, scan->n_uses, &look, ret_uses);
 }
 
-/* ---- Chunks ---- */
-
-int wtl_chunk_init(struct wtl_chunk *chunk, size_t n_domains, size_t capacity)
+double wtl_learned_awake_s(const struct wtl_learned *learned)
 {
-	*chunk = (struct wtl_chunk){.recent = wtl_attribution_new(n_domains, capacity)};
-	if (chunk->recent && wtl_chunk_grow(chunk, capacity) == 0)
-		return 0;
-	wtl_chunk_done(chunk);
-	return -ENOMEM;
-}
-
-void wtl_chunk_done(struct wtl_chunk *chunk)
-{
-	wtl_attribution_free(chunk->recent);
-	free(chunk->uses);
-	free(chunk->at);
-	*chunk = (struct wtl_chunk){.recent = NULL};
-}
-
-int wtl_chunk_grow(struct wtl_chunk *chunk, size_t capacity)
-{
-	if (!chunk->recent)
-		return 0;
-	if (wtl_attribution_grow(chunk->recent, capacity) < 0)
-		return -ENOMEM;
-	return wtl_array_widen(&chunk->at, &chunk->n_at, capacity, sizeof(*chunk->at));
-}
-
-void wtl_chunk_settle(struct wtl_chunk *chunk)
-{
-	if (!chunk->recent)
-		return;
-	wtl_attribution_reset(chunk->recent);
-	for (size_t i = 0; i < chunk->n_uses; i++)
-		chunk->at[chunk->uses[i].slot] = 0;
-	chunk->n_uses = 0;
-	chunk->awake_s = chunk->duration_s = 0.0;
-}
-
-static int add_use(struct wtl_chunk *chunk, uint32_t slot, uint64_t weight)
-{
-	if (slot >= chunk->n_at)
-		slot = WTL_SLOT_UNSEEN;
-	if (chunk->at[slot] == 0) {
-		if (wtl_array_reserve(&chunk->uses, &chunk->uses_room, chunk->n_uses + 1,
-				      sizeof(*chunk->uses)) < 0)
-			return -ENOMEM;
-		chunk->uses[chunk->n_uses++] = (struct wtl_use){.slot = slot};
-		chunk->at[slot] = (uint32_t)chunk->n_uses;
-	}
-	chunk->uses[chunk->at[slot] - 1].weight += weight;
-	return 0;
-}
-
-void wtl_chunk_fold(struct wtl_chunk *chunk, const struct wtl_fold *fold)
-{
-	uint64_t weight;
-
-	if (!chunk->recent)
-		return;
-	wtl_attribution_fold(chunk->recent, fold->from, fold->into);
-	if (fold->from >= chunk->n_at || chunk->at[fold->from] == 0)
-		return;
-	weight = chunk->uses[chunk->at[fold->from] - 1].weight;
-	if (weight > 0 && add_use(chunk, fold->into, weight) == 0)
-		chunk->uses[chunk->at[fold->from] - 1].weight = 0;
-}
-
-int wtl_chunk_add(struct wtl_chunk *chunk, const struct wtl_learned *learned,
-		  const struct wtl_workload_scan *scan)
-{
-	int rc = 0;
-
-	if (chunk->duration_s >= CHUNK_S)
-		wtl_chunk_settle(chunk);
-	for (size_t i = 0; rc == 0 && i < scan->n_uses; i++)
-		rc = add_use(chunk, scan->uses[i].slot, scan->uses[i].weight);
-	chunk->awake_s += learned->awake_s;
-	chunk->duration_s += (double)scan->duration_ns / WTL_NS_PER_S;
-	return rc;
-}
-
-void wtl_chunk_bill(struct wtl_chunk *chunk, struct wtl_learned *learned,
-		    struct wtl_attribution *attribution, size_t domain, uint64_t energy_uj,
-		    int64_t duration_ns)
-{
-	struct wtl_share total = wtl_attribution_total(chunk->recent, domain);
-	struct wtl_watts_look whole = {
-		.energy_j = (double)(total.full_uj + energy_uj) / 1e6,
-		.duration_s = (double)(total.share_ns + duration_ns) / WTL_NS_PER_S,
-		.awake_s = chunk->awake_s,
-	};
-	struct wtl_learned_uses uses;
-
-	weigh(learned, domain, chunk->uses, chunk->n_uses, &whole, &uses);
-	wtl_attribution_redivide(attribution, chunk->recent, domain, energy_uj, duration_ns,
-				 uses.uses, uses.doubts_ppm, uses.n);
+	return learned->awake_s;
 }

@@ -9,6 +9,7 @@
 #include "energy/attribution.h"
 #include "energy/baseline.h"
 #include "energy/watts.h"
+#include "energy/watts_past.h"
 #include "workload/workload.h"
 
 /*
@@ -18,18 +19,38 @@
  * can be gone through with the same places.
  *
  * What was learned late also says how early energy was to be divided: the newest stretch of at most a minute (a
- * chunk) is divided anew with each bill. One thread at a time.
+ * chunk, meter/chunk.h) is divided anew with each bill. One thread at a time.
  */
 struct wtl_learned;
 
 /* is_told: places are not chosen here, but by the consumers' keys. NULL: no memory. */
 struct wtl_learned *wtl_learned_new(size_t n_domains, bool is_told);
 void wtl_learned_free(struct wtl_learned *learned); /* NULL is fine */
+/*
+ * Which package a consumer ran on is not known, so what it draws in each of several is hard to learn; what it draws in
+ * all of them is not. They have their idle powers each, and are divided by what is learned of their sum.
+ */
+enum wtl_learned_sum {
+	WTL_LEARNED_PACKAGES,
+	WTL_LEARNED_MEMORIES,
+	WTL_LEARNED_SUMS,
+	WTL_LEARNED_ALONE = WTL_LEARNED_SUMS
+};
 /* That domain is learned. -ENOMEM. */
-int wtl_learned_add_domain(struct wtl_learned *learned, size_t domain);
+int wtl_learned_add_domain(struct wtl_learned *learned, size_t domain, const char *name,
+			   enum wtl_learned_sum sum);
 bool wtl_learned_has(const struct wtl_learned *learned, size_t domain);
 /* It was learned, and nothing follows. */
 void wtl_learned_restore(struct wtl_learned *learned, size_t domain);
+
+/* What programs were known to draw before; and as of now, to be kept for the next session (NULL: nothing). -ENOMEM. */
+struct wtl_known_watts;
+struct wtl_known_table;
+int wtl_learned_know(struct wtl_learned *learned, const struct wtl_known_watts *known);
+const struct wtl_known_table *wtl_learned_keep(struct wtl_learned *learned, int64_t t_utc_ns);
+/* Who began with something known so far, the i-th; NULL: nobody more. For recordings, which know nobody's name at
+ * that time. */
+const struct wtl_known_watts *wtl_learned_begun(const struct wtl_learned *learned, size_t i);
 
 /* Who used the processors since the scan before; after the folds. -ENOMEM: it will not be learned from. */
 int wtl_learned_scan(struct wtl_learned *learned, struct wtl_workload *workload);
@@ -45,11 +66,23 @@ void wtl_learned_forget_slots(struct wtl_learned *learned);
 /* The machine was set otherwise, or slept: wtl_watts_doubt(). */
 void wtl_learned_doubt(struct wtl_learned *learned);
 
+/*
+ * All of it is over: gone through for the first time, what is learned is kept in the past, which
+ * wtl_learned_smooth() smooths at the end. For the second time, with that past, nothing is learned but known from there.
+ * After all domains were added; borrowed. wtl_learned_reach() comes before each scan, with the time that
+ * it looks back from. -ENOMEM.
+ */
+int wtl_learned_use_past(struct wtl_learned *learned, struct wtl_watts_past *past);
+void wtl_learned_reach(struct wtl_learned *learned, int64_t end_ns);
+int wtl_learned_smooth(struct wtl_learned *learned);
+bool wtl_learned_is_smoothed(const struct wtl_learned *learned);
+
 /* Power at rest, if it is known better by what use adds than by what was seen at rest. */
 void wtl_learned_idle(const struct wtl_learned *learned, size_t domain,
 		      struct wtl_baseline *baseline);
 
-/* What a second of CPU time of those with that key draws. false: they have no place, or too little was seen. */
+/* What a second of CPU time of those with that key draws; of a sum, with its first part. false: they have no place,
+ * or too little was seen. */
 bool wtl_learned_watts(const struct wtl_learned *learned, size_t domain, uint32_t key,
 		       struct wtl_watts_figure *ret_watts);
 
@@ -59,34 +92,16 @@ struct wtl_learned_uses {
 	const uint32_t *doubts_ppm;
 	size_t n;
 };
-/* The newest scan's, by a domain's watts. */
-void wtl_learned_weigh(struct wtl_learned *learned, size_t domain,
-		       const struct wtl_workload_scan *scan, struct wtl_learned_uses *ret_uses);
-
-/* ---- A chunk: the newest stretch of a book ---- */
-
-struct wtl_chunk {
-	struct wtl_attribution *recent; /* its part of the book's accounts */
-	struct wtl_use *uses;		/* CPU time, ns */
-	size_t n_uses, uses_room;
-	uint32_t *at; /* one a slot: where in uses, + 1 */
-	size_t n_at;
-	double awake_s, duration_s;
-};
-
-/* -ENOMEM: zeroed afterwards. */
-int wtl_chunk_init(struct wtl_chunk *chunk, size_t n_domains, size_t capacity);
-void wtl_chunk_done(struct wtl_chunk *chunk); /* a zeroed one is fine */
-int wtl_chunk_grow(struct wtl_chunk *chunk, size_t capacity);
-/* What it has stays divided as it is. */
-void wtl_chunk_settle(struct wtl_chunk *chunk);
-void wtl_chunk_fold(struct wtl_chunk *chunk, const struct wtl_fold *fold);
-/* The newest scan's uses; it is settled before, if it is a minute long. -ENOMEM: then they go without. */
-int wtl_chunk_add(struct wtl_chunk *chunk, const struct wtl_learned *learned,
-		  const struct wtl_workload_scan *scan);
-/* Bills a domain's energy since the last bill, and the chunk's anew. */
-void wtl_chunk_bill(struct wtl_chunk *chunk, struct wtl_learned *learned,
-		    struct wtl_attribution *attribution, size_t domain, uint64_t energy_uj,
-		    int64_t duration_ns);
+/* CPU time by slots, by a domain's watts. whole: their energy, time and time awake, without uses; an energy of 0:
+ * doubts are not asked for. */
+void wtl_learned_weigh(struct wtl_learned *learned, size_t domain, const struct wtl_use uses[],
+		       size_t n, const struct wtl_watts_look *whole,
+		       struct wtl_learned_uses *ret_uses);
+/* The newest scan's. energy_uj: of the domain, that they divide. */
+void wtl_learned_weigh_scan(struct wtl_learned *learned, size_t domain,
+			    const struct wtl_workload_scan *scan, uint64_t energy_uj,
+			    struct wtl_learned_uses *ret_uses);
+/* How long anybody ran in the newest scan. */
+double wtl_learned_awake_s(const struct wtl_learned *learned);
 
 #endif

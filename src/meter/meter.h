@@ -16,6 +16,7 @@
 #include "energy/domain.h"
 #include "sensors/source.h"
 
+struct wtl_calibrated;
 struct wtl_observer;
 struct wtl_sample;
 struct wtl_attached;
@@ -66,6 +67,8 @@ struct wtl_window {
 	int64_t sampled_ns;	/* when the begin's sample began */
 	uint64_t *max_uw;	/* one a domain: the highest span since the begin; 0: none yet */
 	uint64_t total_max_uw;
+	int64_t end_ns;	       /* wtl_window_hold(); 0: it goes on */
+	struct wtl_told *told; /* one a domain, as of end_ns; NULL: it goes on */
 };
 
 struct wattle_meter {
@@ -76,9 +79,11 @@ struct wattle_meter {
 	struct wtl_catalog catalog;
 	struct wtl_sensor *sensors;
 	size_t n_sensors;
-	struct wtl_reading *readings;	/* one a channel */
-	struct wtl_account *accounts;	/* one a channel */
-	struct wtl_integral *integrals; /* one a power channel */
+	struct wtl_calibrated *calibrated; /* or NULL */
+	struct wtl_sensor_class *sensed; /* one a channel, where its sensor was measured; or NULL */
+	struct wtl_reading *readings;	 /* one a channel */
+	struct wtl_account *accounts;	 /* one a channel */
+	struct wtl_integral *integrals;	 /* one a power channel */
 	struct wtl_domain_state *domains;
 	size_t n_domains;
 	struct wtl_window *windows;
@@ -105,6 +110,7 @@ struct wattle_meter {
 	char *nvml_path; /* the option's, or NULL; goes with the io */
 	struct wtl_fed *fed; /* what its caller feeds it with, or NULL: it reads sensors */
 	bool is_unfed;	     /* so far */
+	bool only_observed;  /* the observer is told of samples, and nothing is computed of them */
 
 	/* What programs ask of the GPUs, and its lock, which is taken before the other. NULL: nobody has asked. */
 	pthread_mutex_t gpus_lock;
@@ -154,6 +160,12 @@ int64_t wtl_window_tell(struct wattle_meter *meter, const struct wtl_window *win
 			size_t n_energies);
 void wtl_window_close(struct wattle_meter *meter, struct wtl_window *window, int64_t end_ns);
 
+/*
+ * The window's time is over, but it stays open: sensors of power will tell more of its last stretch. *ret_wait_ns: how
+ * long they are to be sampled until nothing changes any more; 0: there is nothing to wait for, or too little.
+ * wtl_window_end() then has what is known by then. -ENOMEM: it goes on.
+ */
+int wtl_window_hold(struct wattle_meter *meter, const char *name, int64_t *ret_wait_ns);
 /* wtl_window_read() as of the last sample: takes none. */
 int wtl_window_look(struct wattle_meter *meter, const char *name, struct wattle_window *ret_window,
 		    struct wattle_energy *ret_energies, size_t n_energies);

@@ -92,6 +92,17 @@ void wtl_consumers_restore_gpu(struct wtl_consumers *consumers, size_t i,
 /* Watts are learned (WTL_WEIGHT_LEARNED), before the first bill; is_told: with those whom the restored consumers'
  * watts_key names. -ENOMEM. */
 int wtl_consumers_learn_watts(struct wtl_consumers *consumers, bool is_told);
+/* Then, for what is gone through twice: meter/learned.h. Before each bill; and behind the last one of the first time.
+ * -ENOMEM. */
+struct wtl_watts_past;
+int wtl_consumers_use_past(struct wtl_consumers *consumers, struct wtl_watts_past *past);
+void wtl_consumers_reach(struct wtl_consumers *consumers, int64_t end_ns);
+int wtl_consumers_smooth(struct wtl_consumers *consumers);
+
+/* Whose watts were known when they were first learned, the i-th, with the key; NULL: nobody more. Told again by
+ * wtl_consumers_know_watts(). */
+struct wtl_known_watts;
+const struct wtl_known_watts *wtl_consumers_begun(const struct wtl_consumers *consumers, size_t i);
 
 /* Instead of scans: what a slot was billed in a domain altogether, and the window's energies of which all
  * that was. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "meter/calibrated.h"
 #include "meter/meter.h"
 
 /* A source that takes longer than this, so many times in a minute, is read on a thread of its own
@@ -144,7 +145,7 @@ static int64_t read_worker(struct wattle_meter *meter, struct wtl_sensor *sensor
 	return wait_ns > 0 ? wtl_io_mono_ns(meter->env.io) : now_ns;
 }
 
-int64_t wtl_sensor_read(struct wattle_meter *meter, struct wtl_sensor *sensor, int64_t now_ns)
+static int64_t read_sensor(struct wattle_meter *meter, struct wtl_sensor *sensor, int64_t now_ns)
 {
 	int64_t after_ns;
 
@@ -157,5 +158,13 @@ int64_t wtl_sensor_read(struct wattle_meter *meter, struct wtl_sensor *sensor, i
 	after_ns = wtl_io_mono_ns(meter->env.io);
 	if (after_ns - now_ns > SLOW_READ_NS && may_have_thread(meter, sensor))
 		judge_speed(meter, sensor, now_ns, after_ns - now_ns);
+	return after_ns;
+}
+
+int64_t wtl_sensor_read(struct wattle_meter *meter, struct wtl_sensor *sensor, int64_t now_ns)
+{
+	int64_t after_ns = read_sensor(meter, sensor, now_ns);
+
+	wtl_calibrated_apply(meter->calibrated, sensor->readings, sensor->first, sensor->n);
 	return after_ns;
 }

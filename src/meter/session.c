@@ -6,9 +6,11 @@
 
 #include "base/err.h"
 #include "energy/units.h"
+#include "meter/calibrated.h"
 #include "meter/idle.h"
 #include "meter/meter.h"
 #include "meter/observer.h"
+#include "meter/sensed.h"
 
 /* Looking at every process has its price. Where processes are counted, those that are found need one scan
  * before the first that can weigh them: it shall be soon. */
@@ -21,6 +23,14 @@ static int64_t bill_ns(const struct wtl_session *session)
 					      wtl_consumers_workload(session->consumers)) == 0
 		       ? BILL_COUNTED_NS
 		       : BILL_NS;
+}
+
+int wtl_session_load_kept(struct wattle_meter *meter, const char *idle_path, struct wtl_err *err)
+{
+	if (idle_path &&
+	    (wtl_sensed_load(meter, idle_path) < 0 || wtl_calibrated_load(meter, idle_path) < 0))
+		return wtl_err_set(err, ENOMEM, "calibration", NULL, "out of memory");
+	return 0;
 }
 
 int wtl_session_open(struct wtl_session *session, struct wattle_meter *meter, const char *window,
@@ -36,6 +46,8 @@ int wtl_session_open(struct wtl_session *session, struct wattle_meter *meter, co
 		.is_counted = options->consumers.weight == WTL_WEIGHT_INSTRUCTIONS ||
 			      options->consumers.weight == WTL_WEIGHT_CYCLES,
 	};
+	if (wtl_session_load_kept(meter, options->idle_path, err) < 0)
+		return -ENOMEM;
 	session->energies = calloc(wattle_meter_domains(meter), sizeof(*session->energies));
 	if (!session->energies)
 		return wtl_err_set(err, ENOMEM, "processes", NULL, "out of memory");
@@ -73,14 +85,26 @@ void wtl_session_begin(struct wtl_session *session)
 	session->due_ns = wtl_io_mono_ns(session->io) + bill_ns(session);
 }
 
-void wtl_session_bill_window(struct wtl_session *session, const struct wattle_window *window,
-			     const struct wattle_energy energies[])
+void wtl_session_look(struct wtl_session *session)
 {
 	if (session->is_learned &&
 	    wtl_settings_changed(&session->settings, session->io, session->meter->asleep_ns))
 		wtl_consumers_machine_changed(session->consumers);
-	wtl_consumers_bill(session->consumers, energies,
-			   window->begin_utc_ns + window->duration_ns);
+	wtl_consumers_look(session->consumers);
+}
+
+void wtl_session_bill_look(struct wtl_session *session, const struct wattle_window *window,
+			   const struct wattle_energy energies[])
+{
+	wtl_consumers_bill_look(session->consumers, energies,
+				window->begin_utc_ns + window->duration_ns);
+}
+
+void wtl_session_bill_window(struct wtl_session *session, const struct wattle_window *window,
+			     const struct wattle_energy energies[])
+{
+	wtl_session_look(session);
+	wtl_session_bill_look(session, window, energies);
 }
 
 void wtl_session_bill(struct wtl_session *session)

@@ -36,6 +36,9 @@ struct wtl_session {
 	struct wtl_settings_watch settings; /* where watts are learned */
 };
 
+/* What calibrations there are of this machine beside that file (NULL: none), for a meter without a session. 0 or -ENOMEM. */
+int wtl_session_load_kept(struct wattle_meter *meter, const char *idle_path, struct wtl_err *err);
+
 /* Nothing is known of the machine at rest before wtl_session_load_idle(). To be closed in any case. 0 or negative. */
 int wtl_session_open(struct wtl_session *session, struct wattle_meter *meter, const char *window,
 		     const struct wtl_session_options *options, struct wtl_err *err);
@@ -57,6 +60,10 @@ void wtl_session_bill(struct wtl_session *session);
 /* What the window has used so far, or at its end. */
 void wtl_session_bill_window(struct wtl_session *session, const struct wattle_window *window,
 			     const struct wattle_energy energies[]);
+/* The same in two steps, as wtl_consumers_look(). */
+void wtl_session_look(struct wtl_session *session);
+void wtl_session_bill_look(struct wtl_session *session, const struct wattle_window *window,
+			   const struct wattle_energy energies[]);
 
 /* Is there a domain whose idle power is learned (models give theirs), and was one since begin()? */
 bool wtl_session_can_learn_idle(const struct wtl_session *session);

@@ -25,7 +25,7 @@ static void raise_max(struct wattle_meter *meter, size_t domain)
 	uint64_t power_uw = meter->domains[domain].account->span_uw;
 
 	for (struct wtl_window *w = meter->open_windows; w; w = w->next)
-		if (w->marks[domain].valid &&
+		if (!w->told && w->marks[domain].valid &&
 		    w->marks[domain].from_ns <= meter->domains[domain].span_from_ns &&
 		    power_uw > w->max_uw[domain])
 			w->max_uw[domain] = power_uw;
@@ -50,7 +50,7 @@ static void raise_total_max(struct wattle_meter *meter)
 			from_ns = state->span_from_ns;
 	}
 	for (struct wtl_window *w = meter->open_windows; w; w = w->next)
-		if (w->sampled_ns <= from_ns && total_uw > w->total_max_uw)
+		if (!w->told && w->sampled_ns <= from_ns && total_uw > w->total_max_uw)
 			w->total_max_uw = total_uw;
 }
 
@@ -182,7 +182,8 @@ int64_t wtl_meter_sample(struct wattle_meter *meter)
 	meter->sampled_ns = begin_ns;
 	meter->read_ns = now_ns;
 	tell_observer(meter);
-	feed_lines(meter);
+	if (!meter->only_observed)
+		feed_lines(meter);
 	tell_caller(meter);
 	meter->self.ticks++;
 	meter->self.tick_sum_ns += now_ns - begin_ns;

@@ -10,6 +10,17 @@
 #include "meter/meter.h"
 #include "meter/observer.h"
 
+/* A longer wait for a sensor to tell the rest is not worth it (judgement): batteries, boards. Nor is one where the rest is
+ * less than that part of what is not known. */
+#define HOLD_MAX_NS (3 * WTL_NS_PER_S)
+#define HOLD_PART   0.5
+
+/* What was known of a domain when its window ended. */
+struct wtl_told {
+	struct wattle_energy energy;
+	struct wtl_budget budget;
+};
+
 int wtl_meter_open_windows(struct wattle_meter *meter, size_t n)
 {
 	meter->windows = calloc(n, sizeof(*meter->windows));
@@ -34,6 +45,7 @@ void wtl_meter_close_windows(struct wattle_meter *meter)
 	for (size_t i = 0; i < meter->n_windows; i++) {
 		free(meter->windows[i].marks);
 		free(meter->windows[i].max_uw);
+		free(meter->windows[i].told);
 	}
 	free(meter->windows);
 }
@@ -69,6 +81,8 @@ static void forget(struct wattle_meter *meter, struct wtl_window *window)
 {
 	if (meter->window_ends)
 		meter->window_ends(meter, window);
+	free(window->told);
+	window->told = NULL;
 	if (window->previous)
 		window->previous->next = window->next;
 	else
@@ -108,6 +122,7 @@ static int64_t mark(struct wattle_meter *meter, struct wtl_window *window, int64
 	window->begin_utc_ns = wtl_io_real_ns(meter->env.io);
 	window->sampled_ns = fresh_ns;
 	window->total_max_uw = 0;
+	window->end_ns = 0;
 	memset(window->max_uw, 0, meter->n_domains * sizeof(*window->max_uw));
 	for (size_t i = 0; i < meter->n_domains; i++)
 		if (meter->domains[i].account)
@@ -247,31 +262,98 @@ static void give_window(const struct wtl_window *window, struct totals *totals, 
 	wtl_window_give(&own, ret_window);
 }
 
+static bool is_sampled(const struct wtl_domain_state *state)
+{
+	return state->account && state->account->channel->quantity == WTL_QUANTITY_POWER;
+}
+
+/* Of a held window, later readings tell more of sampled power alone. */
+static void tell_domain(const struct wattle_meter *meter, const struct wtl_window *window, size_t i,
+			int64_t now_ns, struct wtl_told *ret)
+{
+	const struct wtl_domain_state *state = &meter->domains[i];
+	const struct wtl_told *told = window->told ? &window->told[i] : NULL;
+
+	if (told && (!is_sampled(state) || !told->energy.has_energy)) {
+		*ret = *told;
+		return;
+	}
+	wtl_domain_state_energy(state, &window->marks[i], now_ns, &ret->energy, &ret->budget);
+	if (told)
+		ret->energy.samples = told->energy.samples;
+}
+
 int64_t wtl_window_tell(struct wattle_meter *meter, const struct wtl_window *window,
 			struct wattle_window *ret_window, struct wattle_energy *ret_energies,
 			size_t n_energies)
 {
-	int64_t now_ns = wtl_io_mono_ns(meter->env.io);
+	int64_t now_ns = window->end_ns ? window->end_ns : wtl_io_mono_ns(meter->env.io);
 	struct totals totals = {.n = 0};
 
 	for (size_t i = 0; i < meter->n_domains; i++) {
-		struct wattle_energy energy;
-		struct wtl_budget budget;
+		struct wtl_told told;
+		struct wattle_energy *energy = &told.energy;
 
-		wtl_domain_state_energy(&meter->domains[i], &window->marks[i], now_ns, &energy,
-					&budget);
-		if (energy.has_power) {
-			energy.max_uw = energy.mean_uw;
-			if (window->max_uw[i] > energy.mean_uw)
-				energy.max_uw = window->max_uw[i];
+		tell_domain(meter, window, i, now_ns, &told);
+		if (energy->has_power) {
+			energy->max_uw = energy->mean_uw;
+			if (window->max_uw[i] > energy->mean_uw)
+				energy->max_uw = window->max_uw[i];
 		}
-		add_to_total(&totals, &meter->domains[i], &energy, &budget);
+		add_to_total(&totals, &meter->domains[i], energy, &told.budget);
 		if (ret_energies && i < n_energies)
-			wtl_abi_give(wtl_abi_element(ret_energies, i), &energy, sizeof(energy));
+			wtl_abi_give(wtl_abi_element(ret_energies, i), energy, sizeof(*energy));
 	}
 	if (ret_window)
 		give_window(window, &totals, now_ns, ret_window);
 	return now_ns;
+}
+
+/* How long a sensor of power is to be sampled until it has told the rest; 0: that is not worth it. */
+static int64_t worth_ns(const struct wtl_domain_state *state, const struct wtl_told *told)
+{
+	int64_t wait_ns;
+
+	if (!state->domain.in_total || !is_sampled(state) ||
+	    told->budget.edge_uj <= HOLD_PART * wtl_budget_combined_uj(&told->budget))
+		return 0;
+	wait_ns = wtl_integral_settle_ns(state->account->integral);
+	return wait_ns <= HOLD_MAX_NS ? wait_ns : 0;
+}
+
+/* Keeps what is known now. Returns how long it is worth to wait. */
+static int64_t hold(const struct wattle_meter *meter, struct wtl_window *window,
+		    struct wtl_told told[])
+{
+	int64_t end_ns = wtl_io_mono_ns(meter->env.io), longest_ns = 0;
+
+	for (size_t i = 0; i < meter->n_domains; i++) {
+		int64_t wait_ns;
+
+		tell_domain(meter, window, i, end_ns, &told[i]);
+		wait_ns = worth_ns(&meter->domains[i], &told[i]);
+		longest_ns = wait_ns > longest_ns ? wait_ns : longest_ns;
+	}
+	window->told = told;
+	window->end_ns = end_ns;
+	return longest_ns;
+}
+
+int wtl_window_hold(struct wattle_meter *meter, const char *name, int64_t *ret_wait_ns)
+{
+	struct wtl_told *told = calloc(meter->n_domains + 1, sizeof(*told));
+	struct wtl_window *window;
+
+	pthread_mutex_lock(&meter->lock);
+	window = wtl_window_find(meter, name);
+	if (window && !window->told && told) {
+		wtl_meter_sample_asked(meter);
+		*ret_wait_ns = hold(meter, window, told);
+		told = NULL;
+	}
+	pthread_mutex_unlock(&meter->lock);
+	free(told);
+	return !window ? -WATTLE_E_NO_WINDOW : window->told ? 0 : -ENOMEM;
 }
 
 void wtl_window_close(struct wattle_meter *meter, struct wtl_window *window, int64_t end_ns)
@@ -372,7 +454,8 @@ static int tell_and_unlock(struct wattle_meter *meter, struct wtl_window *window
 	int64_t now_ns;
 
 	if (window) {
-		wtl_meter_sample_asked(meter);
+		if (!window->told)
+			wtl_meter_sample_asked(meter);
 		now_ns = wtl_window_tell(meter, window, ret_window, ret_energies, n_energies);
 		if (close)
 			wtl_window_close(meter, window, now_ns);

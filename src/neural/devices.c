@@ -15,10 +15,10 @@
 enum { DEVICES_MAX = 1000 };
 
 static const char *const grades[WTL_N_GRADES] = {
-	[WTL_GRADE_UNKNOWN] = "unknown",     [WTL_GRADE_MEASURED] = "measured",
-	[WTL_GRADE_SIMULATED] = "simulated", [WTL_GRADE_FITTED] = "fitted",
-	[WTL_GRADE_PUBLISHED] = "published", [WTL_GRADE_CLAIMED] = "claimed",
-	[WTL_GRADE_UNCHECKED] = "unchecked",
+	[WTL_GRADE_UNKNOWN] = "unknown",   [WTL_GRADE_MEASURED] = "measured",
+	[WTL_GRADE_MODELLED] = "modelled", [WTL_GRADE_SIMULATED] = "simulated",
+	[WTL_GRADE_FITTED] = "fitted",	   [WTL_GRADE_PUBLISHED] = "published",
+	[WTL_GRADE_CLAIMED] = "claimed",   [WTL_GRADE_UNCHECKED] = "unchecked",
 };
 
 /* What is measured in what. */
@@ -78,8 +78,8 @@ static int parse_grade(struct wtl_lines *lines, const char *word, enum wtl_grade
 	if (grade < 0)
 		return wtl_lines_fail(
 			lines,
-			"'%s' is no grade: measured, simulated, fitted, published, claimed, "
-			"unchecked, unknown",
+			"'%s' is no grade: measured, modelled, simulated, fitted, published, "
+			"claimed, unchecked, unknown",
 			word);
 	*ret = (enum wtl_grade)grade;
 	return 0;
@@ -191,14 +191,19 @@ static int parse_value(struct wtl_lines *lines, const struct form *form, size_t 
 	return rc < 0 ? rc : parse_tail(lines, at + 2, constant);
 }
 
+static int too_many(struct wtl_lines *lines, const struct wtl_device *device)
+{
+	return wtl_lines_fail(lines, "%s has more than %d constants", device->name,
+			      WTL_CONSTANTS_MAX);
+}
+
 static int parse_constant(struct wtl_lines *lines, const struct form *form,
 			  struct wtl_device *device)
 {
 	size_t n_arguments = strlen(form->arguments), used = 0;
 
 	if (device->n == WTL_CONSTANTS_MAX)
-		return wtl_lines_fail(lines, "%s has more than %d constants", device->name,
-				      WTL_CONSTANTS_MAX);
+		return too_many(lines, device);
 	struct wtl_constant *constant = &device->constants[device->n];
 	*constant = (struct wtl_constant){.kind = form->kind, .grade = device->grade};
 	wtl_text_copy(constant->source, sizeof(constant->source), device->source);
@@ -267,12 +272,36 @@ static int parse_property(struct wtl_lines *lines, struct wtl_device *device)
 	return 0;
 }
 
-static int parse_statement(struct wtl_lines *lines, struct wtl_device *device)
+/* "operations DEVICE": those of one before it, each with its own grade and source. */
+static int take_operations(struct wtl_lines *lines, const struct wtl_devices *devices,
+			   struct wtl_device *device)
+{
+	const struct wtl_device *from = wtl_devices_find(devices, lines->rest);
+
+	if (!from || from == device)
+		return wtl_lines_fail(lines, "'%s' is no device before this one", lines->rest);
+	for (size_t i = 0; i < from->n; i++) {
+		enum wtl_constant_kind kind = from->constants[i].kind;
+
+		if (kind != WTL_CONSTANT_ADD && kind != WTL_CONSTANT_MUL &&
+		    kind != WTL_CONSTANT_MAC)
+			continue;
+		if (device->n == WTL_CONSTANTS_MAX)
+			return too_many(lines, device);
+		device->constants[device->n++] = from->constants[i];
+	}
+	return 0;
+}
+
+static int parse_statement(struct wtl_lines *lines, const struct wtl_devices *devices,
+			   struct wtl_device *device)
 {
 	int rc = parse_property(lines, device);
 
 	if (rc <= 0)
 		return rc;
+	if (strcmp(lines->words[0], "operations") == 0)
+		return take_operations(lines, devices, device);
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
 		if (strcmp(lines->words[0], forms[i].name) == 0)
 			return parse_constant(lines, &forms[i], device);
@@ -345,7 +374,7 @@ int wtl_devices_parse(struct wtl_devices *devices, const char *text, size_t len,
 					    "'%s' belongs to no device: begin with 'device NAME'",
 					    lines.words[0]);
 		} else {
-			rc = parse_statement(&lines, device);
+			rc = parse_statement(&lines, devices, device);
 		}
 		if (rc < 0)
 			break;

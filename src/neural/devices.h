@@ -17,8 +17,9 @@ struct wtl_err;
 
 /* How a constant was come by. */
 enum wtl_grade {
-	WTL_GRADE_UNKNOWN,   /* there is no number */
-	WTL_GRADE_MEASURED,  /* on silicon */
+	WTL_GRADE_UNKNOWN,  /* there is no number */
+	WTL_GRADE_MEASURED, /* on silicon */
+	WTL_GRADE_MODELLED, /* by wattle's model of power: from use, where nothing measures energy */
 	WTL_GRADE_SIMULATED, /* of the circuit, before there was silicon */
 	WTL_GRADE_FITTED,    /* of a model to measurements */
 	WTL_GRADE_PUBLISHED, /* printed in a paper; how its authors came by it was not checked */

@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/num.h"
 #include "base/text.h"
 #include "neural/network.h"
@@ -62,10 +63,16 @@ static const struct {
 	[RATIO] = {"ratio", NULL, true},
 };
 
+union cell {
+	double number; /* NAN: empty */
+	/* Of a word and a precision, as it is spelt below; of a name, where it stands in the table. NULL: empty. */
+	const char *at;
+};
+
+/* A table has up to ROWS_MAX of them: no texts are kept. */
 struct row {
+	union cell cells[COLUMNS];
 	unsigned int line;
-	char text[COLUMNS][CELL_MAX];
-	double number[COLUMNS]; /* NAN: empty */
 };
 
 struct linter {
@@ -76,6 +83,7 @@ struct linter {
 	size_t n_places;
 	struct row *rows;
 	size_t n, room;
+	struct wtl_hash names; /* of rows, the first one of each name */
 	struct wtl_lint *to;
 	int error;
 };
@@ -169,31 +177,80 @@ static int read_head(struct linter *linter)
 	return has_row ? 0 : fail(linter, "there is no column 'row'");
 }
 
-static bool has_word(const char *words, const char *word)
+/* Where the word stands in a list of them; NULL: nowhere. */
+static const char *find_word(const char *words, const char *word)
 {
 	size_t len = strlen(word);
 
 	for (const char *at = words; *at; at += strcspn(at, " "), at += *at == ' ')
 		if (strcspn(at, " ") == len && strncmp(at, word, len) == 0)
-			return true;
-	return false;
+			return at;
+	return NULL;
 }
 
-static int set_cell(struct linter *linter, struct row *row, enum column column, const char *cell)
+/* A cell that is not empty; at: where it begins in the table. */
+static int set_cell(struct linter *linter, union cell *to, enum column column, const char *cell,
+		    const char *at)
 {
-	wtl_text_copy(row->text[column], CELL_MAX, cell);
-	if (cell[0] == '\0')
+	if (columns[column].is_number) {
+		if (wtl_num_double(cell, strlen(cell), &to->number) < 0 || to->number < 0)
+			return fail(linter, "%s is a number of at least 0, not '%s'",
+				    columns[column].name, cell);
+	} else if (columns[column].words) {
+		to->at = find_word(columns[column].words, cell);
+		if (!to->at)
+			return fail(linter, "%s is one of: %s; not '%s'", columns[column].name,
+				    columns[column].words, cell);
+	} else if (column == PRECISION) {
+		enum wtl_precision precision = wtl_precision_find(cell);
+		if (precision == WTL_PRECISION_UNKNOWN)
+			return fail(linter, "'%s' is no precision: fp32, int8, …", cell);
+		to->at = wtl_precision_names[precision];
+	} else {
+		to->at = at;
+	}
+	return 0;
+}
+
+/* A name again: that of the row, or of what it is compared with. */
+static const char *name_of(const struct linter *linter, const struct row *row, enum column column,
+			   char name[CELL_MAX])
+{
+	const char *at = row->cells[column].at;
+	const char *newline = at ? memchr(at, '\n', (size_t)(linter->end - at)) : NULL;
+
+	name[0] = '\0';
+	if (at)
+		next_cell(&at, newline ? newline : linter->end, name);
+	return name;
+}
+
+static bool is_name(const void *context, uint32_t value, const void *key)
+{
+	const struct linter *linter = context;
+	char name[CELL_MAX];
+
+	return strcmp(name_of(linter, &linter->rows[value], ROW, name), key) == 0;
+}
+
+static const struct row *find_row(const struct linter *linter, const char *name)
+{
+	const uint32_t *at =
+		wtl_hash_find(&linter->names, wtl_hash_text(name), is_name, linter, name);
+
+	return at ? &linter->rows[*at] : NULL;
+}
+
+static int add_name(struct linter *linter, const struct row *row)
+{
+	char name[CELL_MAX];
+
+	name_of(linter, row, ROW, name);
+	if (find_row(linter, name))
 		return 0;
-	if (columns[column].is_number &&
-	    (wtl_num_double(cell, strlen(cell), &row->number[column]) < 0 ||
-	     row->number[column] < 0))
-		return fail(linter, "%s is a number of at least 0, not '%s'", columns[column].name,
-			    cell);
-	if (columns[column].words && !has_word(columns[column].words, cell))
-		return fail(linter, "%s is one of: %s; not '%s'", columns[column].name,
-			    columns[column].words, cell);
-	if (column == PRECISION && wtl_precision_find(cell) == WTL_PRECISION_UNKNOWN)
-		return fail(linter, "'%s' is no precision: fp32, int8, …", cell);
+	if (wtl_hash_reserve(&linter->names, linter->names.n + 1) < 0)
+		return -ENOMEM;
+	wtl_hash_add(&linter->names, wtl_hash_text(name), (uint32_t)(row - linter->rows));
 	return 0;
 }
 
@@ -208,19 +265,21 @@ static int read_row(struct linter *linter, const char *at, const char *end)
 	    0)
 		return -ENOMEM;
 	struct row *row = &linter->rows[linter->n++];
-	memset(row, 0, sizeof(*row));
-	row->line = linter->line;
+	*row = (struct row){.line = linter->line};
 	for (int i = 0; i < COLUMNS; i++)
-		row->number[i] = (double)NAN;
+		if (columns[i].is_number)
+			row->cells[i].number = (double)NAN;
 	for (size_t i = 0; more; i++) {
+		const char *start = at;
 		more = next_cell(&at, end, cell);
 		if (i == linter->n_places)
 			return fail(linter, "more cells than the first line has columns");
-		int rc = set_cell(linter, row, (enum column)linter->column_of[i], cell);
+		enum column column = (enum column)linter->column_of[i];
+		int rc = cell[0] ? set_cell(linter, &row->cells[column], column, cell, start) : 0;
 		if (rc < 0)
 			return rc;
 	}
-	return 0;
+	return add_name(linter, row);
 }
 
 /* ---- Rules ---- */
@@ -234,21 +293,29 @@ static void find(struct linter *linter, const struct row *row, const char *rule,
 	struct wtl_lint *to = linter->to;
 	va_list args;
 
+	if (to->n == WTL_LINT_FINDINGS_MAX) {
+		to->n_more++;
+		return;
+	}
 	if (wtl_array_reserve(&to->findings, &to->room, to->n + 1, sizeof(*to->findings)) < 0) {
 		linter->error = -ENOMEM;
 		return;
 	}
 	struct wtl_lint_finding *finding = &to->findings[to->n++];
 	*finding = (struct wtl_lint_finding){.line = row->line, .rule = rule};
-	wtl_text_copy(finding->row, sizeof(finding->row), row->text[ROW]);
+	name_of(linter, row, ROW, finding->row);
 	va_start(args, format);
 	vsnprintf(finding->text, sizeof(finding->text), format, args);
 	va_end(args);
 }
 
+/* Of a word or a precision. */
 static bool is(const struct row *row, enum column column, const char *word)
 {
-	return strcmp(row->text[column], word) == 0;
+	const char *at = row->cells[column].at;
+	size_t len = strlen(word);
+
+	return at && strcspn(at, " ") == len && strncmp(at, word, len) == 0;
 }
 
 static bool near(double a, double b)
@@ -259,19 +326,19 @@ static bool near(double a, double b)
 /* Joules that a row's own inputs come to; NAN where they do not tell. */
 static double expected(const struct row *row)
 {
-	double energy = row->number[OPERATIONS] * row->number[PRICE_PJ] * 1e-12;
+	double energy = row->cells[OPERATIONS].number * row->cells[PRICE_PJ].number * 1e-12;
 
 	if (!is(row, KIND, "snn") || is(row, INPUT, "analog"))
 		return energy;
-	return energy * row->number[RATE] *
-	       (is(row, RATE_PER, "inference") ? 1 : row->number[STEPS]);
+	return energy * row->cells[RATE].number *
+	       (is(row, RATE_PER, "inference") ? 1 : row->cells[STEPS].number);
 }
 
 /* What is printed, over what its inputs come to: each mistake leaves a factor of its own. */
 static void check_factor(struct linter *linter, const struct row *row, double factor,
 			 const char *what)
 {
-	double rate = row->number[RATE], steps = row->number[STEPS];
+	double rate = row->cells[RATE].number, steps = row->cells[STEPS].number;
 
 	if (!isfinite(factor) || near(factor, 1))
 		return;
@@ -291,65 +358,59 @@ static void check_factor(struct linter *linter, const struct row *row, double fa
 		     factor);
 }
 
-static const struct row *find_row(const struct linter *linter, const char *name)
-{
-	for (size_t i = 0; i < linter->n; i++)
-		if (strcmp(linter->rows[i].text[ROW], name) == 0)
-			return &linter->rows[i];
-	return NULL;
-}
-
 static bool is_float(const struct row *row)
 {
-	return strstr(row->text[PRECISION], "fp") || is(row, PRECISION, "bf16");
+	return wtl_text_starts(row->cells[PRECISION].at, "fp") || is(row, PRECISION, "bf16");
 }
 
 static void check_baseline(struct linter *linter, const struct row *row)
 {
-	if (row->text[BASELINE][0] == '\0')
+	const union cell *cells = row->cells;
+	char name[CELL_MAX];
+
+	if (!cells[BASELINE].at)
 		return;
-	const struct row *baseline = find_row(linter, row->text[BASELINE]);
+	const struct row *baseline = find_row(linter, name_of(linter, row, BASELINE, name));
 	if (!baseline) {
-		find(linter, row, "no-baseline", "there is no row '%s' to compare it with",
-		     row->text[BASELINE]);
+		find(linter, row, "no-baseline", "there is no row '%s' to compare it with", name);
 		return;
 	}
-	if (row->text[PRECISION][0] && baseline->text[PRECISION][0] &&
-	    is_float(row) != is_float(baseline))
+	const union cell *theirs = baseline->cells;
+	if (cells[PRECISION].at && theirs[PRECISION].at && is_float(row) != is_float(baseline))
 		find(linter, row, "precision-mixed",
 		     "%s is compared with %s: much of the difference is the numbers', not the spikes'",
-		     row->text[PRECISION], baseline->text[PRECISION]);
-	if (row->text[SCOPE][0] && baseline->text[SCOPE][0] &&
-	    strcmp(row->text[SCOPE], baseline->text[SCOPE]) != 0)
+		     cells[PRECISION].at, theirs[PRECISION].at);
+	if (cells[SCOPE].at && theirs[SCOPE].at && cells[SCOPE].at != theirs[SCOPE].at)
 		find(linter, row, "scope-mixed", "an %s price is compared with a %s one",
-		     row->text[SCOPE], baseline->text[SCOPE]);
+		     is(row, SCOPE, "all-in") ? "all-in" : "per-term",
+		     is(baseline, SCOPE, "all-in") ? "all-in" : "per-term");
 	/* A ratio that is too high says that this row's energy was taken too low. */
 	double ratio = expected(baseline) / expected(row);
-	check_factor(linter, row, ratio / row->number[RATIO], "the ratio");
+	check_factor(linter, row, ratio / row->cells[RATIO].number, "the ratio");
 }
 
 static void check_row(struct linter *linter, const struct row *row)
 {
 	bool is_spiking = is(row, KIND, "snn");
-	bool has_rate = isfinite(row->number[RATE]);
+	bool has_rate = isfinite(row->cells[RATE].number);
 
-	if (is_spiking && has_rate && row->text[RATE_PER][0] == '\0')
+	if (is_spiking && has_rate && !row->cells[RATE_PER].at)
 		find(linter, row, "rate-unlabelled",
 		     "is the rate %g of a time step or of an inference? (rate_per)",
-		     row->number[RATE]);
-	if (is_spiking && is(row, RATE_PER, "step") && !isfinite(row->number[STEPS]))
+		     row->cells[RATE].number);
+	if (is_spiking && is(row, RATE_PER, "step") && !isfinite(row->cells[STEPS].number))
 		find(linter, row, "steps-missing",
 		     "a rate of a time step needs the number of steps (steps)");
 	if (is_spiking && is(row, INPUT, "analog") && is(row, OPERATION, "ac"))
 		find(linter, row, "analog-as-ac",
 		     "an input of numbers is multiplied: it takes MACs, not ACs");
-	if (is(row, SCOPE, "all-in") && row->number[ROUTING_PJ] > 0)
+	if (is(row, SCOPE, "all-in") && row->cells[ROUTING_PJ].number > 0)
 		find(linter, row, "all-in-plus-routing",
 		     "an all-in price has routing in it: %g pJ cannot be added",
-		     row->number[ROUTING_PJ]);
-	if (row->number[MACS] > 0 && near(row->number[FLOPS], row->number[MACS]))
+		     row->cells[ROUTING_PJ].number);
+	if (row->cells[MACS].number > 0 && near(row->cells[FLOPS].number, row->cells[MACS].number))
 		find(linter, row, "mac-as-flop", "FLOP are as many as MACs: a MAC is two of them");
-	check_factor(linter, row, row->number[ENERGY_J] / expected(row), "the energy");
+	check_factor(linter, row, row->cells[ENERGY_J].number / expected(row), "the energy");
 	check_baseline(linter, row);
 }
 
@@ -372,6 +433,7 @@ int wtl_lint_table(const char *text, size_t len, const char *file, struct wtl_li
 		wtl_err_set(err, ENOMEM, "estimate", file, "no memory for its rows");
 	lint.n_rows = linter.n;
 	free(linter.rows);
+	wtl_hash_done(&linter.names);
 	if (rc < 0)
 		wtl_lint_done(&lint);
 	else

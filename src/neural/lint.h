@@ -10,6 +10,8 @@ struct wtl_err;
  * Looks through a table of energies (CSV, docs/estimate-papers.md has its columns) for mistakes that were made in published
  * ones: the spike rate multiplied twice, time steps forgotten, unlike things compared.
  */
+enum { WTL_LINT_FINDINGS_MAX = 10000 };
+
 struct wtl_lint_finding {
 	unsigned int line; /* in the file */
 	char row[64];	   /* its name */
@@ -20,6 +22,7 @@ struct wtl_lint_finding {
 struct wtl_lint {
 	struct wtl_lint_finding *findings;
 	size_t n, room;
+	size_t n_more; /* findings beyond WTL_LINT_FINDINGS_MAX, which are only counted */
 	size_t n_rows;
 };
 

@@ -8,10 +8,11 @@
 
 #include "base/err.h"
 #include "base/num.h"
+#include "neural/layer_names.h"
 #include "neural/lines.h"
 #include "neural/price.h"
 
-enum { AXES = 3, LAYERS_MAX = 100000 };
+enum { AXES = 3 };
 
 /* Channels and up to three axes. */
 struct shape {
@@ -22,6 +23,7 @@ struct shape {
 struct reader {
 	struct wtl_lines lines;
 	struct wtl_network *network;
+	struct wtl_layer_names names;
 	struct shape shape; /* of what the next layer gets */
 	enum wtl_precision weights, activations;
 	double rate; /* of that; NAN: not known */
@@ -224,6 +226,9 @@ static struct wtl_layer *new_layer(struct reader *reader, const char *op,
 	layer->groups = wanted->groups;
 	layer->input_elements = elements_of(&reader->shape, overflows);
 	layer->output_elements = elements_of(made, overflows);
+	layer->output_rank = 1 + (int)made->n_axes;
+	layer->output_shape[0] = made->channels;
+	memcpy(layer->output_shape + 1, made->axis, made->n_axes * sizeof(*made->axis));
 	uint64_t bits = wtl_precision_bits(reader->activations);
 	layer->input_bytes = times(layer->input_elements, bits, overflows) / 8;
 	layer->output_bytes = times(layer->output_elements, bits, overflows) / 8;
@@ -252,7 +257,7 @@ static int pass_on(struct reader *reader, const struct wtl_layer *layer, const s
 	reader->shape = *made;
 	reader->rate = rate;
 	reader->is_analog = is_analog;
-	return 0;
+	return wtl_layer_names_add(&reader->names, reader->network->n - 1);
 }
 
 static int read_dense(struct reader *reader, const struct wanted *wanted, const struct shape *size)
@@ -288,7 +293,6 @@ static int read_conv(struct reader *reader, const struct wanted *wanted, const s
 	if (layer) {
 		layer->kind = WTL_LAYER_CONV;
 		layer->kernel = axes_of(&wanted->kernel, &overflows);
-		layer->stride = axes_of(&wanted->stride, &overflows);
 		for (size_t i = 0; i < made.n_axes; i++) {
 			layer->kernel_by_axis[i] = wanted->kernel.axis[i];
 			layer->stride_by_axis[i] = wanted->stride.axis[i];
@@ -357,11 +361,10 @@ static int read_layer(struct reader *reader)
 		return wtl_lines_fail(lines, "'%s' is followed by a name and a size", kind);
 	if (!reader->has_input)
 		return wtl_lines_fail(lines, "the input comes before all layers: 'input SIZE'");
-	if (reader->network->n == LAYERS_MAX)
-		return wtl_lines_fail(lines, "more than %d layers", LAYERS_MAX);
-	for (size_t i = 0; i < reader->network->n; i++)
-		if (strcmp(reader->network->layers[i].name, lines->words[1]) == 0)
-			return wtl_lines_fail(lines, "there are two layers '%s'", lines->words[1]);
+	if (reader->network->n == WTL_LAYERS_MAX)
+		return wtl_lines_fail(lines, "more than %d layers", WTL_LAYERS_MAX);
+	if (wtl_layer_names_find(&reader->names, lines->words[1]))
+		return wtl_lines_fail(lines, "there are two layers '%s'", lines->words[1]);
 	int rc = parse_shape(lines, lines->words[2], &size);
 	if (rc == 0)
 		rc = parse_wanted(reader, 3, &wanted);
@@ -473,7 +476,10 @@ int wtl_net_text_read(const char *text, size_t len, const char *file, struct wtl
 		      struct wtl_err *err)
 {
 	struct wtl_network network = {0};
-	struct reader reader = {.network = &network, .weights = WTL_FP32, .activations = WTL_FP32};
+	struct reader reader = {.network = &network,
+				.names = {.network = &network},
+				.weights = WTL_FP32,
+				.activations = WTL_FP32};
 	int rc;
 
 	wtl_lines_init(&reader.lines, text, len, file, err);
@@ -484,6 +490,7 @@ int wtl_net_text_read(const char *text, size_t len, const char *file, struct wtl
 	}
 	if (rc == 0)
 		rc = add_up(&network, &reader.lines);
+	wtl_layer_names_done(&reader.names);
 	if (rc == -ENOMEM)
 		wtl_err_set(err, ENOMEM, "estimate", file, "no memory for its layers");
 	if (rc < 0)

@@ -52,6 +52,15 @@ enum wtl_neuron {
 	WTL_N_NEURONS,
 };
 
+enum { WTL_LAYER_RANK_MAX = 8 }; /* a shape with more sizes is not kept */
+
+/* Why a node of a file is not counted. */
+enum wtl_uncounted {
+	WTL_COUNTED,
+	WTL_UNCOUNTED_OP,   /* there is no rule for it */
+	WTL_UNCOUNTED_SIZE, /* a size that only running it tells */
+};
+
 struct wtl_layer {
 	char *name; /* as in the file, made up from op and number where it has none; this and op are the layer's own */
 	char *op;
@@ -72,27 +81,59 @@ struct wtl_layer {
 	/* What it reads that other layers made or the caller gave, and what it makes. */
 	uint64_t input_elements, output_elements;
 	uint64_t input_bytes, output_bytes;
+	/* Of its first output, as far as the file or the rules tell; rank -1: they do not. A layer that runs several times has one. */
+	uint64_t output_shape[WTL_LAYER_RANK_MAX];
+	int output_rank;
 
-	/* Its geometry, for what an event costs: 1 where it does not apply. kernel and stride multiply over all axes. */
+	/* Its geometry, for what an event costs: 1 where it does not apply. kernel multiplies over all axes. */
 	uint64_t out_channels, in_channels, groups;
-	uint64_t kernel, stride;
+	uint64_t kernel;
 	uint64_t kernel_by_axis[3], stride_by_axis[3]; /* 1 for axes that are not there */
+	bool is_transposed; /* a convolution whose input meets the whole kernel, whatever its stride */
 
-	/* 0 outside of branches. Layers of one If have its number here; only one of its sides runs. */
+	/* 0 outside of branches; else the innermost If that it is in, from 1. Only one of its sides runs. */
 	uint32_t branch;
-	uint8_t side;	      /* 0: then, 1: else */
+	uint8_t side;		      /* 0: then, 1: else */
+	enum wtl_uncounted uncounted; /* why its counts are missing; WTL_COUNTED: they are there */
 	bool repeats_unknown; /* in a Loop whose trip count the file does not tell: counted once */
-	bool input_analog;    /* fed by numbers, not by spikes: the network's first layer */
+	bool input_analog; /* fed by numbers, not by spikes: the network's input, or an LSTM's output */
+	bool is_of_neuron; /* works on each element of one computed tensor: neurons do it in a spiking network */
 
 	/* Of spiking networks, where the file tells them. NAN where it does not. Spikes per neuron and time step. */
 	enum wtl_neuron neuron;
 	double rate_in, rate_out;
 };
 
+enum { WTL_LAYERS_MAX = 20000 }; /* that a file may have */
+
+/* An If: where it stands itself. */
+struct wtl_branch {
+	uint32_t
+		around; /* the one that it is in, from 1; 0: none. Always a smaller number than its own. */
+	uint8_t side;
+};
+
+/* Nodes of one op that were not counted. */
+struct wtl_uncounted_op {
+	char op[64]; /* with its domain, where that is not ONNX's own */
+	enum wtl_uncounted why;
+	size_t n;
+};
+
+/* How much of the file is in the counts. */
+struct wtl_coverage {
+	size_t n_nodes, n_counted; /* each node once for each place that it is called from */
+	struct wtl_uncounted_op *uncounted;
+	size_t n, room;
+};
+
 struct wtl_network {
 	char *name;
 	struct wtl_layer *layers;
 	size_t n, room;
+	struct wtl_branch *branches;
+	size_t n_branches, room_branches;
+	struct wtl_coverage coverage; /* all zeros: there is nothing but layers */
 
 	/* Over all layers; of branches, the side with fewer and the side with more. */
 	uint64_t macs_min, macs_max;
@@ -104,9 +145,23 @@ struct wtl_network {
 
 /* A new layer, all zeros but for factors of 1 and rates that are not known. It is the network's; NULL if memory ends. */
 struct wtl_layer *wtl_network_add(struct wtl_network *network, const char *name, const char *op);
-/* Bits of a number, 0 for WTL_PRECISION_UNKNOWN; and its name as users write it ("fp32", "int8"). */
+/* A new If, around which those stand; its number, from 1. 0: no memory. */
+uint32_t wtl_network_add_branch(struct wtl_network *network, uint32_t around, uint8_t side);
+/*
+ * Which layers run if of each If the side runs whose layers weigh more together; or less. One weight a layer. ret[i] has room for
+ * all layers. 0 or -ENOMEM.
+ */
+int wtl_network_choose(const struct wtl_network *network, const double weights[], bool is_larger,
+		       bool ret[]);
+/*
+ * The sum of a count of all layers (the place of a uint64_t in struct wtl_layer); of each If, that of its larger or lesser side.
+ * 0, -EOVERFLOW or -ENOMEM.
+ */
+int wtl_network_sum(const struct wtl_network *network, size_t field, bool is_larger, uint64_t *ret);
+/* Their names as users write them ("fp32", "int8"), ended by NULL; the first one, "own": as it is. */
+extern const char *const wtl_precision_names[];
+/* Bits of a number, 0 for WTL_PRECISION_UNKNOWN. */
 unsigned int wtl_precision_bits(enum wtl_precision precision);
-const char *wtl_precision_name(enum wtl_precision precision);
 /* From a name; WTL_PRECISION_UNKNOWN if there is no such. */
 enum wtl_precision wtl_precision_find(const char *name);
 void wtl_network_done(struct wtl_network *network);

@@ -18,32 +18,6 @@ enum { LARGE_BYTES = 64 << 20 };
 
 /* ---- The model's own fields ---- */
 
-static int add_function(struct wtl_onnx_state *state, struct wtl_span message)
-{
-	struct wtl_onnx_function *function = wtl_arena_add(&state->bytes.arena, &state->functions,
-							   &state->n_functions, sizeof(*function));
-	struct wtl_proto proto = wtl_proto_of(message);
-	struct wtl_proto_field field;
-	int rc;
-
-	if (!function)
-		return wtl_onnx_no_memory(&state->bytes);
-	*function = (struct wtl_onnx_function){.message = message};
-	while ((rc = wtl_onnx_next(&state->bytes, &proto, &field)) > 0) {
-		if (field.wire != WTL_WIRE_BYTES)
-			continue;
-		if (field.number == 1)
-			function->name = field.bytes;
-		else if (field.number == 10)
-			function->domain = field.bytes;
-		else if (field.number == 13)
-			function->overload = field.bytes;
-	}
-	if (wtl_span_is(function->domain, "ai.onnx"))
-		function->domain.len = 0;
-	return rc;
-}
-
 static int read_model_field(struct wtl_onnx_state *state, const struct wtl_proto_field *field,
 			    struct wtl_span *graph)
 {
@@ -68,7 +42,7 @@ static int read_model_field(struct wtl_onnx_state *state, const struct wtl_proto
 		return rc < 0 ? rc : wtl_onnx_read_opset(&state->bytes, text, &state->opset);
 	case 25:
 		rc = wtl_onnx_read_text(&state->bytes, field, &text);
-		return rc < 0 ? rc : add_function(state, text);
+		return rc < 0 ? rc : wtl_onnx_function_add(state, text);
 	default:
 		return 0;
 	}
@@ -90,6 +64,20 @@ static int read_name(struct wtl_onnx_state *state, struct wtl_span graph)
 		return rc;
 	state->model->network.name = strdup(name);
 	return state->model->network.name ? 0 : wtl_onnx_no_memory(&state->bytes);
+}
+
+static int sum_macs(struct wtl_onnx_state *state)
+{
+	struct wtl_network *network = &state->model->network;
+	const size_t macs = offsetof(struct wtl_layer, macs);
+	int rc = wtl_network_sum(network, macs, false, &network->macs_min);
+
+	if (rc == 0)
+		rc = wtl_network_sum(network, macs, true, &network->macs_max);
+	if (rc == -EOVERFLOW)
+		return wtl_onnx_fail(&state->bytes, EOVERFLOW, NULL,
+				     "its MACs are more than 64 bits hold");
+	return rc < 0 ? wtl_onnx_no_memory(&state->bytes) : 0;
 }
 
 static int read_model(struct wtl_onnx_state *state)
@@ -115,7 +103,7 @@ static int read_model(struct wtl_onnx_state *state)
 		rc = wtl_onnx_walk(state, graph);
 	if (rc == 0 && state->asks)
 		rc = wtl_onnx_ask(state);
-	return rc;
+	return rc == 0 ? sum_macs(state) : rc;
 }
 
 /* ---- Files ---- */
@@ -139,6 +127,7 @@ static int read_bytes(const void *data, size_t len, const char *path, int direct
 	int rc = read_model(&state);
 
 	wtl_arena_done(&state.bytes.arena);
+	wtl_hash_done(&state.functions_by_name);
 	if (rc < 0)
 		wtl_onnx_done(&model);
 	else
@@ -215,6 +204,5 @@ void wtl_onnx_done(struct wtl_onnx_model *model)
 	if (!model)
 		return;
 	wtl_network_done(&model->network);
-	free(model->uncounted);
 	*model = (struct wtl_onnx_model){0};
 }

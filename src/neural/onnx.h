@@ -15,7 +15,7 @@ struct wtl_err;
  *
  * The caller guards against a file that somebody truncates meanwhile (cli/mapped.h does).
  */
-enum { WTL_ONNX_MEMORY_MAX = 32 << 20, WTL_ONNX_LAYERS_MAX = 20000 };
+enum { WTL_ONNX_MEMORY_MAX = 32 << 20 };
 
 struct wtl_onnx_options {
 	const char *const *dims; /* "batch=8": a size that the file leaves open, by name */
@@ -24,25 +24,10 @@ struct wtl_onnx_options {
 	size_t n_inputs;
 };
 
-enum wtl_onnx_why {
-	WTL_ONNX_UNKNOWN_OP,   /* no rule for it */
-	WTL_ONNX_UNKNOWN_SIZE, /* a size that only running it tells */
-};
-
-/* Nodes of one op that were not counted. */
-struct wtl_onnx_uncounted {
-	char op[64]; /* with its domain, where that is not ONNX's own */
-	enum wtl_onnx_why why;
-	size_t n;
-};
-
 struct wtl_onnx_model {
 	struct wtl_network network;
 	int64_t ir, opset; /* 0: not told */
 	char producer[64];
-	size_t n_nodes, n_counted; /* each node once for each place that it is called from */
-	struct wtl_onnx_uncounted *uncounted;
-	size_t n_uncounted, room_uncounted;
 };
 
 /* 0, or a negative code with the error filled; then there is nothing to free. options may be NULL. */

@@ -269,42 +269,49 @@ int wtl_onnx_const_tensor(struct wtl_onnx_state *state, struct wtl_span message,
 	return add_storage(state, tensor.type, elements, bytes, tensor.dims.n == 0, &ret->storage);
 }
 
+static int set_dims(struct wtl_onnx_state *state, const uint8_t *at,
+		    const struct wtl_onnx_ints *dims, struct wtl_onnx_value *ret)
+{
+	if (dims->n > WTL_ONNX_RANK_MAX)
+		return wtl_onnx_fail(&state->bytes, WTL_EFORMAT, at,
+				     "a sparse tensor has more than %d dimensions",
+				     WTL_ONNX_RANK_MAX);
+	ret->rank = (int)dims->n;
+	ret->dims = wtl_arena_new(&state->bytes.arena, dims->n, sizeof(*ret->dims));
+	if (!ret->dims)
+		return wtl_onnx_no_memory(&state->bytes);
+	for (size_t i = 0; i < dims->n; i++) {
+		if (dims->of[i] < 0)
+			return wtl_onnx_fail(&state->bytes, WTL_EFORMAT, at,
+					     "a sparse tensor has a size of %lld",
+					     (long long)dims->of[i]);
+		ret->dims[i] = wtl_onnx_known(dims->of[i]);
+	}
+	return 0;
+}
+
 /* Values (1), indices (2) and the shape (3): what is stored are the values. */
 int wtl_onnx_const_sparse(struct wtl_onnx_state *state, struct wtl_span message,
 			  struct wtl_span *ret_name, struct wtl_onnx_value *ret)
 {
 	struct wtl_proto proto = wtl_proto_of(message);
+	struct wtl_onnx_ints dims = {0};
 	struct wtl_proto_field field;
-	size_t rank = 0;
 	int rc;
 
 	*ret = (struct wtl_onnx_value){.rank = -1, .is_const = true};
 	*ret_name = (struct wtl_span){0};
-	struct wtl_onnx_number *dims = NULL;
 	while ((rc = wtl_onnx_next(&state->bytes, &proto, &field)) > 0) {
-		if (field.number == 1 && field.wire == WTL_WIRE_BYTES) {
+		if (field.number == 1 && field.wire == WTL_WIRE_BYTES)
 			rc = wtl_onnx_const_tensor(state, field.bytes, ret_name, ret);
-		} else if (field.number == 3) {
-			struct wtl_proto_place place = {0};
-			uint64_t size;
-
-			while ((rc = wtl_proto_next_number(&field, WTL_WIRE_VARINT, &place,
-							   &size)) > 0) {
-				struct wtl_onnx_number *dim = wtl_arena_add(
-					&state->bytes.arena, &dims, &rank, sizeof(*dims));
-				if (!dim || rank > WTL_ONNX_RANK_MAX)
-					return wtl_onnx_no_memory(&state->bytes);
-				*dim = wtl_onnx_known((int64_t)size);
-			}
-		}
+		else if (field.number == 3)
+			rc = wtl_onnx_add_ints(&state->bytes, &field, &dims);
 		if (rc < 0)
 			return rc;
 	}
 	ret->numbers = NULL;
 	ret->n_numbers = 0;
-	ret->dims = dims;
-	ret->rank = (int)rank;
-	return rc;
+	return rc < 0 ? rc : set_dims(state, message.at, &dims, ret);
 }
 
 /* ---- Constant nodes ---- */

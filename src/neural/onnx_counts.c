@@ -8,15 +8,10 @@
  * on; docs/estimate.md lists them. What is added to a product as a bias is not counted.
  */
 
-static int precision_of(const struct wtl_onnx_value *value)
-{
-	return value ? (value->stored ? value->stored : value->type) : 0;
-}
-
 static void set_precisions(struct wtl_onnx_call *call, size_t data, size_t weights)
 {
-	call->layer->activations = wtl_onnx_precision(precision_of(wtl_onnx_in(call, data)));
-	call->layer->weights = wtl_onnx_precision(precision_of(wtl_onnx_in(call, weights)));
+	call->layer->activations = wtl_onnx_precision(wtl_onnx_in(call, data));
+	call->layer->weights = wtl_onnx_precision(wtl_onnx_in(call, weights));
 }
 
 /* A product of several known numbers into the layer's MACs. */
@@ -42,6 +37,7 @@ static void set_geometry(struct wtl_onnx_call *call, const struct wtl_onnx_value
 	struct wtl_layer *layer = call->layer;
 
 	layer->kind = WTL_LAYER_CONV;
+	layer->is_transposed = is_transposed;
 	if (!wtl_onnx_has_rank(weights) || weights->rank < 2)
 		return;
 	layer->groups = groups > 0 ? (uint64_t)groups : 1;
@@ -58,9 +54,8 @@ static void set_geometry(struct wtl_onnx_call *call, const struct wtl_onnx_value
 		layer->kernel_by_axis[axis] = size_or_one(weights->dims[axis + 2]);
 		layer->stride_by_axis[axis] = stride;
 		if (__builtin_mul_overflow(layer->kernel, layer->kernel_by_axis[axis],
-					   &layer->kernel) ||
-		    __builtin_mul_overflow(layer->stride, stride, &layer->stride))
-			layer->kernel = layer->stride = 1;
+					   &layer->kernel))
+			layer->kernel = 1;
 	}
 }
 

@@ -16,6 +16,7 @@ static void merge(struct wtl_onnx_value *a, const struct wtl_onnx_value *b)
 	a->numbers = NULL;
 	a->n_numbers = 0;
 	a->is_const = false;
+	a->is_analog |= b->is_analog;
 	a->storage = 0;
 	if (a->rank != b->rank) {
 		a->rank = -1;
@@ -44,6 +45,7 @@ struct sides {
 	struct wtl_onnx_inner inner[2];
 	struct wtl_onnx_place place[2];
 	bool runs[2];
+	uint32_t branch; /* 0: only one of them can run, or nothing is counted */
 };
 
 static int run_side(struct wtl_onnx_frame *frame, struct wtl_onnx_call *call, struct sides *sides,
@@ -59,9 +61,8 @@ static int run_side(struct wtl_onnx_frame *frame, struct wtl_onnx_call *call, st
 	if (!sides->runs[side])
 		return 0;
 	*place = *frame->place;
-	place->macs_min = place->macs_max = 0;
-	if (sides->runs[!side]) {
-		place->branch = (uint32_t)frame->state->n_nodes;
+	if (sides->branch) {
+		place->branch = sides->branch;
 		place->side = (uint8_t)side;
 	}
 	sides->inner[side].message = graph->graph;
@@ -91,27 +92,19 @@ int wtl_onnx_run_if(struct wtl_onnx_frame *frame, struct wtl_onnx_call *call)
 {
 	const struct wtl_onnx_value *condition = wtl_onnx_in(call, 0);
 	struct sides sides = {.runs = {true, true}};
-	struct wtl_onnx_place *place = sides.place;
 	int rc = 0;
 
 	if (condition && condition->n_numbers == 1 && condition->numbers[0].known)
 		sides.runs[condition->numbers[0].is.whole != 0] = false;
+	if (sides.runs[0] && sides.runs[1] && !frame->is_trial) {
+		sides.branch = wtl_network_add_branch(&frame->state->model->network,
+						      frame->place->branch, frame->place->side);
+		if (!sides.branch)
+			return wtl_onnx_no_memory(call->bytes);
+	}
 	for (unsigned int side = 0; rc == 0 && side < 2; side++)
 		rc = run_side(frame, call, &sides, side);
-	if (rc == 0)
-		rc = set_if_outputs(frame, call, &sides);
-	if (rc < 0)
-		return rc;
-	/* One that cannot run counts as the other one. */
-	if (!sides.runs[0])
-		place[0] = place[1];
-	if (!sides.runs[1])
-		place[1] = place[0];
-	rc = wtl_onnx_sum(call, &frame->place->macs_min,
-			  place[place[1].macs_min < place[0].macs_min].macs_min);
-	return rc < 0 ? rc
-		      : wtl_onnx_sum(call, &frame->place->macs_max,
-				     place[place[1].macs_max > place[0].macs_max].macs_max);
+	return rc == 0 ? set_if_outputs(frame, call, &sides) : rc;
 }
 
 /* ---- Loops ---- */
@@ -166,8 +159,6 @@ static int run_rounds(struct wtl_onnx_frame *frame, struct wtl_onnx_call *call,
 		place.repeats_unknown = true;
 	if (rc == 0)
 		rc = frame->run_inner(frame, body, &place, false);
-	frame->place->macs_min = place.macs_min;
-	frame->place->macs_max = place.macs_max;
 	return rc;
 }
 
@@ -180,6 +171,7 @@ static int stack(struct wtl_onnx_frame *frame, struct wtl_onnx_call *call, size_
 
 	(void)frame;
 	out->type = each->type;
+	out->is_analog = each->is_analog;
 	if (each->rank < 0)
 		return 0;
 	rc = wtl_onnx_set_rank(call, i, each->rank + 1);
@@ -252,7 +244,10 @@ static int slice_of(struct wtl_onnx_frame *frame, const struct wtl_onnx_value *w
 {
 	int to = 0;
 
-	*ret = (struct wtl_onnx_value){.type = whole->type, .rank = -1, .open = whole->open};
+	*ret = (struct wtl_onnx_value){.type = whole->type,
+				       .rank = -1,
+				       .open = whole->open,
+				       .is_analog = whole->is_analog};
 	if (whole->rank < 1)
 		return 0;
 	ret->dims =
@@ -303,10 +298,6 @@ int wtl_onnx_run_scan(struct wtl_onnx_frame *frame, struct wtl_onnx_call *call)
 	struct wtl_onnx_inner body = {.n_in = call->n_in};
 	int rc;
 
-	if (frame->opset < 9)
-		return frame->is_trial ? 0
-				       : wtl_onnx_not_counted(frame->state, call->node,
-							      WTL_ONNX_UNKNOWN_OP);
 	if (!graph || !graph->has_graph || n_along < 1 || (uint64_t)n_along > call->n_in)
 		return wtl_onnx_fail(call->bytes, WTL_EFORMAT, call->node->at,
 				     "a Scan without its body, or that goes along nothing");

@@ -13,10 +13,10 @@ enum { UNCOUNTED_MAX = 200 };
 
 /* ---- What is not counted ---- */
 
-int wtl_onnx_not_counted(struct wtl_onnx_state *state, const struct wtl_onnx_node *node,
-			 enum wtl_onnx_why why)
+static int not_counted(struct wtl_onnx_state *state, const struct wtl_onnx_node *node,
+		       enum wtl_uncounted why)
 {
-	struct wtl_onnx_model *model = state->model;
+	struct wtl_coverage *to = &state->model->network.coverage;
 	char op[64], domain[64], name[64];
 
 	wtl_text_clean(op, sizeof(op), (const char *)node->op.at, node->op.len);
@@ -25,19 +25,17 @@ int wtl_onnx_not_counted(struct wtl_onnx_state *state, const struct wtl_onnx_nod
 		name[0] = '\0';
 	/* A name that was cut within a character. */
 	wtl_text_clean(op, sizeof(op), name, strlen(name));
-	for (size_t i = 0; i < model->n_uncounted; i++)
-		if (model->uncounted[i].why == why &&
-		    (strcmp(model->uncounted[i].op, op) == 0 || i + 1 == UNCOUNTED_MAX)) {
-			model->uncounted[i].n++;
+	for (size_t i = 0; i < to->n; i++)
+		if ((to->uncounted[i].why == why && strcmp(to->uncounted[i].op, op) == 0) ||
+		    i + 1 == UNCOUNTED_MAX) {
+			to->uncounted[i].n++;
 			return 0;
 		}
-	if (wtl_array_reserve(&model->uncounted, &model->room_uncounted, model->n_uncounted + 1,
-			      sizeof(*model->uncounted)) < 0)
+	if (wtl_array_reserve(&to->uncounted, &to->room, to->n + 1, sizeof(*to->uncounted)) < 0)
 		return wtl_onnx_no_memory(&state->bytes);
-	struct wtl_onnx_uncounted *added = &model->uncounted[model->n_uncounted++];
-	*added = (struct wtl_onnx_uncounted){.why = why, .n = 1};
-	wtl_text_copy(added->op, sizeof(added->op),
-		      model->n_uncounted >= UNCOUNTED_MAX ? "other ops" : op);
+	struct wtl_uncounted_op *added = &to->uncounted[to->n++];
+	*added = (struct wtl_uncounted_op){.why = why, .n = 1};
+	wtl_text_copy(added->op, sizeof(added->op), to->n >= UNCOUNTED_MAX ? "other ops" : op);
 	return 0;
 }
 
@@ -48,7 +46,7 @@ static bool has_bit(uint32_t bits, size_t i)
 	return i < 32 ? bits & UINT32_C(1) << i : bits & UINT32_C(1) << 31;
 }
 
-static bool is_parameter(const struct wtl_onnx_storage *storage, const struct wtl_onnx_call *call,
+static bool is_parameter(const struct wtl_onnx_storage *storage, const struct wtl_onnx_value *value,
 			 const struct wtl_onnx_op *op)
 {
 	unsigned int bits = wtl_onnx_type_bits(storage->type);
@@ -57,10 +55,11 @@ static bool is_parameter(const struct wtl_onnx_storage *storage, const struct wt
 		return false;
 	if (wtl_onnx_type_is_real(storage->type))
 		return true;
-	/* Weights of few bits; and biases of quantized layers, which are int32. */
+	/* Weights of few bits; and biases of quantized layers, which are int32 and dequantized, or the layer has their scale. */
 	if (storage->type == WTL_ONNX_BOOL)
 		return false;
-	return bits <= 8 || (bits == 32 && op->count && op->scales && call->n_in > 7);
+	return bits <= 8 ||
+	       (bits == 32 && (value->stored || (wtl_onnx_op_is_product(op) && op->scales)));
 }
 
 /* In numbers. Several weights may be packed into each byte; then the node tells how many there are. */
@@ -71,7 +70,9 @@ static int count_elements(struct wtl_onnx_call *call, const struct wtl_onnx_stor
 		k = wtl_onnx_attr_int(call->node, "K", 0);
 
 	*ret = storage->elements;
-	if (i != 1 || n < 1 || k < 1 || !wtl_span_is(call->node->op, "MatMulNBits"))
+	if (i != 1 || n < 1 || k < 1 ||
+	    !(wtl_span_is(call->node->op, "MatMulNBits") ||
+	      wtl_span_is(call->node->op, "MatMulBnb4")))
 		return 0;
 	*ret = (uint64_t)n;
 	return wtl_onnx_multiply(call, ret, (uint64_t)k);
@@ -90,7 +91,7 @@ static int use_constant(struct wtl_onnx_state *state, struct wtl_onnx_call *call
 	storage->is_used = true;
 	if (has_bit(op->scales, i))
 		to = &layer->scales;
-	else if (!has_bit(op->buffers, i) && is_parameter(storage, call, op))
+	else if (!has_bit(op->buffers, i) && is_parameter(storage, call->in[i], op))
 		to = &layer->parameters;
 	rc = count_elements(call, storage, i, &elements);
 	if (rc == 0)
@@ -124,9 +125,22 @@ static int add_traffic(struct wtl_onnx_call *call, const struct wtl_onnx_value *
 	return rc == 0 ? wtl_onnx_sum(call, bytes, more) : rc;
 }
 
+static void set_shape(const struct wtl_onnx_value *value, struct wtl_layer *layer)
+{
+	if (value->rank > WTL_LAYER_RANK_MAX)
+		return;
+	for (int i = 0; i < value->rank; i++) {
+		if (!value->dims[i].known || value->dims[i].is.whole < 0)
+			return;
+		layer->output_shape[i] = (uint64_t)value->dims[i].is.whole;
+	}
+	layer->output_rank = value->rank;
+}
+
 static int use_inputs(struct wtl_onnx_state *state, struct wtl_onnx_call *call,
 		      const struct wtl_onnx_op *op)
 {
+	static const struct wtl_onnx_op unknown = {0};
 	struct wtl_layer *layer = call->layer;
 	int rc = 0;
 
@@ -136,12 +150,14 @@ static int use_inputs(struct wtl_onnx_state *state, struct wtl_onnx_call *call,
 		if (!call->in[i]->is_const)
 			rc = add_traffic(call, call->in[i], &layer->input_elements,
 					 &layer->input_bytes);
-		else if (op)
-			rc = use_constant(state, call, op, i);
+		else
+			rc = use_constant(state, call, op ? op : &unknown, i);
 	}
 	for (size_t i = 0; rc == 0 && i < call->n_out; i++)
 		rc = add_traffic(call, &call->out[i], &layer->output_elements,
 				 &layer->output_bytes);
+	if (call->n_out > 0)
+		set_shape(&call->out[0], layer);
 	return rc;
 }
 
@@ -175,9 +191,56 @@ static int repeat(struct wtl_onnx_call *call, struct wtl_onnx_place *place)
 	layer->repeats_unknown = place->repeats_unknown;
 	layer->branch = place->branch;
 	layer->side = place->side;
-	if (rc == 0)
-		rc = wtl_onnx_sum(call, &place->macs_min, layer->macs);
-	return rc == 0 ? wtl_onnx_sum(call, &place->macs_max, layer->macs) : rc;
+	return rc;
+}
+
+/* ---- In a spiking network ---- */
+
+/* Not a constant, and no shape or scale, of which spikes could be made. */
+static bool is_signal(const struct wtl_onnx_call *call, const struct wtl_onnx_op *op, size_t i)
+{
+	return call->in[i] && !call->in[i]->is_const &&
+	       !(op && has_bit(op->shapes | op->scales, i));
+}
+
+/* Numbers that no layer of spikes has made, also in a spiking network. */
+static bool takes_numbers(const struct wtl_onnx_call *call, const struct wtl_onnx_op *op)
+{
+	for (size_t i = 0; i < call->n_in; i++)
+		if (is_signal(call, op, i) && call->in[i]->is_analog)
+			return true;
+	return false;
+}
+
+bool wtl_onnx_makes_numbers(const struct wtl_onnx_call *call, const struct wtl_onnx_op *op)
+{
+	if (op && op->flags & WTL_ONNX_RANDOM)
+		return true;
+	if (op && wtl_onnx_op_is_product(op))
+		return op->count == wtl_onnx_count_recurrent;
+	return !(op && (op->shape == wtl_onnx_shape_shape || op->shape == wtl_onnx_shape_size)) &&
+	       takes_numbers(call, op);
+}
+
+/* What its operations are made of, and what becomes of it; after its elements are known. */
+static void set_nature(struct wtl_onnx_call *call, const struct wtl_onnx_op *op)
+{
+	struct wtl_layer *layer = call->layer;
+	const struct wtl_onnx_value *works_on = call->n_out > 0 ? call->out : NULL;
+	size_t n_signals = 0;
+
+	for (size_t i = call->n_in; i-- > 0;) {
+		if (!is_signal(call, op, i))
+			continue;
+		n_signals++;
+		if (call->in[i]->type != WTL_ONNX_BOOL)
+			works_on = call->in[i];
+	}
+	if (layer->activations == WTL_PRECISION_UNKNOWN)
+		layer->activations = wtl_onnx_precision(works_on);
+	layer->input_analog = takes_numbers(call, op);
+	layer->is_of_neuron = op && op->per_element > 0 && n_signals == 1 &&
+			      layer->input_elements == layer->output_elements;
 }
 
 /* Its name in the file, or one that is made up. */
@@ -188,10 +251,13 @@ static struct wtl_layer *new_layer(struct wtl_onnx_state *state, const struct wt
 	wtl_text_clean(op, sizeof(op), (const char *)node->op.at, node->op.len);
 	wtl_text_clean(name, sizeof(name), (const char *)node->name.at, node->name.len);
 	if (!*name)
-		snprintf(name, sizeof(name), "%s_%zu", op, state->model->n_nodes);
-	if (state->model->network.n >= WTL_ONNX_LAYERS_MAX) {
-		wtl_onnx_fail(&state->bytes, EFBIG, node->at, "the model has more than %d layers",
-			      WTL_ONNX_LAYERS_MAX);
+		snprintf(name, sizeof(name), "%s_%zu", op, state->model->network.coverage.n_nodes);
+	if (state->model->network.n >= WTL_LAYERS_MAX) {
+		wtl_onnx_fail(
+			&state->bytes, EFBIG, node->at,
+			"the model has more than %d layers, the most that are read; give a part of "
+			"it, or put what repeats into a Loop",
+			WTL_LAYERS_MAX);
 		return NULL;
 	}
 	struct wtl_layer *layer = wtl_network_add(&state->model->network, name, op);
@@ -203,25 +269,25 @@ static struct wtl_layer *new_layer(struct wtl_onnx_state *state, const struct wt
 int wtl_onnx_layer_add(struct wtl_onnx_state *state, struct wtl_onnx_call *call,
 		       const struct wtl_onnx_op *op, struct wtl_onnx_place *place)
 {
-	int rc;
-
+	struct wtl_coverage *coverage = &state->model->network.coverage;
 	call->layer = new_layer(state, call->node);
 	if (!call->layer)
 		return -ENOMEM;
 	call->met_open = false;
 	call->open = 0;
-	rc = op ? count(call, op) : 0;
+	int rc = op ? count(call, op) : 0;
 	if (rc < 0)
 		return rc;
 	if (!op || rc == WTL_ONNX_UNKNOWN) {
 		call->layer->macs = call->layer->recurrent_macs = call->layer->other_ops = 0;
 		state->asks |= call->met_open && call->open > 0;
-		if (wtl_onnx_not_counted(state, call->node,
-					 op ? WTL_ONNX_UNKNOWN_SIZE : WTL_ONNX_UNKNOWN_OP) < 0)
+		call->layer->uncounted = op ? WTL_UNCOUNTED_SIZE : WTL_UNCOUNTED_OP;
+		if (not_counted(state, call->node, call->layer->uncounted) < 0)
 			return -ENOMEM;
 	} else {
-		state->model->n_counted++;
+		coverage->n_counted++;
 	}
 	rc = use_inputs(state, call, op);
+	set_nature(call, op);
 	return rc == 0 ? repeat(call, place) : rc;
 }

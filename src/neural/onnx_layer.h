@@ -11,14 +11,11 @@ struct wtl_onnx_place {
 	bool repeats_unknown;
 	uint32_t branch;
 	uint8_t side;
-	uint64_t macs_min, macs_max; /* of all nodes here so far */
 };
 
+/* Whether a node makes numbers that no layer of spikes has made, also in a spiking network. */
+bool wtl_onnx_makes_numbers(const struct wtl_onnx_call *call, const struct wtl_onnx_op *op);
 /* Makes a node whose shapes are known a layer, and counts it. op NULL: there is no rule for it. 0 or negative. */
 int wtl_onnx_layer_add(struct wtl_onnx_state *state, struct wtl_onnx_call *call,
 		       const struct wtl_onnx_op *op, struct wtl_onnx_place *place);
-/* A node that is not counted. */
-int wtl_onnx_not_counted(struct wtl_onnx_state *state, const struct wtl_onnx_node *node,
-			 enum wtl_onnx_why why);
-
 #endif

@@ -407,6 +407,7 @@ int wtl_onnx_shape_dynamic_quantize(struct wtl_onnx_call *call)
 	for (size_t i = 1; rc == 0 && i < call->n_out && i < 3; i++) {
 		rc = wtl_onnx_set_rank(call, i, 0);
 		call->out[i].type = i == 1 ? WTL_ONNX_FLOAT : WTL_ONNX_UINT8;
+		call->out[i].is_analog = false; /* one number for all */
 	}
 	return rc;
 }

@@ -100,8 +100,8 @@ int wtl_onnx_add_span(struct wtl_onnx_bytes *bytes, const struct wtl_proto_field
 	return 0;
 }
 
-static int add_ints(struct wtl_onnx_bytes *bytes, const struct wtl_proto_field *field,
-		    struct wtl_onnx_ints *to)
+int wtl_onnx_add_ints(struct wtl_onnx_bytes *bytes, const struct wtl_proto_field *field,
+		      struct wtl_onnx_ints *to)
 {
 	struct wtl_proto_place place = {0};
 	uint64_t value = 0;
@@ -160,7 +160,7 @@ static int read_attr_field(struct wtl_onnx_bytes *bytes, const struct wtl_proto_
 	case 7:
 		return add_reals(bytes, field, ret);
 	case 8:
-		return add_ints(bytes, field, &ret->ints);
+		return wtl_onnx_add_ints(bytes, field, &ret->ints);
 	case 9:
 		return wtl_onnx_add_span(bytes, field, &ret->texts);
 	case 11:
@@ -337,7 +337,7 @@ static int read_tensor_field(struct wtl_onnx_bytes *bytes, const struct wtl_prot
 
 	switch (field->number) {
 	case 1:
-		return add_ints(bytes, field, &ret->dims);
+		return wtl_onnx_add_ints(bytes, field, &ret->dims);
 	case 2:
 		rc = read_int(bytes, field, &number);
 		ret->type = number > 0 && number < WTL_ONNX_TYPES ? (int)number : 0;

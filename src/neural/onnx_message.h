@@ -139,5 +139,7 @@ int wtl_onnx_read_text(struct wtl_onnx_bytes *bytes, const struct wtl_proto_fiel
 		       struct wtl_span *ret);
 int wtl_onnx_add_span(struct wtl_onnx_bytes *bytes, const struct wtl_proto_field *field,
 		      struct wtl_onnx_spans *to);
+int wtl_onnx_add_ints(struct wtl_onnx_bytes *bytes, const struct wtl_proto_field *field,
+		      struct wtl_onnx_ints *to);
 
 #endif

@@ -253,6 +253,11 @@ static const struct wtl_onnx_op ops[] = {
 	OP("Range", SHAPE(range), 0, 0, .shapes = REST(0)),
 };
 
+bool wtl_onnx_op_is_product(const struct wtl_onnx_op *op)
+{
+	return op->count && op->count != COUNT(inputs) && op->count != COUNT(rows);
+}
+
 const struct wtl_onnx_op *wtl_onnx_op_find(struct wtl_span domain, struct wtl_span name)
 {
 	bool is_microsoft = wtl_span_is(domain, "com.microsoft");

@@ -25,6 +25,8 @@ struct wtl_onnx_op {
 	uint32_t scales, buffers, shapes;
 };
 
+/* Whether it has MACs: its outputs are sums over what it reads. */
+bool wtl_onnx_op_is_product(const struct wtl_onnx_op *op);
 /* NULL: there is no rule for it. */
 const struct wtl_onnx_op *wtl_onnx_op_find(struct wtl_span domain, struct wtl_span name);
 

@@ -2,6 +2,7 @@
 #ifndef WTL_NEURAL_ONNX_STATE_H
 #define WTL_NEURAL_ONNX_STATE_H
 
+#include "base/hash.h"
 #include "neural/onnx.h"
 #include "neural/onnx_tensor.h"
 
@@ -30,12 +31,21 @@ struct wtl_onnx_state {
 	bool asks; /* a count needed one that is open */
 	struct wtl_onnx_function *functions;
 	size_t n_functions;
+	struct wtl_hash functions_by_name;
 	int64_t opset;
 	int directory; /* where external data are; -1: they are not looked for */
 	struct wtl_span last_location;
 	uint64_t last_size;
 	uint64_t n_nodes; /* all that were looked at */
 };
+
+/* ---- Functions (onnx_functions.c) ---- */
+
+/* Keeps a FunctionProto. Of several with one name, domain and overload, the first one is called. 0 or negative. */
+int wtl_onnx_function_add(struct wtl_onnx_state *state, struct wtl_span message);
+/* NULL: there is none. */
+const struct wtl_onnx_function *wtl_onnx_function_find(const struct wtl_onnx_state *state,
+						       const struct wtl_onnx_function *named);
 
 /* ---- Constants (onnx_const.c) ---- */
 

@@ -12,34 +12,34 @@
 static const struct {
 	enum wtl_precision precision;
 	unsigned int bits;
-	bool is_real, is_whole;
+	bool is_real;
 } types[WTL_ONNX_TYPES] = {
-	[WTL_ONNX_FLOAT] = {WTL_FP32, 32, true, false},
-	[WTL_ONNX_UINT8] = {WTL_INT8, 8, false, true},
-	[WTL_ONNX_INT8] = {WTL_INT8, 8, false, true},
-	[4] = {WTL_INT16, 16, false, true}, /* uint16 */
-	[5] = {WTL_INT16, 16, false, true},
-	[WTL_ONNX_INT32] = {WTL_INT32, 32, false, true},
-	[WTL_ONNX_INT64] = {WTL_INT64, 64, false, true},
-	[WTL_ONNX_STRING] = {WTL_PRECISION_UNKNOWN, 0, false, false},
-	[WTL_ONNX_BOOL] = {WTL_BINARY, 8, false, true},
-	[WTL_ONNX_FLOAT16] = {WTL_FP16, 16, true, false},
-	[WTL_ONNX_DOUBLE] = {WTL_FP64, 64, true, false},
-	[12] = {WTL_INT32, 32, false, true},  /* uint32 */
-	[13] = {WTL_INT64, 64, false, true},  /* uint64 */
-	[14] = {WTL_FP32, 64, false, false},  /* complex64 */
-	[15] = {WTL_FP64, 128, false, false}, /* complex128 */
-	[WTL_ONNX_BFLOAT16] = {WTL_BF16, 16, true, false},
-	[17] = {WTL_FP8, 8, true, false}, /* five forms of 8 bits */
-	[18] = {WTL_FP8, 8, true, false},
-	[19] = {WTL_FP8, 8, true, false},
-	[20] = {WTL_FP8, 8, true, false},
-	[21] = {WTL_INT4, 4, false, true}, /* uint4 */
-	[22] = {WTL_INT4, 4, false, true},
-	[23] = {WTL_INT4, 4, true, false}, /* float4e2m1: bytes and price as of 4 bits */
-	[24] = {WTL_FP8, 8, true, false},  /* float8e8m0 */
-	[25] = {WTL_INT2, 2, false, true}, /* uint2 */
-	[26] = {WTL_INT2, 2, false, true},
+	[WTL_ONNX_FLOAT] = {WTL_FP32, 32, true},
+	[WTL_ONNX_UINT8] = {WTL_INT8, 8, false},
+	[WTL_ONNX_INT8] = {WTL_INT8, 8, false},
+	[4] = {WTL_INT16, 16, false}, /* uint16 */
+	[5] = {WTL_INT16, 16, false},
+	[WTL_ONNX_INT32] = {WTL_INT32, 32, false},
+	[WTL_ONNX_INT64] = {WTL_INT64, 64, false},
+	[WTL_ONNX_STRING] = {WTL_PRECISION_UNKNOWN, 0, false},
+	[WTL_ONNX_BOOL] = {WTL_BINARY, 8, false},
+	[WTL_ONNX_FLOAT16] = {WTL_FP16, 16, true},
+	[WTL_ONNX_DOUBLE] = {WTL_FP64, 64, true},
+	[12] = {WTL_INT32, 32, false}, /* uint32 */
+	[13] = {WTL_INT64, 64, false}, /* uint64 */
+	[14] = {WTL_FP32, 64, false},  /* complex64 */
+	[15] = {WTL_FP64, 128, false}, /* complex128 */
+	[WTL_ONNX_BFLOAT16] = {WTL_BF16, 16, true},
+	[17] = {WTL_FP8, 8, true}, /* five forms of 8 bits */
+	[18] = {WTL_FP8, 8, true},
+	[19] = {WTL_FP8, 8, true},
+	[20] = {WTL_FP8, 8, true},
+	[21] = {WTL_INT4, 4, false}, /* uint4 */
+	[22] = {WTL_INT4, 4, false},
+	[23] = {WTL_INT4, 4, true},  /* float4e2m1: bytes and price as of 4 bits */
+	[24] = {WTL_FP8, 8, true},   /* float8e8m0 */
+	[25] = {WTL_INT2, 2, false}, /* uint2 */
+	[26] = {WTL_INT2, 2, false},
 };
 
 static int checked(int type)
@@ -52,14 +52,10 @@ bool wtl_onnx_type_is_real(int type)
 	return types[checked(type)].is_real;
 }
 
-bool wtl_onnx_type_is_whole(int type)
+enum wtl_precision wtl_onnx_precision(const struct wtl_onnx_value *value)
 {
-	return types[checked(type)].is_whole;
-}
-
-enum wtl_precision wtl_onnx_precision(int type)
-{
-	return types[checked(type)].precision;
+	return value ? types[checked(value->stored ? value->stored : value->type)].precision
+		     : WTL_PRECISION_UNKNOWN;
 }
 
 unsigned int wtl_onnx_type_bits(int type)

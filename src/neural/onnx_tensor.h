@@ -24,7 +24,8 @@ struct wtl_onnx_value {
 	struct wtl_onnx_number
 		*numbers; /* NULL: not known. Elements in order, at most WTL_ONNX_NUMBERS_MAX. */
 	size_t n_numbers;
-	bool is_const; /* made of the file's constants alone */
+	bool is_const;	/* made of the file's constants alone */
+	bool is_analog; /* numbers also in a spiking network: no layer that fires has made it */
 	uint32_t
 		storage; /* of a constant: the stored tensor that it is or comes from, from 1; 0: none */
 };
@@ -54,8 +55,8 @@ struct wtl_onnx_call {
 enum { WTL_ONNX_UNKNOWN = 1, WTL_ONNX_RANK_MAX = 64 };
 
 bool wtl_onnx_type_is_real(int type);
-bool wtl_onnx_type_is_whole(int type);
-enum wtl_precision wtl_onnx_precision(int type);
+/* Of a value as it is stored; NULL: not known. */
+enum wtl_precision wtl_onnx_precision(const struct wtl_onnx_value *value);
 /* In bits; 0 for texts and what is not known. */
 unsigned int wtl_onnx_type_bits(int type);
 /* Of n elements, whole bytes for all together. -1: it does not fit. */

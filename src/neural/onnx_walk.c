@@ -128,20 +128,6 @@ static int run_inner(struct wtl_onnx_frame *around, struct wtl_onnx_inner *inner
 
 /* ---- Functions ---- */
 
-static const struct wtl_onnx_function *find_function(const struct wtl_onnx_state *state,
-						     const struct wtl_onnx_node *node)
-{
-	for (size_t i = 0; i < state->n_functions; i++) {
-		const struct wtl_onnx_function *function = &state->functions[i];
-
-		if (wtl_span_same(function->name, node->op) &&
-		    wtl_span_same(function->domain, node->domain) &&
-		    wtl_span_same(function->overload, node->overload))
-			return function;
-	}
-	return NULL;
-}
-
 /* A function has an opset of its own, and defaults of its attributes. */
 static int read_function(struct wtl_onnx_frame *frame, struct wtl_onnx_node *defaults)
 {
@@ -321,10 +307,13 @@ static int keep_storage(struct wtl_onnx_frame *frame, struct wtl_onnx_call *call
 static void begin_outputs(struct wtl_onnx_call *call, const struct wtl_onnx_op *op, bool is_const)
 {
 	const struct wtl_onnx_value *first = wtl_onnx_in(call, 0);
+	bool is_analog = !is_const && wtl_onnx_makes_numbers(call, op);
 
 	for (size_t i = 0; i < call->n_out; i++) {
-		call->out[i] = (struct wtl_onnx_value){
-			.rank = -1, .type = first ? first->type : 0, .is_const = is_const};
+		call->out[i] = (struct wtl_onnx_value){.rank = -1,
+						       .type = first ? first->type : 0,
+						       .is_const = is_const,
+						       .is_analog = is_analog};
 		if (first && op && op->flags & (WTL_ONNX_VIEW | WTL_ONNX_MOVES))
 			call->out[i].stored = first->stored;
 	}
@@ -345,7 +334,7 @@ static int run_op(struct wtl_onnx_frame *frame, struct wtl_onnx_call *call)
 	if (rc < 0 || frame->is_trial)
 		return rc;
 	if (op && (is_const || op->flags & WTL_ONNX_VIEW)) {
-		frame->state->model->n_counted++;
+		frame->state->model->network.coverage.n_counted++;
 		return 0;
 	}
 	return wtl_onnx_layer_add(frame->state, call, op, frame->place);
@@ -353,26 +342,33 @@ static int run_op(struct wtl_onnx_frame *frame, struct wtl_onnx_call *call)
 
 static int run_any(struct wtl_onnx_frame *frame, struct wtl_onnx_call *call)
 {
-	const struct wtl_onnx_function *function = find_function(frame->state, call->node);
 	struct wtl_span op = call->node->op;
+	const struct wtl_onnx_function named = {.name = op,
+						.domain = call->node->domain,
+						.overload = call->node->overload},
+				       *function = wtl_onnx_function_find(frame->state, &named);
 	static const struct {
 		const char *name;
 		int (*run)(struct wtl_onnx_frame *frame, struct wtl_onnx_call *call);
-	} flows[] = {
-		{"If", wtl_onnx_run_if}, {"Loop", wtl_onnx_run_loop}, {"Scan", wtl_onnx_run_scan}};
+		int64_t since; /* opset: a Scan was something else before */
+	} flows[] = {{"If", wtl_onnx_run_if, 0},
+		     {"Loop", wtl_onnx_run_loop, 0},
+		     {"Scan", wtl_onnx_run_scan, 9}};
+
+	size_t *n_counted = &frame->state->model->network.coverage.n_counted;
 
 	begin_outputs(call, NULL, false);
 	if (function) {
-		frame->state->model->n_counted += !frame->is_trial;
+		*n_counted += !frame->is_trial;
 		return run_function(frame, call, function);
 	}
 	if (call->node->domain.len == 0 && wtl_span_is(op, "Constant") && call->n_out > 0) {
-		frame->state->model->n_counted += !frame->is_trial;
+		*n_counted += !frame->is_trial;
 		return wtl_onnx_const_node(frame->state, call->node, call->out);
 	}
 	for (size_t i = 0; call->node->domain.len == 0 && i < sizeof(flows) / sizeof(flows[0]); i++)
-		if (wtl_span_is(op, flows[i].name)) {
-			frame->state->model->n_counted += !frame->is_trial;
+		if (wtl_span_is(op, flows[i].name) && frame->opset >= flows[i].since) {
+			*n_counted += !frame->is_trial;
 			return flows[i].run(frame, call);
 		}
 	return run_op(frame, call);
@@ -402,7 +398,7 @@ static int run_node(struct wtl_onnx_frame *frame, struct wtl_span message)
 	if (++state->n_nodes > NODES_MAX)
 		return wtl_onnx_fail(&state->bytes, EFBIG, message.at,
 				     "loops and functions make it more than %d nodes", NODES_MAX);
-	state->model->n_nodes += !frame->is_trial;
+	state->model->network.coverage.n_nodes += !frame->is_trial;
 	resolve(frame, &node);
 	rc = find_inputs(frame, &call);
 	if (rc < 0)
@@ -465,6 +461,7 @@ static int run_model(struct wtl_onnx_frame *frame)
 		struct wtl_onnx_value value;
 
 		rc = wtl_onnx_bound(state, &inputs[i], &value);
+		value.is_analog = true;
 		if (rc == 0)
 			rc = set_value(frame, inputs[i].name, &value);
 	}
@@ -482,7 +479,5 @@ int wtl_onnx_walk(struct wtl_onnx_state *state, struct wtl_span graph)
 	int rc = run_model(&frame);
 
 	done(&frame);
-	state->model->network.macs_min = place.macs_min;
-	state->model->network.macs_max = place.macs_max;
 	return rc;
 }

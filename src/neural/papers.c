@@ -71,17 +71,17 @@ static double half_digit(const char *digits)
 	return 0.5 * pow(10, point ? -(double)strlen(point + 1) : 0);
 }
 
-/* Behind "printed": the value, and how far from it is as good as equal. */
-static int read_printed(struct reader *reader, char *tail, struct wtl_paper_line *line)
+/* Behind "printed" or "expected": the value, and how far from it is as good as equal. */
+static int read_reference(struct reader *reader, char *tail, struct wtl_paper_line *line)
 {
 	char *state = NULL, *digits = strtok_r(tail, " ", &state);
 	char *within = strtok_r(NULL, " ", &state), *part = strtok_r(NULL, " ", &state);
 	char *percent = strtok_r(NULL, " ", &state);
 
 	if (!digits)
-		return wtl_lines_fail(&reader->lines, "'printed' has no value");
-	int rc = wtl_lines_number(&reader->lines, digits, "what was printed", -1e30, 1e30,
-				  &line->printed);
+		return wtl_lines_fail(&reader->lines, "'printed' or 'expected' has no value");
+	int rc = wtl_lines_number(&reader->lines, digits, "what is printed or expected", -1e30,
+				  1e30, &line->reference);
 	if (rc < 0)
 		return rc;
 	wtl_text_copy(line->digits, sizeof(line->digits), digits);
@@ -92,33 +92,40 @@ static int read_printed(struct reader *reader, char *tail, struct wtl_paper_line
 				      &line->tolerance);
 		line->tolerance /= 100;
 	} else if (within) {
-		return wtl_lines_fail(&reader->lines, "'printed VALUE [within PART %%]'");
+		return wtl_lines_fail(&reader->lines, "'%s VALUE [within PART %%]'",
+				      line->is_printed ? "printed" : "expected");
 	}
 	return rc;
 }
 
 static bool is_close(const struct wtl_paper_line *line)
 {
-	double off = fabs(line->derived - line->printed);
+	double off = fabs(line->derived - line->reference);
 
 	if (line->tolerance > 0)
-		return off <= line->tolerance * fabs(line->printed);
+		return off <= line->tolerance * fabs(line->reference);
 	return off <= line->half_digit * (1 + 1e-9);
 }
 
-/* "row TEXT = FORMULA [in UNIT] printed VALUE [within PART %]" */
+/* "row TEXT = FORMULA [in UNIT] printed|expected VALUE [within PART %]" */
 static int read_row(struct reader *reader)
 {
+	static const char printed[] = " printed ", expected[] = " expected ";
 	struct wtl_lines *lines = &reader->lines;
 	char rest[WTL_LINE_MAX + 1];
 	struct wtl_paper_line *line;
 
 	memcpy(rest, lines->rest, strlen(lines->rest) + 1);
-	char *equals = strstr(rest, " = "), *printed = strstr(rest, " printed ");
-	if (!equals || !printed || printed < equals)
-		return wtl_lines_fail(
-			lines, "'row TEXT = FORMULA [in UNIT] printed VALUE [within PART %%]'");
-	*equals = *printed = '\0';
+	char *equals = strstr(rest, " = "), *reference = equals ? strstr(equals, printed) : NULL;
+	bool is_printed = reference != NULL;
+	if (equals && !reference)
+		reference = strstr(equals, expected);
+	if (!reference)
+		return wtl_lines_fail(lines,
+				      "'row TEXT = FORMULA [in UNIT] printed VALUE [within PART "
+				      "%%]', or 'expected VALUE'");
+	*equals = *reference = '\0';
+	reference += strlen(is_printed ? printed : expected);
 	int rc = new_line(reader, WTL_PAPER_ROW, &line);
 	if (rc < 0)
 		return rc;
@@ -127,11 +134,12 @@ static int read_row(struct reader *reader)
 		*unit = '\0';
 		wtl_text_copy(line->unit, sizeof(line->unit), unit + 4);
 	}
+	line->is_printed = is_printed;
 	wtl_text_copy(line->text, sizeof(line->text), rest);
 	wtl_text_copy(line->formula, sizeof(line->formula), equals + 3);
 	rc = evaluate(reader, equals + 3, &line->derived);
 	if (rc == 0)
-		rc = read_printed(reader, printed + 9, line);
+		rc = read_reference(reader, reference, line);
 	line->agrees = rc == 0 && is_close(line);
 	return rc;
 }

@@ -97,7 +97,7 @@ static double term(double count, double price)
 /* On a chip for spikes, which has its memory in its prices. */
 static double spiking_chip(const struct view *view, const struct wtl_layer_counts *counts)
 {
-	double hops = view->choice->hops < 0 ? 1 : view->choice->hops;
+	double hops = view->choice->hops ? view->choice->hops : 1;
 
 	return term(counts->synops + counts->analog_macs, find(view, WTL_CONSTANT_SYNOP, 0)) +
 	       term(counts->updates, find_or_none(view, WTL_CONSTANT_UPDATE)) +
@@ -208,7 +208,7 @@ static int check_price(const struct joules *joules, const struct wtl_layer_count
 		return wtl_err_set(err, WTL_EABSENT, "estimate", device->name,
 				   "no total: it has no price of %s operations, as in %.60s "
 				   "(--precision prices another one)",
-				   wtl_precision_name(counts->precision), layer->name);
+				   wtl_precision_names[counts->precision], layer->name);
 	return wtl_err_set(err, ERANGE, "estimate", layer->name,
 			   "its energy is beyond all numbers");
 }
@@ -216,11 +216,13 @@ static int check_price(const struct joules *joules, const struct wtl_layer_count
 /* ---- Totals ---- */
 
 static double total_of(const struct view *view, const struct wtl_network *network,
-		       const struct wtl_layer_counts counts[])
+		       const struct wtl_layer_counts counts[], const bool runs[])
 {
 	double total = 0;
 
 	for (size_t i = 0; i < network->n; i++) {
+		if (!runs[i])
+			continue;
 		struct joules joules = price_layer(view, &counts[i]);
 		total += joules.compute + joules.memory;
 	}
@@ -267,21 +269,58 @@ static int price_layers(const struct wtl_network *network, const struct wtl_pric
 			return rc;
 		add_bounds(&to->compute, at[0].compute, at[1].compute, at[2].compute);
 		add_bounds(&to->memory, at[0].memory, at[1].memory, at[2].memory);
-		add_bounds(&price->compute, to->compute.low, to->compute.nominal, to->compute.high);
-		add_bounds(&price->memory, to->memory.low, to->memory.nominal, to->memory.high);
 		to->macs = counts[i].macs;
 		to->acs = counts[i].acs;
 		to->synops = counts[i].synops;
 		to->updates = choice->is_spiking ? counts[i].updates : 0;
 		to->spikes = counts[i].spikes;
-		price->synops += to->synops;
-		price->updates += to->updates;
-		price->spikes += to->spikes;
+	}
+	return 0;
+}
+
+static double at_bound(const struct wtl_energy *energy, enum bound bound)
+{
+	return bound == LOW ? energy->low : bound == HIGH ? energy->high : energy->nominal;
+}
+
+static void add_at(struct wtl_energy *to, const struct wtl_energy *energy, enum bound bound)
+{
+	*(bound == LOW	  ? &to->low
+	  : bound == HIGH ? &to->high
+			  : &to->nominal) += at_bound(energy, bound);
+}
+
+/* Of each If, the side that takes more; for the lower bound, the one that takes less. runs: of the nominal sum. */
+static int sum_layers(const struct wtl_network *network, struct wtl_price *price, bool runs[])
+{
+	static const enum bound bounds[] = {LOW, HIGH, NOMINAL};
+	double *weights = calloc(network->n + 1, sizeof(*weights));
+	int rc = weights ? 0 : -ENOMEM;
+
+	for (size_t k = 0; rc == 0 && k < sizeof(bounds) / sizeof(*bounds); k++) {
+		for (size_t i = 0; i < network->n; i++)
+			weights[i] = at_bound(&price->layers[i].compute, bounds[k]) +
+				     at_bound(&price->layers[i].memory, bounds[k]);
+		rc = wtl_network_choose(network, weights, bounds[k] != LOW, runs);
+		for (size_t i = 0; rc == 0 && i < network->n; i++) {
+			if (!runs[i])
+				continue;
+			add_at(&price->compute, &price->layers[i].compute, bounds[k]);
+			add_at(&price->memory, &price->layers[i].memory, bounds[k]);
+		}
+	}
+	for (size_t i = 0; rc == 0 && i < network->n; i++) {
+		if (!runs[i])
+			continue;
+		price->synops += price->layers[i].synops;
+		price->updates += price->layers[i].updates;
+		price->spikes += price->layers[i].spikes;
 	}
 	price->total = (struct wtl_energy){price->compute.low + price->memory.low,
 					   price->compute.nominal + price->memory.nominal,
 					   price->compute.high + price->memory.high};
-	return 0;
+	free(weights);
+	return rc;
 }
 
 static int by_width(const void *a, const void *b)
@@ -301,7 +340,8 @@ static void add_swing(struct wtl_price *price, const struct wtl_constant *consta
 
 /* Which constant moves the total how far, all others at their nominal values. */
 static void find_swings(const struct wtl_network *network, const struct wtl_price_choice *choice,
-			const struct wtl_layer_counts counts[], struct wtl_price *price)
+			const struct wtl_layer_counts counts[], const bool runs[],
+			struct wtl_price *price)
 {
 	struct view view;
 
@@ -311,17 +351,17 @@ static void find_swings(const struct wtl_network *network, const struct wtl_pric
 		if (!(constant->high > constant->low))
 			continue;
 		view.value[i] = constant->low;
-		double low = total_of(&view, network, counts);
+		double low = total_of(&view, network, counts, runs);
 		view.value[i] = constant->high;
-		add_swing(price, constant, low, total_of(&view, network, counts));
+		add_swing(price, constant, low, total_of(&view, network, counts, runs));
 		view.value[i] = constant->nominal;
 	}
 	if (bounds_sram(&view)) {
 		view.sram = WTL_SRAM_PACKED64;
-		double low = total_of(&view, network, counts);
+		double low = total_of(&view, network, counts, runs);
 		view.sram = WTL_SRAM_LEMAIRE;
 		add_swing(price, NULL, fmin(low, price->total.nominal),
-			  fmax(total_of(&view, network, counts), price->total.nominal));
+			  fmax(total_of(&view, network, counts, runs), price->total.nominal));
 	}
 	qsort(price->swings, price->n_swings, sizeof(*price->swings), by_width);
 }
@@ -356,30 +396,45 @@ static void assume_memory(const struct wtl_price_choice *choice, struct wtl_buf 
 static void assume_spiking(const struct wtl_network *network, const struct wtl_price_choice *choice,
 			   struct wtl_buf *to)
 {
-	wtl_buf_printf(
-		to, "spiking: %.0f time steps an inference; rates are spikes per neuron and step",
-		wtl_price_steps(network, choice));
-	if (!isnan(choice->rate))
+	size_t n_layers = 0, n_analog = 0;
+
+	wtl_buf_puts(to, "spiking: ");
+	if (!choice->is_one_of_several)
+		wtl_buf_printf(to, "%.0f time steps an inference; ",
+			       wtl_price_steps(network, choice));
+	wtl_buf_puts(to, "rates are spikes per neuron and step");
+	if (!choice->is_one_of_several && !isnan(choice->rate))
 		wtl_buf_printf(to, ", %g everywhere", choice->rate);
 	wtl_buf_printf(to, "\nneurons that do not tell: %s\n",
 		       wtl_neuron_cost(choice->neuron ? choice->neuron : WTL_NEURON_LIF)->name);
 	wtl_buf_printf(to, "an input of numbers is multiplied %s\n",
 		       choice->input_is_constant ? "once: it is constant" : "in each step");
-	wtl_buf_puts(to,
-		     "a spike reaches all synapses of a convolution, also at its border: an upper "
-		     "bound\nactivations, normalization and pooling are not priced\n");
+	for (size_t i = 0; i < network->n; i++) {
+		n_layers += network->layers[i].macs > 0;
+		n_analog += network->layers[i].macs > 0 && network->layers[i].input_analog;
+	}
+	wtl_buf_printf(to, "%zu of %zu layers with MACs get numbers, not spikes%s\n", n_analog,
+		       n_layers,
+		       n_analog > 1 ? ": inputs, what an LSTM or the like makes, "
+				      "and sums with these; a rates file can say otherwise"
+				    : "");
+	wtl_buf_printf(
+		to,
+		"a spike reaches all synapses of a convolution, also at its border: an upper "
+		"bound\nactivations and normalization are in the neurons; pools, sums and what "
+		"else has no MACs: %s\n",
+		choice->device->is_digital ? "as often as spikes come in" : "not priced");
 	if (has_synop(choice->device) && !choice->device->is_all_in)
 		wtl_buf_printf(to,
-			       "a spike goes %g tiles far; a MAC of an input of numbers costs a "
+			       "a spike goes %u tile%s far; a MAC of an input of numbers costs a "
 			       "synaptic operation\n",
-			       choice->hops < 0 ? 1 : choice->hops);
+			       choice->hops ? choice->hops : 1, choice->hops > 1 ? "s" : "");
 }
 
 static void assume(const struct wtl_network *network, const struct wtl_price_choice *choice,
 		   struct wtl_buf *to)
 {
 	const struct wtl_device *device = choice->device;
-	bool has_branch = false;
 
 	wtl_buf_printf(to, "device %s: %s; prices are %s, grade %s; %s\n", device->name,
 		       device->title[0] ? device->title : "no title",
@@ -388,7 +443,7 @@ static void assume(const struct wtl_network *network, const struct wtl_price_cho
 	if (device->note[0])
 		wtl_buf_printf(to, "%s\n", device->note);
 	wtl_buf_printf(to, "numbers: %s\n",
-		       choice->precision ? wtl_precision_name(choice->precision)
+		       choice->precision ? wtl_precision_names[choice->precision]
 					 : "as in the network, fp32 where it does not tell");
 	assume_memory(choice, to);
 	if (choice->rules == WTL_RULES_LEMAIRE)
@@ -398,16 +453,15 @@ static void assume(const struct wtl_network *network, const struct wtl_price_cho
 	if (choice->is_spiking)
 		assume_spiking(network, choice, to);
 	else
-		wtl_buf_printf(to, "a weight is read once for %g MAC%s (--reuse)\n",
-			       choice->reuse > 0 ? choice->reuse : 1, choice->reuse > 1 ? "s" : "");
+		wtl_buf_printf(to, "a weight is read once for %u MAC%s (--reuse)\n",
+			       choice->reuse ? choice->reuse : 1, choice->reuse > 1 ? "s" : "");
 	if (choice->activation_bits)
 		wtl_buf_printf(to,
 			       "activations have %u bits; a multiplication costs in proportion\n",
 			       choice->activation_bits);
-	for (size_t i = 0; i < network->n; i++)
-		has_branch |= network->layers[i].branch != 0;
-	if (has_branch)
-		wtl_buf_puts(to, "both sides of each If are counted\n");
+	if (network->n_branches > 0)
+		wtl_buf_puts(to, "of each If one side runs: the one that takes more, and for the "
+				 "lowest total the one that takes less\n");
 	wtl_buf_puts(to,
 		     "not priced: leakage and idle power, clocks, the host, reading the input\n");
 }
@@ -444,17 +498,22 @@ int wtl_price_network(const struct wtl_network *network, const struct wtl_price_
 		return rc;
 	wtl_buf_init(&price.assumptions, ASSUMPTIONS_MAX);
 	price.layers = calloc(network->n + 1, sizeof(*price.layers));
-	if (price.layers)
-		rc = price_layers(network, choice, counts, &price, err);
-	else
-		rc = wtl_err_set(err, ENOMEM, "estimate", NULL, "no memory");
+	bool *runs = calloc(network->n + 1, sizeof(*runs));
+	rc = price.layers && runs ? price_layers(network, choice, counts, &price, err) : -ENOMEM;
+	if (rc == 0)
+		rc = sum_layers(network, &price, runs);
 	if (rc == 0) {
-		find_swings(network, choice, counts, &price);
+		find_swings(network, choice, counts, runs, &price);
 		assume(network, choice, &price.assumptions);
-		*ret = price;
-	} else {
-		wtl_price_done(&price);
+		rc = price.assumptions.error;
 	}
+	if (rc == -ENOMEM)
+		wtl_err_set(err, ENOMEM, "estimate", NULL, "no memory");
+	if (rc == 0)
+		*ret = price;
+	else
+		wtl_price_done(&price);
+	free(runs);
 	free(counts);
 	return rc;
 }
@@ -477,12 +536,6 @@ unsigned int wtl_price_bits_of_steps(unsigned int steps)
 	return bits;
 }
 
-double wtl_break_even_spikes(double gain, double mac_j, double ac_j, double weight_j,
-			     double potential_j, double reuse)
-{
-	return (1 - gain) * (mac_j + weight_j / reuse) / (ac_j + weight_j + 2 * potential_j);
-}
-
 /* Energy is linear in the rate: where it meets that of the ordinary layer. */
 static double meet(double ordinary, double at_0, double at_1)
 {
@@ -500,6 +553,24 @@ static struct wtl_break_even meet_all(struct joules ordinary, struct joules at_0
 					    at_1.compute + at_1.memory)};
 }
 
+/* Of each If the side on which the ordinary network takes more: both networks are compared on the same one. */
+static int choose_sides(const struct wtl_network *network, const struct view *view,
+			const struct wtl_layer_counts counts[], bool **ret, struct wtl_err *err)
+{
+	double *weights = calloc(network->n + 1, sizeof(*weights));
+	int rc = -ENOMEM;
+
+	*ret = calloc(network->n + 1, sizeof(**ret));
+	for (size_t i = 0; weights && i < network->n; i++) {
+		struct joules joules = price_layer(view, &counts[i]);
+		weights[i] = joules.compute + joules.memory;
+	}
+	if (weights && *ret)
+		rc = wtl_network_choose(network, weights, true, *ret);
+	free(weights);
+	return rc < 0 ? wtl_err_set(err, ENOMEM, "estimate", NULL, "no memory") : 0;
+}
+
 int wtl_price_break_even(const struct wtl_network *network, const struct wtl_price_choice *ann,
 			 const struct wtl_price_choice *snn, struct wtl_break_even layers[],
 			 struct wtl_break_even *ret_network, struct wtl_err *err)
@@ -508,6 +579,7 @@ int wtl_price_break_even(const struct wtl_network *network, const struct wtl_pri
 	struct wtl_layer_counts *counts[3] = {NULL};
 	struct joules sum[3] = {{0}};
 	struct view view[3];
+	bool *runs = NULL;
 	int rc = 0;
 
 	choices[0].is_spiking = false;
@@ -520,13 +592,15 @@ int wtl_price_break_even(const struct wtl_network *network, const struct wtl_pri
 		if (rc == 0)
 			rc = count_all(network, &choices[k], &counts[k], err);
 	}
+	if (rc == 0)
+		rc = choose_sides(network, &view[0], counts[0], &runs, err);
 	for (size_t i = 0; rc == 0 && i < network->n; i++) {
 		const struct wtl_layer *layer = &network->layers[i];
 		struct joules at[3];
 		for (int k = 0; k < 3; k++) {
 			at[k] = price_layer(&view[k], &counts[k][i]);
-			sum[k].compute += at[k].compute;
-			sum[k].memory += at[k].memory;
+			sum[k].compute += runs[i] ? at[k].compute : 0;
+			sum[k].memory += runs[i] ? at[k].memory : 0;
 		}
 		layers[i] = layer->input_analog ? (struct wtl_break_even){(double)NAN, (double)NAN}
 						: meet_all(at[0], at[1], at[2]);
@@ -535,5 +609,6 @@ int wtl_price_break_even(const struct wtl_network *network, const struct wtl_pri
 		*ret_network = meet_all(sum[0], sum[1], sum[2]);
 	for (int k = 0; k < 3; k++)
 		free(counts[k]);
+	free(runs);
 	return rc;
 }

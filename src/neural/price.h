@@ -48,13 +48,15 @@ struct wtl_price_choice {
 	enum wtl_sram_model sram;
 	enum wtl_price_rules rules;
 	enum wtl_precision precision; /* of all numbers; WTL_PRECISION_UNKNOWN: as in the network */
-	double reuse; /* MACs of an ordinary network that a weight serves once it is read; 0: 1 */
+	unsigned int
+		reuse; /* MACs of an ordinary network that a weight serves once it is read; 0: 1 */
 	/* Of a spiking network: */
 	unsigned int steps; /* 0: the network's, or 1 */
 	double rate;	    /* spikes per neuron and step, of all layers; NAN: the network's own */
 	enum wtl_neuron neuron; /* of layers that do not tell; NONE: LIF */
-	double hops;		/* from tile to tile, of a spike; below 0: 1 */
+	unsigned int hops;	/* from tile to tile, of a spike; 0: 1 */
 	bool input_is_constant; /* the first layer's MACs are made once, not each step */
+	bool is_one_of_several; /* steps and rate are told beside the price, not as assumptions */
 	/* Of an ordinary one: bits of its activations, where they are fewer than the precision's; 0: they are not */
 	unsigned int activation_bits;
 };
@@ -109,13 +111,10 @@ int wtl_price_break_even(const struct wtl_network *network, const struct wtl_pri
 			 const struct wtl_price_choice *snn, struct wtl_break_even layers[],
 			 struct wtl_break_even *ret_network, struct wtl_err *err);
 
+/* Time steps of an inference. */
+double wtl_price_steps(const struct wtl_network *network, const struct wtl_price_choice *choice);
 /* Bits of activations that tell as much as spikes in that many steps: ceil(log2(steps + 1)). */
 unsigned int wtl_price_bits_of_steps(unsigned int steps);
-
-/* Bare formula: spikes per synapse and inference at which a synapse takes as much as a MAC. gain: the part of MACs that
- * the ordinary network saves by zeros; a weight is read once for `reuse` MACs. */
-double wtl_break_even_spikes(double gain, double mac_j, double ac_j, double weight_j,
-			     double potential_j, double reuse);
 
 /* What a neuron takes in a time step: MACs, ACs, ACs for each of its spikes, and states that are kept. */
 struct wtl_neuron_cost {

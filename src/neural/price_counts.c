@@ -60,8 +60,10 @@ static enum wtl_precision precision_of(enum wtl_precision own,
 static void count_memories(const struct wtl_layer *layer, const struct wtl_price_choice *choice,
 			   struct wtl_layer_counts *counts)
 {
+	enum wtl_precision weights = layer->weights ? layer->weights : layer->activations;
+
 	counts->precision = precision_of(layer->activations, choice);
-	counts->weight_bits = wtl_precision_bits(precision_of(layer->weights, choice));
+	counts->weight_bits = wtl_precision_bits(precision_of(weights, choice));
 	counts->activation_bits = choice->activation_bits ? choice->activation_bits
 							  : wtl_precision_bits(counts->precision);
 	counts->weight_bytes = (double)layer->parameters * counts->weight_bits / 8;
@@ -87,12 +89,19 @@ static void count_ordinary(const struct wtl_layer *layer, const struct wtl_price
 	counts->macs = runs * (double)layer->macs;
 	counts->other_ops = runs * (double)layer->other_ops;
 	counts->updates = layer->macs ? runs * (double)layer->output_elements : 0;
-	count_weights(layer, choice, counts->macs / (choice->reuse > 0 ? choice->reuse : 1),
-		      counts);
+	count_weights(layer, choice, counts->macs / (choice->reuse ? choice->reuse : 1), counts);
 	counts->input_reads = runs * (double)layer->input_elements;
 	counts->output_writes = runs * (double)layer->output_elements;
 	if (choice->rules == WTL_RULES_LEMAIRE && layer->macs > 0)
 		wtl_lemaire_ordinary(layer, runs, choice, counts);
+}
+
+static int no_rate(const struct wtl_layer *layer, const char *of, struct wtl_err *err)
+{
+	return wtl_err_set(
+		err, WTL_EABSENT, "estimate", layer->name,
+		"the rate of its %s is not known: give spikes per neuron and time step (--rates)",
+		of);
 }
 
 static int find_rates(const struct wtl_layer *layer, const struct wtl_price_choice *choice,
@@ -105,10 +114,7 @@ static int find_rates(const struct wtl_layer *layer, const struct wtl_price_choi
 	*ret_out = !fires ? 0 : isnan(choice->rate) ? layer->rate_out : choice->rate;
 	bool lacks_in = isnan(*ret_in) && !layer->input_analog;
 	if (lacks_in || isnan(*ret_out))
-		return wtl_err_set(
-			err, WTL_EABSENT, "estimate", layer->name,
-			"the rate of its %s is not known: give spikes per neuron and time step (--rates)",
-			lacks_in ? "input" : "neurons");
+		return no_rate(layer, lacks_in ? "input" : "neurons", err);
 	if (layer->input_analog)
 		*ret_in = 0;
 	return 0;
@@ -149,6 +155,28 @@ static int count_spiking(const struct wtl_layer *layer, const struct wtl_price_c
 	return 0;
 }
 
+/* Without MACs: for each spike that comes in. What neurons do anyway is in their update. */
+static int count_passive(const struct wtl_layer *layer, const struct wtl_price_choice *choice,
+			 double steps, double runs, struct wtl_layer_counts *counts,
+			 struct wtl_err *err)
+{
+	double rate = isnan(choice->rate) ? layer->rate_in : choice->rate;
+
+	/* Numbers, and sizes and places, go through once. */
+	if (layer->input_analog || layer->activations == WTL_INT64) {
+		count_ordinary(layer, choice, runs, counts);
+		return 0;
+	}
+	if (layer->is_of_neuron)
+		return 0;
+	if (isnan(rate))
+		return no_rate(layer, "input", err);
+	counts->other_ops = steps * rate * (double)layer->other_ops;
+	counts->input_reads = steps * rate * (double)layer->input_elements;
+	counts->output_writes = steps * rate * (double)layer->output_elements;
+	return 0;
+}
+
 int wtl_layer_count(const struct wtl_network *network, const struct wtl_layer *layer,
 		    const struct wtl_price_choice *choice, struct wtl_layer_counts *ret,
 		    struct wtl_err *err)
@@ -165,5 +193,7 @@ int wtl_layer_count(const struct wtl_network *network, const struct wtl_layer *l
 		count_ordinary(layer, choice, runs, ret);
 	else if (layer->macs > 0)
 		rc = count_spiking(layer, choice, steps, ret, err);
+	else
+		rc = count_passive(layer, choice, steps, runs, ret, err);
 	return rc;
 }

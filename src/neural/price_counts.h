@@ -19,8 +19,6 @@ struct wtl_layer_counts {
 
 /* Whether it stays as it is in a spiking network. */
 bool wtl_layer_stays(const struct wtl_layer *layer);
-/* Time steps of an inference. */
-double wtl_price_steps(const struct wtl_network *network, const struct wtl_price_choice *choice);
 /* 0, or -WTL_EABSENT where a spike rate is not known. */
 int wtl_layer_count(const struct wtl_network *network, const struct wtl_layer *layer,
 		    const struct wtl_price_choice *choice, struct wtl_layer_counts *ret,

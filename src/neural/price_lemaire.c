@@ -20,10 +20,14 @@ static void fans(const struct wtl_layer *layer, double *ret_all, double *ret_met
 	double of_channels = (double)layer->out_channels / (double)layer->groups;
 
 	if (layer->kind != WTL_LAYER_CONV) {
-		*ret_all = *ret_met = (double)layer->output_elements;
+		double forward = (double)(layer->macs - layer->recurrent_macs);
+		*ret_all = *ret_met =
+			layer->input_elements ? forward / (double)layer->input_elements : 0;
 		return;
 	}
-	*ret_all = of_channels * (double)layer->kernel;
+	*ret_all = *ret_met = of_channels * (double)layer->kernel;
+	if (layer->is_transposed)
+		return;
 	*ret_met = of_channels;
 	for (int i = 0; i < 3; i++)
 		*ret_met *=
@@ -55,7 +59,8 @@ void wtl_lemaire_spiking(const struct wtl_layer *layer, double steps, double rat
 {
 	double n = (double)layer->output_elements, updates = steps * n;
 	double in = steps * rate_in * (double)layer->input_elements, out = updates * rate_out;
-	double own = layer->recurrent_macs ? out * n : 0; /* spikes that come back */
+	/* Spikes that come back. */
+	double own = n > 0 ? out * (double)layer->recurrent_macs / n : 0;
 	double all, met;
 
 	fans(layer, &all, &met);

@@ -143,15 +143,10 @@ int wtl_proto_next_number(const struct wtl_proto_field *field, uint8_t wire,
 
 bool wtl_span_is(struct wtl_span span, const char *text)
 {
-	return wtl_span_same(span, wtl_span_of(text));
+	return wtl_span_same(span, (struct wtl_span){(const uint8_t *)text, strlen(text)});
 }
 
 bool wtl_span_same(struct wtl_span a, struct wtl_span b)
 {
 	return a.len == b.len && (a.len == 0 || memcmp(a.at, b.at, a.len) == 0);
-}
-
-struct wtl_span wtl_span_of(const char *text)
-{
-	return (struct wtl_span){(const uint8_t *)text, strlen(text)};
 }

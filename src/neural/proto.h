@@ -49,6 +49,5 @@ int wtl_proto_next_number(const struct wtl_proto_field *field, uint8_t wire,
 
 bool wtl_span_is(struct wtl_span span, const char *text);
 bool wtl_span_same(struct wtl_span a, struct wtl_span b);
-struct wtl_span wtl_span_of(const char *text);
 
 #endif

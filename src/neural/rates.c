@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "neural/layer_names.h"
 #include "neural/lines.h"
 #include "neural/net_text.h"
 #include "neural/price.h"
@@ -21,24 +23,19 @@ static int read_input(struct wtl_lines *lines, struct wtl_network *network)
 	int rc = wtl_lines_number(lines, lines->words[1], "a rate", 0, 1e6, &rate);
 	for (size_t i = 0; rc == 0 && i < network->n; i++) {
 		struct wtl_layer *layer = &network->layers[i];
-		if (layer->macs == 0)
-			continue;
 		layer->rate_in = rate;
 		layer->input_analog = false;
-		break;
+		if (layer->macs > 0)
+			break;
 	}
 	return rc;
 }
 
 /* "NAME RATE", "NAME RATE in RATE" */
-static int read_layer(struct wtl_lines *lines, struct wtl_network *network)
+static int read_layer(struct wtl_lines *lines, const struct wtl_layer_names *names)
 {
-	struct wtl_layer *layer = NULL;
+	struct wtl_layer *layer = wtl_layer_names_find(names, lines->words[0]);
 
-	for (size_t i = 0; !layer && i < network->n; i++)
-		if (network->layers[i].macs > 0 &&
-		    strcmp(network->layers[i].name, lines->words[0]) == 0)
-			layer = &network->layers[i];
 	if (!layer)
 		return wtl_lines_fail(lines, "the network has no layer '%.80s' with MACs",
 				      lines->words[0]);
@@ -61,10 +58,10 @@ static int check(struct wtl_network *network, const char *file, struct wtl_err *
 
 	for (size_t i = 0; i < network->n; i++) {
 		struct wtl_layer *layer = &network->layers[i];
-		if (layer->macs == 0)
-			continue;
 		if (isnan(layer->rate_in))
 			layer->rate_in = before;
+		if (layer->macs == 0)
+			continue;
 		before = layer->rate_out;
 		if (takes_rate(layer) && isnan(layer->rate_out))
 			return wtl_err_set(err, WTL_EFORMAT, "estimate", file,
@@ -76,17 +73,21 @@ static int check(struct wtl_network *network, const char *file, struct wtl_err *
 int wtl_rates_apply(struct wtl_network *network, const char *text, size_t len, const char *file,
 		    struct wtl_err *err)
 {
+	struct wtl_layer_names names = {.network = network};
 	struct wtl_lines lines;
-	int rc;
+	int rc = 0;
 
-	for (size_t i = 0; i < network->n; i++)
+	for (size_t i = 0; rc == 0 && i < network->n; i++) {
 		network->layers[i].rate_in = network->layers[i].rate_out = (double)NAN;
-	wtl_lines_init(&lines, text, len, file, err);
-	while ((rc = wtl_lines_next(&lines)) > 0) {
-		rc = strcmp(lines.words[0], "input") == 0 ? read_input(&lines, network)
-							  : read_layer(&lines, network);
-		if (rc < 0)
-			return rc;
+		if (network->layers[i].macs > 0)
+			rc = wtl_layer_names_add(&names, i);
 	}
+	wtl_lines_init(&lines, text, len, file, err);
+	while (rc >= 0 && (rc = wtl_lines_next(&lines)) > 0)
+		rc = strcmp(lines.words[0], "input") == 0 ? read_input(&lines, network)
+							  : read_layer(&lines, &names);
+	wtl_layer_names_done(&names);
+	if (rc == -ENOMEM)
+		return wtl_err_set(err, ENOMEM, "estimate", file, "no memory for its rates");
 	return rc < 0 ? rc : check(network, file, err);
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "profile/split.h"
 
 #define LAG_STEP_NS (20 * INT64_C(1000000))
@@ -51,17 +52,7 @@ int wtl_kernel_steps_make(const struct wtl_split *split, size_t domain, uint64_t
 /* The first step that ends after that. */
 static size_t find_step(const struct wtl_kernel_steps *steps, int64_t t_ns)
 {
-	size_t low = 0, high = steps->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (steps->list[middle].end_ns <= t_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return WTL_TIMES_UP_TO(steps->list, steps->n, end_ns, t_ns);
 }
 
 static int64_t overlap(const struct wtl_kernel_step *step, int64_t begin_ns, int64_t end_ns)

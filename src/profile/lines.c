@@ -2,36 +2,33 @@
 #include "profile/lines.h"
 
 #include <dwarf.h>
-#include <stdlib.h>
+#include <errno.h>
 
 #include "profile/tree.h"
 
-int wtl_scopes_of(const struct wtl_modules *modules, struct wtl_module *module, uint64_t address,
-		  Dwarf_Die *ret_unit, Dwarf_Die **ret_scopes)
-{
-	const struct wtl_dw *dw = &modules->dw;
-	Dwarf *dwarf = wtl_module_dwarf(modules, module);
-	Dwarf_Die *innermost = NULL;
-	int n = 0;
-
-	if (!dwarf || !dw->dwarf_addrdie(dwarf, address, ret_unit))
-		return 0;
-	if (dw->dwarf_getscopes(ret_unit, address, &innermost) <= 0)
-		return 0;
-	n = dw->dwarf_getscopes_die(&innermost[0], ret_scopes);
-	free(innermost);
-	return n > 0 ? n : 0;
-}
-
-static bool is_function(const struct wtl_dw *dw, Dwarf_Die *scope)
+static const char *name_of(const struct wtl_dw *dw, Dwarf_Die *scope)
 {
 	Dwarf_Attribute attribute;
+	const char *name = dw->dwarf_formstring(
+		dw->dwarf_attr_integrate(scope, DW_AT_linkage_name, &attribute));
 
-	if (dw->dwarf_tag(scope) == DW_TAG_subprogram)
-		return true;
-	return dw->dwarf_tag(scope) == DW_TAG_inlined_subroutine &&
-	       (dw->dwarf_attr_integrate(scope, DW_AT_linkage_name, &attribute) ||
-		dw->dwarf_diename(scope));
+	return name ? name : dw->dwarf_diename(scope);
+}
+
+/* DWARF 5 has a file 0, as clang uses it, and elfutils 0.188 knows none. */
+static const char *file_of(const struct wtl_dw *dw, Dwarf_Die *unit, Dwarf_Die *scope)
+{
+	const char *file = dw->dwarf_decl_file(scope);
+	Dwarf_Attribute attribute;
+	Dwarf_Files *files;
+	Dwarf_Word number;
+	size_t n;
+
+	if (file || !dw->dwarf_attr_integrate(scope, DW_AT_decl_file, &attribute) ||
+	    dw->dwarf_formudata(&attribute, &number) < 0 || number != 0 ||
+	    dw->dwarf_getsrcfiles(unit, &files, &n) < 0 || n == 0)
+		return file;
+	return dw->dwarf_filesrc(files, 0, NULL, NULL);
 }
 
 static uint32_t number_of(const struct wtl_dw *dw, Dwarf_Die *scope, unsigned name)
@@ -45,32 +42,59 @@ static uint32_t number_of(const struct wtl_dw *dw, Dwarf_Die *scope, unsigned na
 	return (uint32_t)value;
 }
 
-size_t wtl_lines_of(const struct wtl_modules *modules, const struct wtl_frame *frame,
-		    struct wtl_line lines[WTL_LINES_MAX])
-{
-	const struct wtl_dw *dw = &modules->dw;
-	Dwarf_Die unit, *scopes = NULL;
-	Dwarf_Line *line;
-	size_t n = 0;
-	int n_scopes, number;
+struct question {
+	const struct wtl_modules *modules;
+	struct wtl_module *module;
+	uint64_t address;
+	struct wtl_line *lines;
+	size_t n;
+};
 
-	if (frame->kind != WTL_FRAME_NATIVE || !frame->module)
-		return 0;
-	n_scopes = wtl_scopes_of(modules, frame->module, frame->address, &unit, &scopes);
-	for (int i = n_scopes - 1; i >= 0 && n < WTL_LINES_MAX; i--) {
-		if (!is_function(dw, &scopes[i]))
+static void ask(void *context)
+{
+	struct question *question = context;
+	const struct wtl_dw *dw = &question->modules->dw;
+	struct wtl_line *lines = question->lines;
+	Dwarf_Die unit, scopes[WTL_SCOPES_MAX];
+	Dwarf_Line *line;
+	size_t n = 0, n_scopes = wtl_module_scopes(question->modules, question->module,
+						   question->address, &unit, scopes);
+	int number;
+
+	for (size_t i = 0; i < n_scopes; i++) {
+		const char *name = i > 0 ? name_of(dw, &scopes[i]) : NULL;
+
+		if (i > 0 && !name)
 			continue;
 		if (n > 0) /* what runs there is that call */
 			lines[n - 1].line = number_of(dw, &scopes[i], DW_AT_call_line);
 		lines[n++] = (struct wtl_line){
-			.file = dw->dwarf_decl_file(&scopes[i]),
+			.name = name,
+			.file = file_of(dw, &unit, &scopes[i]),
 			.begin = number_of(dw, &scopes[i], DW_AT_decl_line),
 		};
 	}
-	line = n > 0 ? dw->dwarf_getsrc_die(&unit, frame->address) : NULL;
+	line = n > 0 ? dw->dwarf_getsrc_die(&unit, question->address) : NULL;
 	if (line && dw->dwarf_lineno(line, &number) == 0 && number > 0)
 		lines[n - 1].line = (uint32_t)number;
-	if (n_scopes > 0)
-		free(scopes);
-	return n;
+	for (size_t i = 0; i < n; i++)
+		lines[i].name = wtl_module_text(question->module, lines[i].name);
+	question->n = n;
+}
+
+size_t wtl_lines_of(const struct wtl_modules *modules, const struct wtl_frame *frame,
+		    struct wtl_line lines[WTL_LINES_MAX])
+{
+	struct question question = {.modules = modules,
+				    .module = frame->module,
+				    .address = frame->address,
+				    .lines = lines};
+
+	if (frame->kind != WTL_FRAME_NATIVE || !frame->module)
+		return 0;
+	if (!modules->guard)
+		ask(&question);
+	else if (modules->guard(ask, &question) < 0)
+		wtl_module_lost(frame->module);
+	return question.n;
 }

@@ -11,11 +11,13 @@ struct wtl_frame;
 
 /* Where in the source a function is: the file and the line that it begins at, and the line that runs. */
 struct wtl_line {
+	const char *
+		name; /* as the debug information has it, of a call that was inlined; the module's; NULL: not told */
 	const char *file; /* the module's; NULL: not known */
 	uint32_t begin, line;
 };
 
-enum { WTL_LINES_MAX = 33 };
+enum { WTL_LINES_MAX = WTL_SCOPES_MAX };
 
 /*
  * Those of the functions that a frame is in, the outermost first, behind which stand those that the compiler put into
@@ -23,12 +25,5 @@ enum { WTL_LINES_MAX = 33 };
  */
 size_t wtl_lines_of(const struct wtl_modules *modules, const struct wtl_frame *frame,
 		    struct wtl_line lines[WTL_LINES_MAX]);
-
-/*
- * The scopes of an address, the innermost first, up to the function that the machine runs: how many, in memory for
- * free(). (dwarf_getscopes() goes on with where an inlined function was written, not with where it was put.)
- */
-int wtl_scopes_of(const struct wtl_modules *modules, struct wtl_module *module, uint64_t address,
-		  Dwarf_Die *ret_unit, Dwarf_Die **ret_scopes);
 
 #endif

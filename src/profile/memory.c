@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "profile/memory.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/thread.h"
+#include "profile/trace.h"
 
 /* A size that does not change is kept so often. */
 #define STEADY_NS (100 * INT64_C(1000000))
@@ -16,6 +18,11 @@
 /* PSS takes a walk over all that a process has: so seldom, and at most this part of the time. */
 #define PSS_EVERY_NS (100 * INT64_C(1000000))
 enum { PSS_PART = 50 };
+
+enum { READINGS_MOST = 1 << 20 };
+
+/* A sample is taken so long after it came, at the most. */
+#define TAKEN_NS (1000 * INT64_C(1000000))
 
 void wtl_memory_done(struct wtl_memory *memory)
 {
@@ -34,7 +41,16 @@ static bool has_pid(const void *context, uint32_t value, const void *key)
 	const struct wtl_memory *memory = context;
 	const int *pid = key;
 
-	return memory->processes[value].pid == *pid && memory->processes[value].statm >= 0;
+	return memory->processes[value].pid == *pid;
+}
+
+/* The newest of that number, or NULL. */
+static struct wtl_memory_process *find(const struct wtl_memory *memory, int pid)
+{
+	const uint32_t *found = wtl_hash_find(&memory->by_pid, wtl_hash_number((uint32_t)pid),
+					      has_pid, memory, &pid);
+
+	return found ? &memory->processes[*found] : NULL;
 }
 
 static int open_file(int pid, const char *name)
@@ -59,41 +75,77 @@ static bool read_rss(int statm, uint64_t *ret_rss)
 	return *ret_rss > 0; /* 0: it ends */
 }
 
+static void close_file(struct wtl_memory *memory, struct wtl_memory_process *process)
+{
+	if (process->statm < 0)
+		return;
+	close(process->statm);
+	process->statm = -1;
+	memory->files[(unsigned)process->pid % WTL_MEMORY_FILES] = 0;
+}
+
+static void end_process(struct wtl_memory *memory, struct wtl_memory_process *process)
+{
+	close_file(memory, process);
+	process->has_ended = true;
+}
+
+void wtl_memory_ended(struct wtl_memory *memory, int pid)
+{
+	struct wtl_memory_process *process = find(memory, pid);
+
+	if (process)
+		end_process(memory, process);
+}
+
+/* By a descriptor that stays open, unless another process needs its place. One that tells nothing has ended. */
+static bool read_size(struct wtl_memory *memory, struct wtl_memory_process *process,
+		      uint64_t *ret_rss)
+{
+	uint32_t *place = &memory->files[(unsigned)process->pid % WTL_MEMORY_FILES];
+
+	if (process->statm < 0) {
+		if (*place)
+			close_file(memory, &memory->processes[*place - 1]);
+		process->statm = open_file(process->pid, "statm");
+		*place = process->statm < 0 ? 0 : (uint32_t)(process - memory->processes) + 1;
+	}
+	if (process->statm >= 0 && read_rss(process->statm, ret_rss))
+		return true;
+	end_process(memory, process);
+	return false;
+}
+
 /* NULL: its memory may not be read, or it has ended. */
 static struct wtl_memory_process *add(struct wtl_memory *memory, int pid, uint64_t *ret_rss)
 {
-	int statm = open_file(pid, "statm");
+	uint32_t sum = wtl_hash_number((uint32_t)pid);
+	uint32_t *found;
 
-	if (statm >= 0 && read_rss(statm, ret_rss)) {
-		if (wtl_array_reserve(&memory->processes, &memory->room, memory->n + 1,
-				      sizeof(*memory->processes)) == 0 &&
-		    wtl_hash_reserve(&memory->by_pid, memory->n + 1) == 0) {
-			memory->processes[memory->n] =
-				(struct wtl_memory_process){.pid = pid, .statm = statm};
-			wtl_hash_add(&memory->by_pid, wtl_hash_number((uint32_t)pid),
-				     (uint32_t)memory->n);
-			return &memory->processes[memory->n++];
-		}
+	if (wtl_array_reserve(&memory->processes, &memory->room, memory->n + 1,
+			      sizeof(*memory->processes)) < 0 ||
+	    wtl_hash_reserve(&memory->by_pid, memory->n + 1) < 0) {
 		memory->is_full = true;
+		return NULL;
 	}
-	if (statm >= 0)
-		close(statm);
-	return NULL;
+	memory->processes[memory->n] = (struct wtl_memory_process){.pid = pid, .statm = -1};
+	if (!read_size(memory, &memory->processes[memory->n], ret_rss))
+		return NULL;
+	found = wtl_hash_find(&memory->by_pid, sum, has_pid, memory, &pid);
+	if (found)
+		*found = (uint32_t)memory->n;
+	else
+		wtl_hash_add(&memory->by_pid, sum, (uint32_t)memory->n);
+	return &memory->processes[memory->n++];
 }
 
-/* The process and its size. One whose descriptor tells nothing any more has ended: its number may be another one's. */
-static struct wtl_memory_process *find(struct wtl_memory *memory, int pid, uint64_t *ret_rss)
+/* The process and its size. */
+static struct wtl_memory_process *look_at(struct wtl_memory *memory, int pid, uint64_t *ret_rss)
 {
-	const uint32_t *found = wtl_hash_find(&memory->by_pid, wtl_hash_number((uint32_t)pid),
-					      has_pid, memory, &pid);
-	struct wtl_memory_process *process = found ? &memory->processes[*found] : NULL;
+	struct wtl_memory_process *process = find(memory, pid);
 
-	if (process && read_rss(process->statm, ret_rss))
+	if (process && !process->has_ended && read_size(memory, process, ret_rss))
 		return process;
-	if (process) {
-		close(process->statm);
-		process->statm = -1;
-	}
 	return add(memory, pid, ret_rss);
 }
 
@@ -129,74 +181,173 @@ static void look_at_pss(struct wtl_memory_process *process)
 		process->peak_pss = pss;
 }
 
+/* ---- Readings ---- */
+
+/* Of each process, every second one is dropped, but the last one. */
+static void halve(struct wtl_memory *memory)
+{
+	memory->n_halved++;
+	memory->n_readings = 0;
+	for (size_t i = 0; i < memory->n; i++) {
+		struct wtl_memory_process *process = &memory->processes[i];
+		size_t n = 0;
+
+		for (size_t k = 0; k < process->n; k++) {
+			if (k % 2 && k + 1 < process->n)
+				continue;
+			process->readings[n] = process->readings[k];
+			if (n > 0)
+				process->readings[n].before = process->readings[n - 1].rss;
+			n++;
+		}
+		process->n = n;
+		memory->n_readings += n;
+	}
+	/* There may be too many processes for that: it is not tried again for each reading. */
+	if (memory->n_readings > memory->readings_most / 4 * 3)
+		memory->readings_most = 2 * memory->n_readings;
+}
+
+/* The next one of a process, of which what it is compared with is set. NULL: no memory. */
+static struct wtl_memory_reading *next_reading(struct wtl_memory *memory,
+					       struct wtl_memory_process *process)
+{
+	uint64_t rest = (UINT64_C(1) << memory->n_halved) - 1, n_before = process->n_looks++;
+	struct wtl_memory_reading *reading;
+
+	/* The last one is kept until there is another. */
+	if (n_before > 0 && ((n_before - 1) & rest))
+		return &process->readings[process->n - 1];
+	if (wtl_array_reserve(&process->readings, &process->room, process->n + 1,
+			      sizeof(*process->readings)) < 0) {
+		memory->is_full = true;
+		return NULL;
+	}
+	memory->n_readings++;
+	reading = &process->readings[process->n++];
+	*reading = (struct wtl_memory_reading){
+		.before = reading > process->readings ? reading[-1].rss : 0};
+	return reading;
+}
+
 void wtl_memory_look(struct wtl_memory *memory, int pid, int tid, int64_t t_ns)
 {
 	uint64_t rss;
-	struct wtl_memory_process *process = pid > 0 ? find(memory, pid, &rss) : NULL;
+	struct wtl_memory_process *process = pid > 0 ? look_at(memory, pid, &rss) : NULL;
+	struct wtl_memory_reading *reading;
 
 	if (!process)
 		return;
 	look_at_pss(process);
 	if (rss > process->peak_rss)
 		process->peak_rss = rss;
-	if (process->n > 0 && rss == process->last_rss &&
+	if (process->n > 0 && rss == process->readings[process->n - 1].rss &&
 	    t_ns - process->readings[process->n - 1].t_ns < STEADY_NS)
 		return;
-	if (wtl_array_reserve(&process->readings, &process->room, process->n + 1,
-			      sizeof(*process->readings)) < 0) {
-		memory->is_full = true;
+	if (memory->readings_most == 0)
+		memory->readings_most = READINGS_MOST;
+	if (memory->n_readings >= memory->readings_most)
+		halve(memory);
+	reading = next_reading(memory, process);
+	if (!reading)
 		return;
+	reading->t_ns = wtl_trace_time(t_ns);
+	reading->rss = rss;
+	reading->tid = tid;
+	reading->node = 0;
+	if (process->n == 1)
+		reading->before = rss;
+}
+
+void wtl_memory_seen(struct wtl_memory *memory, int pid, int tid, int64_t t_ns, uint32_t node)
+{
+	struct wtl_memory_process *process = find(memory, pid);
+
+	t_ns = wtl_trace_time(t_ns);
+	for (size_t i = process ? process->n : 0; i-- > 0;) {
+		struct wtl_memory_reading *reading = &process->readings[i];
+
+		if (reading->t_ns == t_ns && reading->tid == tid) {
+			reading->node = node;
+			return;
+		}
+		if (reading->t_ns < t_ns - TAKEN_NS)
+			return;
 	}
-	process->readings[process->n++] =
-		(struct wtl_memory_reading){wtl_trace_time(t_ns), rss, tid};
-	process->last_rss = rss;
 }
 
 /* ---- Who has grown ---- */
 
-static bool is_of(const struct wtl_trace *trace, const struct wtl_trace_sample *sample,
-		  const struct wtl_memory_process *process, const struct wtl_memory_reading *at)
+void wtl_memory_add(struct wtl_memory_change *to, const struct wtl_memory_change *more)
 {
-	const struct wtl_trace_thread *thread = &trace->threads[sample->thread];
-
-	return sample->t_ns == at->t_ns && thread->tid == at->tid && thread->pid == process->pid;
+	to->grown += more->grown;
+	to->shrunk += more->shrunk;
+	if (more->peak > to->peak)
+		to->peak = more->peak;
 }
 
-/* The node of the sample that a reading is of; 0 (the root): there is none. */
-static uint32_t node_of(const struct wtl_trace *trace, const struct wtl_memory_process *process,
-			const struct wtl_memory_reading *at)
+static void charge_readings(const struct wtl_memory_process *process,
+			    struct wtl_memory_change changes[])
 {
-	size_t low = 0, high = trace->n_samples;
+	for (size_t i = 0; i < process->n; i++) {
+		const struct wtl_memory_reading *reading = &process->readings[i];
+		struct wtl_memory_change change = {.peak = reading->rss};
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (trace->samples[middle].t_ns < at->t_ns)
-			low = middle + 1;
+		if (reading->rss > reading->before)
+			change.grown = reading->rss - reading->before;
 		else
-			high = middle;
+			change.shrunk = reading->before - reading->rss;
+		wtl_memory_add(&changes[reading->node], &change);
 	}
-	for (; low < trace->n_samples && trace->samples[low].t_ns == at->t_ns; low++)
-		if (is_of(trace, &trace->samples[low], process, at))
-			return trace->samples[low].node;
-	return 0;
 }
 
-void wtl_memory_charge(const struct wtl_memory *memory, const struct wtl_trace *trace,
-		       struct wtl_memory_change changes[])
+/* As the last look before it was. 0: there was none. */
+static uint64_t rss_at(const struct wtl_memory_process *process, int64_t t_ns)
 {
-	for (size_t i = 0; i < memory->n; i++) {
-		const struct wtl_memory_process *process = &memory->processes[i];
+	size_t n = WTL_TIMES_UP_TO(process->readings, process->n, t_ns, t_ns);
 
-		for (size_t k = 1; k < process->n; k++) {
-			const struct wtl_memory_reading *now = &process->readings[k];
-			uint64_t before = now[-1].rss;
-			struct wtl_memory_change *change = &changes[node_of(trace, process, now)];
+	return n > 0 ? process->readings[n - 1].rss : 0;
+}
 
-			if (now->rss > before)
-				change->grown += now->rss - before;
-			else
-				change->shrunk += before - now->rss;
-		}
+/* Of each thread, its process; NULL: nothing is known of it. */
+static const struct wtl_memory_process **find_processes(const struct wtl_memory *memory,
+							const struct wtl_trace *trace)
+{
+	const struct wtl_memory_process **found = calloc(trace->n_threads + 1, sizeof(*found));
+	struct wtl_memory newest = {.processes = memory->processes};
+
+	if (found && wtl_hash_reserve(&newest.by_pid, memory->n + 1) < 0) {
+		free((void *)found);
+		return NULL;
 	}
+	for (size_t i = memory->n; found && i-- > 0;)
+		if (!find(&newest, memory->processes[i].pid))
+			wtl_hash_add(&newest.by_pid,
+				     wtl_hash_number((uint32_t)memory->processes[i].pid),
+				     (uint32_t)i);
+	for (size_t i = 0; found && i < trace->n_threads; i++)
+		found[i] = find(&newest, trace->threads[i].pid);
+	wtl_hash_done(&newest.by_pid);
+	return found;
+}
+
+int wtl_memory_charge(const struct wtl_memory *memory, const struct wtl_trace *trace,
+		      struct wtl_memory_change changes[])
+{
+	const struct wtl_memory_process **of_threads = find_processes(memory, trace);
+
+	if (!of_threads)
+		return -ENOMEM;
+	for (size_t i = 0; i < memory->n; i++)
+		charge_readings(&memory->processes[i], changes);
+	for (size_t i = 0; i < trace->n_samples; i++) {
+		const struct wtl_trace_sample *sample = &trace->samples[i];
+		const struct wtl_memory_process *process = of_threads[sample->thread];
+		struct wtl_memory_change change = {.peak = process ? rss_at(process, sample->t_ns)
+								   : 0};
+
+		wtl_memory_add(&changes[sample->node], &change);
+	}
+	free((void *)of_threads);
+	return 0;
 }

@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "profile/file.h"
+#include "profile/tree.h"
 
 /* ---- Opening ---- */
 
@@ -60,13 +61,22 @@ static void open_module(const struct wtl_dw *dw, struct wtl_module *module, int 
 	read_segments(dw, module);
 }
 
+static void unmap(const struct wtl_dw *dw, struct wtl_module *module)
+{
+	if (module->mapped)
+		dw->elf_end(module->mapped);
+	module->mapped = NULL;
+}
+
 static void free_module(const struct wtl_dw *dw, struct wtl_module *module)
 {
 	/* Of .eh_frame; that of .debug_frame goes with the DWARF. */
 	if (module->frames)
 		dw->dwarf_cfi_end(module->frames);
+	wtl_scopes_free(module->scopes);
 	if (module->dwarf)
 		dw->dwarf_end(module->dwarf);
+	unmap(dw, module);
 	if (module->elf)
 		dw->elf_end(module->elf);
 	if (module->fd >= 0)
@@ -76,6 +86,9 @@ static void free_module(const struct wtl_dw *dw, struct wtl_module *module)
 	if (module->debug_fd >= 0)
 		close(module->debug_fd);
 	free(module->symbols);
+	if (module->texts)
+		wtl_tree_done(module->texts);
+	free(module->texts);
 	free(module->path);
 	free(module);
 }
@@ -245,13 +258,33 @@ const struct wtl_module_symbol *wtl_module_symbol(const struct wtl_modules *modu
 
 /* ---- DWARF ---- */
 
-/* A stripped file has none or, for its unwinding alone, next to nothing. */
-static Dwarf *open_dwarf(const struct wtl_dw *dw, struct wtl_module *module)
+/* Its file once more, as it is in memory: debug information is large, and only a little of it is looked at. */
+static Elf *map(const struct wtl_modules *modules, struct wtl_module *module, int fd, Elf *elf)
 {
-	Dwarf *dwarf = dw->dwarf_begin_elf(module->elf, DWARF_C_READ, NULL);
-	Elf *debug = dwarf ? NULL : wtl_module_debug(dw, module);
+	if (modules->guard && fd >= 0)
+		module->mapped = modules->dw.elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	return module->mapped ? module->mapped : elf;
+}
 
-	return debug ? dw->dwarf_begin_elf(debug, DWARF_C_READ, NULL) : dwarf;
+/* A stripped file has none or, for its unwinding alone, next to nothing. */
+static Dwarf *open_dwarf(const struct wtl_modules *modules, struct wtl_module *module)
+{
+	const struct wtl_dw *dw = &modules->dw;
+	Dwarf *dwarf = dw->dwarf_begin_elf(map(modules, module, module->fd, module->elf),
+					   DWARF_C_READ, NULL);
+	Elf *debug;
+
+	if (dwarf)
+		return dwarf;
+	unmap(dw, module);
+	debug = wtl_module_debug(dw, module);
+	if (!debug)
+		return NULL;
+	dwarf = dw->dwarf_begin_elf(map(modules, module, module->debug_fd, debug), DWARF_C_READ,
+				    NULL);
+	if (!dwarf)
+		unmap(dw, module);
+	return dwarf;
 }
 
 Dwarf *wtl_module_dwarf(const struct wtl_modules *modules, struct wtl_module *module)
@@ -259,9 +292,42 @@ Dwarf *wtl_module_dwarf(const struct wtl_modules *modules, struct wtl_module *mo
 	if (module->error || (!module->has_dwarf && !is_same(module)))
 		return NULL;
 	if (!module->has_dwarf)
-		module->dwarf = open_dwarf(&modules->dw, module);
+		module->dwarf = open_dwarf(modules, module);
 	module->has_dwarf = true;
 	return module->dwarf;
+}
+
+const char *wtl_module_text(struct wtl_module *module, const char *text)
+{
+	int64_t number;
+
+	if (text && !module->texts)
+		module->texts = calloc(1, sizeof(*module->texts));
+	number = text && module->texts ? wtl_tree_name(module->texts, text) : -ENOENT;
+	return number < 0 ? NULL : module->texts->names[number];
+}
+
+/* What libdw was about to do is not known: it is left alone. */
+void wtl_module_lost(struct wtl_module *module)
+{
+	module->error = -ESTALE;
+	module->dwarf = NULL;
+	module->mapped = NULL;
+	wtl_scopes_free(module->scopes);
+	module->scopes = NULL;
+	module->debug_frames = NULL;
+}
+
+size_t wtl_module_scopes(const struct wtl_modules *modules, struct wtl_module *module,
+			 uint64_t address, Dwarf_Die *ret_unit, Dwarf_Die list[WTL_SCOPES_MAX])
+{
+	Dwarf *dwarf = wtl_module_dwarf(modules, module);
+
+	if (dwarf && !module->has_scopes) {
+		module->scopes = wtl_scopes_new(&modules->dw, dwarf);
+		module->has_scopes = true;
+	}
+	return wtl_scopes_of(module->scopes, &modules->dw, address, ret_unit, list);
 }
 
 /* To open the DWARF is to read all of it: at the end, when lines are asked for, that is soon enough. */

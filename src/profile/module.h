@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "profile/dw.h"
+#include "profile/scopes.h"
 
 /*
  * A program's file or a library: where its code lies, how its stack is unwound and what its functions are called.
@@ -38,22 +39,30 @@ struct wtl_module {
 	int fd, debug_fd;
 	struct stat status; /* when it was opened */
 	Elf *elf;
-	Elf *debug;			  /* a file of its symbols and DWARF, apart from it; NULL */
-	Dwarf *dwarf;			  /* opened with the first question; NULL */
-	Dwarf_CFI *frames, *debug_frames; /* may be NULL */
-	bool has_frames, has_dwarf, has_symbols, has_debug; /* were looked for */
+	Elf *debug;   /* a file of its symbols and DWARF, apart from it; NULL */
+	Elf *mapped;  /* the one that the DWARF is in, in memory as it is; NULL: a copy is */
+	Dwarf *dwarf; /* opened with the first question; NULL */
+	struct wtl_scopes *scopes;					/* of that; as well */
+	Dwarf_CFI *frames, *debug_frames;				/* may be NULL */
+	bool has_frames, has_dwarf, has_scopes, has_symbols, has_debug; /* were looked for */
 	struct wtl_module_segment segments[16];
 	size_t n_segments;
 	struct wtl_module_symbol *symbols; /* by address */
 	size_t n_symbols;
 	struct wtl_module_python python;
-	bool has_python; /* was looked for */
+	bool has_python;	/* was looked for */
+	struct wtl_tree *texts; /* NULL: none */
 };
 
 struct wtl_modules {
 	struct wtl_dw dw;
 	struct wtl_module **list;
 	size_t n, room;
+	/*
+	 * Calls work() and returns 0, or negative where a file that is in memory was truncated meanwhile. Set when stacks
+	 * are unwound, and only wtl_lines_of() asks for DWARF: from then on it is not copied. NULL: it is.
+	 */
+	int (*guard)(void (*work)(void *context), void *context);
 };
 
 int wtl_modules_init(struct wtl_modules *modules,
@@ -83,6 +92,15 @@ Elf *wtl_module_debug(const struct wtl_dw *dw, struct wtl_module *module);
 
 /* Its DWARF; NULL: it has none. */
 Dwarf *wtl_module_dwarf(const struct wtl_modules *modules, struct wtl_module *module);
+
+/* The function at that address and the calls inlined there, as wtl_scopes_of() has them. */
+size_t wtl_module_scopes(const struct wtl_modules *modules, struct wtl_module *module,
+			 uint64_t address, Dwarf_Die *ret_unit, Dwarf_Die list[WTL_SCOPES_MAX]);
+
+/* A copy that stays as long as the module. NULL: of NULL, or there is no memory. */
+const char *wtl_module_text(struct wtl_module *module, const char *text);
+/* Its file was truncated while it was read: nothing more is asked of it. */
+void wtl_module_lost(struct wtl_module *module);
 
 /* Unwinding tables at that address; *ret_frame is the caller's to free(). 0 or negative. */
 int wtl_module_frame(const struct wtl_modules *modules, struct wtl_module *module, uint64_t address,

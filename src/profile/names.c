@@ -2,7 +2,6 @@
 #include "profile/names.h"
 
 #include <dlfcn.h>
-#include <dwarf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +11,8 @@
 #include "profile/functions.h"
 #include "profile/lines.h"
 
-enum { NAME_SIZE = 512, TEXT_SIZE = 2048, INLINED_MAX = 32, LIST_SIZE = INLINED_MAX + 2 };
+/* A place is one function at the least, known or not; a list has an end. */
+enum { NAME_SIZE = 512, TEXT_SIZE = 2048, LIST_SIZE = WTL_LINES_MAX + 1 };
 
 typedef char *demangle_fn(const char *mangled, char *room, size_t *size, int *ret_status);
 
@@ -107,56 +107,38 @@ static int64_t add_place(struct naming *naming, const struct wtl_frame *frame, c
 }
 
 /* A call that the compiler put into that place: a function of the same module. Negative: it is no function's. */
-static int64_t add_inlined(struct naming *naming, const struct wtl_frame *frame, Dwarf_Die *scope)
+static int64_t add_inlined(struct naming *naming, const struct wtl_frame *frame,
+			   const struct wtl_line *line)
 {
-	const struct wtl_dw *dw = &naming->trace->modules.dw;
-	const char *source = dw->dwarf_decl_file(scope);
-	struct wtl_function function = {
-		.source = source ? source : "", .module = frame->module->path, .of = frame->module};
-	Dwarf_Attribute attribute;
 	char clean[NAME_SIZE];
-	const char *name = dw->dwarf_formstring(
-		dw->dwarf_attr_integrate(scope, DW_AT_linkage_name, &attribute));
+	struct wtl_function function = {.name = clean,
+					.source = line->file ? line->file : "",
+					.module = frame->module->path,
+					.of = frame->module};
 
-	if (!name)
-		name = dw->dwarf_diename(scope);
 	/* How CPython calls is no function of the program's. */
-	if (!name || (frame->module->python.runtime && wtl_python_is_calling(name)))
+	if (!line->name || (frame->module->python.runtime && wtl_python_is_calling(line->name)))
 		return -ENOENT;
-	clean_name(naming, name, clean);
-	function.name = clean;
+	clean_name(naming, line->name, clean);
 	return wtl_functions_add(&naming->functions, &function);
 }
 
 /* A frame's functions, the outermost first, ended by UINT32_MAX: its own, and those that were put into that. */
 static int add_frame(struct naming *naming, const struct wtl_frame *frame, uint32_t list[LIST_SIZE])
 {
-	const struct wtl_dw *dw = &naming->trace->modules.dw;
-	Dwarf_Die unit, *scopes = NULL;
-	const char *source = NULL;
-	int64_t number;
-	size_t n = 0;
-	int n_scopes = frame->kind == WTL_FRAME_NATIVE && frame->module
-			       ? wtl_scopes_of(&naming->trace->modules, frame->module,
-					       frame->address, &unit, &scopes)
-			       : 0;
+	struct wtl_line lines[WTL_LINES_MAX];
+	size_t n = 0, n_lines = wtl_lines_of(&naming->trace->modules, frame, lines);
+	const char *source = n_lines > 0 ? lines[0].file : NULL;
+	int64_t number = add_place(naming, frame, source ? source : "");
 
-	for (int i = n_scopes - 1; i >= 0 && !source; i--)
-		if (dw->dwarf_tag(&scopes[i]) == DW_TAG_subprogram)
-			source = dw->dwarf_decl_file(&scopes[i]);
-	number = add_place(naming, frame, source ? source : "");
 	if (number >= 0)
 		list[n++] = (uint32_t)number;
-	for (int i = n_scopes - 1; i >= 0 && n <= INLINED_MAX && number != -ENOMEM; i--) {
-		if (dw->dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine)
-			continue;
-		number = add_inlined(naming, frame, &scopes[i]);
+	for (size_t i = 1; i < n_lines && number != -ENOMEM; i++) {
+		number = add_inlined(naming, frame, &lines[i]);
 		if (number >= 0)
 			list[n++] = (uint32_t)number;
 	}
 	list[n] = UINT32_MAX;
-	if (n_scopes > 0)
-		free(scopes);
 	return number == -ENOMEM ? -ENOMEM : 0;
 }
 
@@ -216,6 +198,7 @@ static void add_cost(struct wtl_calls_cost *to, const struct wtl_calls_cost *mor
 		to->doubt_uj[i] += more->doubt_uj[i];
 	}
 	to->cpu_ns += more->cpu_ns;
+	to->wait_ns += more->wait_ns;
 	to->n_samples += more->n_samples;
 }
 
@@ -252,6 +235,7 @@ int wtl_calls_add_up(struct wtl_calls *calls, const struct wtl_split_result *res
 			.idle_uj = &result->idle_uj[i * result->n_domains],
 			.doubt_uj = &result->doubt_uj[i * result->n_domains],
 			.cpu_ns = result->cpu_ns[i],
+			.wait_ns = result->wait_ns ? result->wait_ns[i] : 0,
 			.n_samples = result->n_samples[i]};
 
 		add_cost(&calls->own[calls->of_nodes[i]], &own, calls->n_domains);

@@ -16,7 +16,7 @@
 struct wtl_calls_cost {
 	uint64_t *dynamic_uj, *idle_uj; /* one a domain */
 	uint64_t *doubt_uj;		/* as that of wtl_split_result */
-	int64_t cpu_ns;
+	int64_t cpu_ns, wait_ns;
 	uint64_t n_samples;
 };
 

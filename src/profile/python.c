@@ -2,6 +2,7 @@
 #include "profile/python.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,8 @@
 #define PREPARE_NS INT64_C(10000000)
 /* Without haste, a thread is not read again within this time. */
 #define LAZY_NS INT64_C(3000000)
+
+enum { LAZY_SAMPLES = 8 };
 
 int wtl_python_init(struct wtl_python *python, struct wtl_modules *modules, struct wtl_tree *tree)
 {
@@ -56,12 +59,12 @@ void wtl_python_done(struct wtl_python *python)
 
 /* ---- Processes ---- */
 
-bool wtl_python_hurries(const struct wtl_python *python)
+unsigned wtl_python_awaits(const struct wtl_python *python)
 {
-	for (size_t i = 0; i < python->n && python->n_hasten > 0; i++)
+	for (size_t i = 0; i < python->n; i++)
 		if (!python->list[i]->is_unknown)
-			return true;
-	return false;
+			return python->n_hasten > 0 ? 1 : LAZY_SAMPLES;
+	return UINT_MAX;
 }
 
 struct wtl_python_process *wtl_python_find(const struct wtl_python *python, int pid)

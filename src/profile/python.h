@@ -18,8 +18,8 @@ struct wtl_tree;
  * thread's Python frames may be read (glance); and in its order, when frames that were read are put in place of the
  * interpreter's own ones (merge). A sample shows which function each of its loops runs, and where that one's frame
  * lies. So a reading of another moment is as good, if it is the only one with those, or was read before as after the
- * sample: while that is so for nearly all samples, frames are read some hundred times a second (wtl_python_hurries()
- * says no); else as soon as a sample is there.
+ * sample: while that is so for nearly all samples, frames are read some hundred times a second (see
+ * wtl_python_awaits()); else as soon as a sample is there.
  */
 
 enum {
@@ -114,8 +114,8 @@ void wtl_python_mapped(struct wtl_python *python, const struct wtl_space *space,
 void wtl_python_forked(struct wtl_python *python, int pid, int parent_pid);
 /* It ended, or became another program. */
 void wtl_python_ended(struct wtl_python *python, int pid);
-/* There is a process that runs Python, and samples are to be glanced at at once. */
-bool wtl_python_hurries(const struct wtl_python *python);
+/* How many samples may come together before they are glanced at: 1 if a process that runs Python needs haste. */
+unsigned wtl_python_awaits(const struct wtl_python *python);
 struct wtl_python_process *wtl_python_find(const struct wtl_python *python, int pid);
 /* NULL: no memory. Until the next one. */
 struct wtl_python_seen *wtl_python_seen_of(struct wtl_python_process *process, int tid);

@@ -52,15 +52,16 @@ static size_t put_utf8(char *to, uint32_t point)
 	return 4;
 }
 
-/* PyASCIIObject's bit field: interned 2, kind 3, compact 1, ascii 1. */
+/* PyASCIIObject's bit field: interned 2 (or 8), kind 3, compact 1, ascii 1. */
 struct text_state {
 	unsigned width; /* bytes of a character */
 	bool is_compact, is_ascii;
 };
 
-static struct text_state decode_state(uint32_t state)
+static struct text_state decode_state(const struct wtl_python_layout *layout, uint32_t state)
 {
-	return (struct text_state){state >> 2 & 7, state >> 5 & 1, state >> 6 & 1};
+	state >>= layout->has_interned_byte ? 8 : 2;
+	return (struct text_state){state & 7, state >> 3 & 1, state >> 4 & 1};
 }
 
 /* A str: its last characters, as clean text. 0 or negative. */
@@ -81,7 +82,7 @@ static int read_text(const struct wtl_python_layout *layout, const struct wtl_py
 
 	if (rc < 0)
 		return rc;
-	state = decode_state(bits);
+	state = decode_state(layout, bits);
 	if (!state.is_compact || (state.width != 1 && state.width != 2 && state.width != 4))
 		return -EINVAL;
 	n = length < CHARACTERS ? (size_t)length : (size_t)CHARACTERS;
@@ -203,7 +204,7 @@ const struct wtl_python_code *wtl_python_code_find(struct wtl_python_codes *code
 
 	if (!entry)
 		return NULL;
-	if (entry->seen_ns && now_ns - entry->seen_ns < GOOD_NS)
+	if (entry->seen_ns && !entry->is_once && now_ns - entry->seen_ns < GOOD_NS)
 		return entry;
 	if (read_code(layout, memory, pid, address, &code) < 0)
 		return NULL;
@@ -215,6 +216,8 @@ const struct wtl_python_code *wtl_python_code_find(struct wtl_python_codes *code
 		entry->frame = (uint32_t)frame;
 		entry->name = code.name;
 		entry->first_line = code.first_line;
+		entry->is_once =
+			strncmp(tree->names[tree->frames[frame].name], "<module> (", 10) == 0;
 		find_instructions(layout, memory, pid, entry);
 	}
 	entry->seen_ns = now_ns;

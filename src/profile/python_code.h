@@ -20,6 +20,7 @@ struct wtl_python_code {
 	uint32_t frame;	     /* of the tree */
 	uint64_t begin, end; /* of its instructions */
 	int64_t seen_ns;     /* when that was compared */
+	bool is_once;	     /* a file's own code: it runs once, and is freed */
 };
 
 struct wtl_python_codes {

@@ -15,29 +15,31 @@ const struct wtl_python_layout *wtl_python_layout_find(unsigned minor)
 	return NULL;
 }
 
-/* Where _Py_DebugOffsets of 3.13 (pycore_runtime.h) has each: numbers of 64-bit words. */
+/* Where _Py_DebugOffsets of 3.13 (pycore_runtime.h) and of 3.14 (pycore_debug_offsets.h) have each: numbers of 64-bit
+ * words. */
+enum { OLDEST = 13, NEWEST = 14 };
 static const struct {
-	size_t word, field;
-} words[] = {
-	{5, offsetof(struct wtl_python_layout, interpreters_head)},
-	{8, offsetof(struct wtl_python_layout, interp_next)},
-	{9, offsetof(struct wtl_python_layout, interp_threads)},
-	{21, offsetof(struct wtl_python_layout, tstate_next)},
-	{23, offsetof(struct wtl_python_layout, tstate_frame)},
-	{24, offsetof(struct wtl_python_layout, tstate_thread_id)},
-	{25, offsetof(struct wtl_python_layout, tstate_native_id)},
-	{29, offsetof(struct wtl_python_layout, frame_previous)},
-	{30, offsetof(struct wtl_python_layout, frame_code)},
-	{33, offsetof(struct wtl_python_layout, frame_owner)},
-	{35, offsetof(struct wtl_python_layout, code_filename)},
-	{36, offsetof(struct wtl_python_layout, code_name)},
-	{37, offsetof(struct wtl_python_layout, code_qualname)},
-	{39, offsetof(struct wtl_python_layout, code_first_line)},
-	{43, offsetof(struct wtl_python_layout, code_instructions)},
-	{44, offsetof(struct wtl_python_layout, object_size)}, /* of PyObject: what follows */
-	{68, offsetof(struct wtl_python_layout, text_state)},
-	{69, offsetof(struct wtl_python_layout, text_length)},
-	{70, offsetof(struct wtl_python_layout, text_ascii)},
+	size_t words[NEWEST - OLDEST + 1], field;
+} places[] = {
+	{{5, 5}, offsetof(struct wtl_python_layout, interpreters_head)},
+	{{8, 8}, offsetof(struct wtl_python_layout, interp_next)},
+	{{9, 9}, offsetof(struct wtl_python_layout, interp_threads)},
+	{{21, 24}, offsetof(struct wtl_python_layout, tstate_next)},
+	{{23, 26}, offsetof(struct wtl_python_layout, tstate_frame)},
+	{{24, 27}, offsetof(struct wtl_python_layout, tstate_thread_id)},
+	{{25, 28}, offsetof(struct wtl_python_layout, tstate_native_id)},
+	{{29, 32}, offsetof(struct wtl_python_layout, frame_previous)},
+	{{30, 33}, offsetof(struct wtl_python_layout, frame_code)},
+	{{33, 36}, offsetof(struct wtl_python_layout, frame_owner)},
+	{{35, 40}, offsetof(struct wtl_python_layout, code_filename)},
+	{{36, 41}, offsetof(struct wtl_python_layout, code_name)},
+	{{37, 42}, offsetof(struct wtl_python_layout, code_qualname)},
+	{{39, 44}, offsetof(struct wtl_python_layout, code_first_line)},
+	{{43, 48}, offsetof(struct wtl_python_layout, code_instructions)},
+	{{44, 50}, offsetof(struct wtl_python_layout, object_size)}, /* of PyObject: what follows */
+	{{68, 78}, offsetof(struct wtl_python_layout, text_state)},
+	{{69, 79}, offsetof(struct wtl_python_layout, text_length)},
+	{{70, 80}, offsetof(struct wtl_python_layout, text_ascii)},
 };
 
 static uint64_t word(const uint8_t bytes[], size_t i)
@@ -52,19 +54,23 @@ bool wtl_python_layout_read(const uint8_t bytes[WTL_PYTHON_OFFSETS_SIZE],
 			    struct wtl_python_layout *ret_layout)
 {
 	struct wtl_python_layout *to = ret_layout;
+	unsigned minor = (unsigned)(word(bytes, 1) >> 16 & 0xff);
+	bool is_free_threaded = word(bytes, 2) == 1;
 
-	*to = (struct wtl_python_layout){.minor = 13};
-	if (memcmp(bytes, "xdebugpy", 8) != 0 || word(bytes, 1) >> 16 != 0x030d)
+	*to = (struct wtl_python_layout){.minor = minor};
+	if (memcmp(bytes, "xdebugpy", 8) != 0 || word(bytes, 1) >> 24 != 3 || minor < OLDEST ||
+	    minor > NEWEST)
 		return false;
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		uint64_t value = word(bytes, words[i].word);
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		uint64_t value = word(bytes, places[i].words[minor - OLDEST]);
 		uint32_t offset = (uint32_t)value;
 
 		if (value >= WTL_PYTHON_OFFSET_MAX)
 			return false;
-		memcpy((uint8_t *)to + words[i].field, &offset, sizeof(offset));
+		memcpy((uint8_t *)to + places[i].field, &offset, sizeof(offset));
 	}
 	/* PyCompactUnicodeObject adds a length and a pointer. */
 	to->text_compact = to->text_ascii + 16;
+	to->has_interned_byte = is_free_threaded && minor >= 14;
 	return to->tstate_native_id && to->frame_owner && to->code_qualname;
 }

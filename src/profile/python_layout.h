@@ -26,6 +26,7 @@ struct wtl_python_layout {
 	/* Its instructions: within it, as many pairs of bytes as its size says; before 3.11 a bytes object's. */
 	uint32_t code_instructions, object_size, bytes_begin;
 	uint32_t text_length, text_state;
+	bool has_interned_byte; /* in a text's state, for what takes two bits otherwise (3.14t) */
 	uint32_t text_ascii, text_compact; /* where the characters of those kinds of text begin */
 };
 

@@ -104,17 +104,9 @@ int wtl_python_snapshot_take(struct wtl_python_snapshot *snapshot,
 /* The place of the block, or that to put it at. */
 static size_t place_of(const struct wtl_python_snapshot *snapshot, uint64_t address)
 {
-	size_t low = 0, high = snapshot->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (snapshot->blocks[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return address == 0
+		       ? 0
+		       : WTL_ADDRESSES_UP_TO(snapshot->blocks, snapshot->n, address, address - 1);
 }
 
 static int add_block(struct wtl_python_snapshot *snapshot, const struct wtl_python_memory *memory,

@@ -210,6 +210,7 @@ static int take_frame(const struct walk *walk, uint64_t *frame, struct wtl_pytho
 		return rc;
 	owner = layout->frame_owner ? bytes[layout->frame_owner] : 1;
 	memcpy(&taken.code, bytes + layout->frame_code, sizeof(taken.code));
+	taken.code &= ~UINT64_C(7); /* from 3.14 on, the lowest bits say who counts it */
 	memcpy(frame, bytes + layout->frame_previous, sizeof(*frame));
 	if (layout->minor >= 12 && owner >= OWNED_BY_C) {
 		if (stack->n > 0) {

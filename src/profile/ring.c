@@ -22,31 +22,25 @@
 #include "base/hash.h"
 #include "base/num.h"
 #include "base/thread.h"
+#include "profile/record.h"
 
-/* 512 KiB a processor is what the kernel lets a user lock (perf_event_mlock_kb); less where others use that. */
-enum { PAGES_MOST = 128, PAGES_LEAST = 8, RECORD_MAX = 1 << 16 };
+/* 512 KiB a processor is what the kernel lets each user lock (perf_event_mlock_kb); less where others use that. More, up to
+ * 2 MiB, where few processors have it: then the reader wakes less often. */
+enum {
+	PAGES_MOST = 512,
+	PAGES_ALL = 4096,
+	PAGES_USUAL = 128,
+	PAGES_LEAST = 8,
+	RECORD_MAX = 1 << 16
+};
 
-/* So many samples may wait for the reader, and so long, but no more than fill a quarter of a ring: records of switches
- * come beside them. Registers and what else is in a sample take some 300 bytes. */
-enum { SAMPLES_WAIT = 8, SAMPLE_HEAD = 300 };
+/* Of the samples that wait for the reader, no more than fill a quarter of a ring: records of switches come beside them.
+ * Registers and what else is in a sample take some 300 bytes. */
+enum { SAMPLE_HEAD = 300 };
 #define WAIT_MAX_NS INT64_C(50000000)
 
-/* Where DWARF's registers are in what the kernel tells (asm/perf_regs.h), in its order. */
-#if defined(__x86_64__)
-#define SAMPLE_REGISTERS UINT64_C(0xff01ff)
-static const int dwarf_number[] = {0, 3, 2, 1, 4, 5, 6, 7, 16, 8, 9, 10, 11, 12, 13, 14, 15};
-#elif defined(__aarch64__)
-#define SAMPLE_REGISTERS UINT64_C(0x1ffffffff)
-static const int dwarf_number[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
-				   11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
-				   22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
-#else
-#define SAMPLE_REGISTERS UINT64_C(0)
-static const int dwarf_number[] = {0};
-#endif
-
 struct ring {
-	int fd, cpu;
+	int fd, turns_fd, cpu; /* turns_fd < 0: there is none */
 	struct perf_event_mmap_page *head;
 	uint8_t *data;
 	uint64_t size, read_to; /* of the data; what was taken */
@@ -63,24 +57,20 @@ struct wtl_rings {
 	size_t n;
 	int epoll;
 	struct perf_event_attr attr; /* of whatever is looked at */
+	struct perf_event_attr turns;
+	bool sees_turns;
 	/* Threads that ran already: their events go into the rings. They are added while another thread drains. */
 	pthread_mutex_t lock;
 	struct wtl_hash
-		by_tid; /* the thread's place in the descriptors, n of them a thread (-1: closed) */
+		by_tid; /* the thread's place in the descriptors, n_each of them a thread (-1: closed) */
 	int *fds;
-	size_t n_threads, room_fds;
+	size_t n_threads, n_each, room_fds;
 	bool has_stack;
-	int timer;	 /* for samples to come together */
-	int64_t wait_ns; /* so long */
-	bool hurries;	 /* no waiting */
-	bool waits;	 /* the rings are not watched, but the timer */
-};
-
-/* What stands at the end of every record that is no sample (sample_id_all). */
-struct sample_id {
-	uint32_t pid, tid;
-	uint64_t t_ns;
-	uint32_t cpu, unused;
+	int timer;	   /* for samples to come together */
+	int64_t period_ns; /* of samples */
+	unsigned n_fit,
+		n_awaited; /* samples in a quarter of a ring; that come together, at the most */
+	bool waits;	   /* the rings are not watched, but the timer */
 };
 
 int wtl_rings_fd(const struct wtl_rings *rings)
@@ -98,8 +88,6 @@ static void describe(const struct wtl_rings_options *options, bool has_kernel,
 		.size = sizeof(*attr),
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.sample_period = UINT64_C(1000000000) / options->hz,
-		.sample_type =
-			PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
 		.inherit = 1,
 		.disabled = options->pid == 0, /* until exec() */
 		.enable_on_exec = options->pid == 0,
@@ -111,17 +99,23 @@ static void describe(const struct wtl_rings_options *options, bool has_kernel,
 		.comm_exec = 1,
 		.task = 1,
 		.context_switch = 1,
-		.sample_id_all = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.wakeup_events = 1, /* of samples */
 	};
-	if (options->stack_bytes) {
-		attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-		attr->sample_regs_user = SAMPLE_REGISTERS;
-		attr->sample_stack_user = options->stack_bytes;
-		attr->exclude_callchain_user = 1;
-	}
+	wtl_record_ask(attr, options->stack_bytes);
+}
+
+/* Every so many, that there are hz a second. The kernel is where a thread turns. */
+static void describe_turns(const struct perf_event_attr *attr, unsigned hz,
+			   struct perf_event_attr *turns)
+{
+	*turns = *attr;
+	turns->config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+	turns->freq = 1;
+	turns->sample_freq = hz;
+	turns->mmap = turns->mmap2 = turns->comm = turns->comm_exec = turns->task = 0;
+	turns->context_switch = 0;
 }
 
 static int open_event(struct perf_event_attr *attr, int tid, int cpu)
@@ -131,24 +125,53 @@ static int open_event(struct perf_event_attr *attr, int tid, int cpu)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-static int map_ring(struct ring *ring)
+/* A power of two. */
+static size_t most_pages(int n_cpus)
+{
+	size_t pages = PAGES_MOST;
+
+	while (pages > PAGES_USUAL && pages * (size_t)n_cpus > PAGES_ALL)
+		pages /= 2;
+	return pages;
+}
+
+static int map_ring(struct ring *ring, size_t pages)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *at = mmap(NULL, (pages + 1) * page, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
 
-	for (size_t pages = PAGES_MOST; pages >= PAGES_LEAST; pages /= 2) {
-		void *at = mmap(NULL, (pages + 1) * page, PROT_READ | PROT_WRITE, MAP_SHARED,
-				ring->fd, 0);
+	if (at == MAP_FAILED)
+		return -errno;
+	ring->head = at;
+	ring->data = (uint8_t *)at + page;
+	ring->size = pages * page;
+	ring->mapped = (pages + 1) * page;
+	return 0;
+}
 
-		if (at == MAP_FAILED)
-			continue;
-		ring->head = at;
-		ring->data = (uint8_t *)at + page;
-		ring->size = pages * page;
-		ring->mapped = (pages + 1) * page;
-		ring->copy = malloc(RECORD_MAX);
-		return ring->copy ? 0 : -ENOMEM;
+static void unmap_ring(struct ring *ring)
+{
+	if (ring->head)
+		munmap(ring->head, ring->mapped);
+	ring->head = NULL;
+}
+
+/* All of one size, so that the first does not take what the last needs. */
+static int map_rings(struct wtl_rings *rings, int n_cpus)
+{
+	int rc = -EPERM;
+
+	for (size_t pages = most_pages(n_cpus); rc < 0 && pages >= PAGES_LEAST; pages /= 2) {
+		rc = 0;
+		for (size_t i = 0; rc == 0 && i < rings->n; i++)
+			rc = map_ring(&rings->list[i], pages);
+		for (size_t i = 0; rc < 0 && i < rings->n; i++)
+			unmap_ring(&rings->list[i]);
 	}
-	return -errno;
+	for (size_t i = 0; rc == 0 && i < rings->n; i++)
+		if (!(rings->list[i].copy = malloc(RECORD_MAX)))
+			rc = -ENOMEM;
+	return rc;
 }
 
 static int fail(struct wtl_err *err, int pid, int rc)
@@ -204,6 +227,18 @@ static int open_empty(int cpu)
 	return open_event(&attr, 0, cpu);
 }
 
+/* Into its ring. A descriptor, or negative. */
+static int open_turns(struct wtl_rings *rings, int tid, const struct ring *ring)
+{
+	int fd = open_event(&rings->turns, tid, ring->cpu), rc;
+
+	if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) == 0)
+		return fd;
+	rc = -errno;
+	close(fd);
+	return rc;
+}
+
 /* One event a processor: only so may descendants share a ring. */
 static int open_rings(struct wtl_rings *rings, const struct wtl_rings_options *options,
 		      struct wtl_err *err)
@@ -217,21 +252,27 @@ static int open_rings(struct wtl_rings *rings, const struct wtl_rings_options *o
 		struct ring *ring = &rings->list[rings->n];
 
 		ring->cpu = cpu;
+		ring->turns_fd = -1;
 		ring->fd = options->pid ? open_empty(cpu) : open_event(&rings->attr, 0, cpu);
 		if (ring->fd == -ENODEV || ring->fd == -ENXIO)
 			continue; /* a processor that is off */
 		if (ring->fd < 0)
 			return fail(err, options->pid, ring->fd);
 		rings->n++;
-		rc = map_ring(ring);
-		if (rc == -EPERM)
-			return fail_to_map(err);
-		if (rc == 0)
-			rc = watch(rings->epoll, ring->fd);
-		if (rc < 0)
-			return fail(err, options->pid, rc);
 	}
-	return rings->n > 0 ? 0 : fail(err, options->pid, -ENODEV);
+	if (rings->n == 0)
+		return fail(err, options->pid, -ENODEV);
+	rc = map_rings(rings, n_cpus);
+	if (rc == -EPERM)
+		return fail_to_map(err);
+	for (size_t i = 0; rc >= 0 && i < rings->n; i++) {
+		struct ring *ring = &rings->list[i];
+
+		rc = watch(rings->epoll, ring->fd);
+		if (rc == 0 && rings->sees_turns && !options->pid)
+			rc = ring->turns_fd = open_turns(rings, 0, ring);
+	}
+	return rc < 0 ? fail(err, options->pid, rc) : 0;
 }
 
 /* What may be seen of it: the kernel too, or the program alone. 0 or negative. */
@@ -247,6 +288,8 @@ static int try_event(struct wtl_rings *rings, const struct wtl_rings_options *op
 	}
 	if (fd >= 0)
 		close(fd);
+	rings->sees_turns = options->sees_turns && !rings->attr.exclude_kernel;
+	describe_turns(&rings->attr, options->hz, &rings->turns);
 	return fd < 0 ? fd : 0;
 }
 
@@ -259,7 +302,7 @@ static const uint32_t *place_of(const struct wtl_rings *rings, int tid)
 
 static void close_thread(struct wtl_rings *rings, size_t place)
 {
-	for (size_t i = place * rings->n; i < (place + 1) * rings->n; i++) {
+	for (size_t i = place * rings->n_each; i < (place + 1) * rings->n_each; i++) {
 		if (rings->fds[i] >= 0)
 			close(rings->fds[i]);
 		rings->fds[i] = -1;
@@ -278,7 +321,7 @@ static void forget_thread(struct wtl_rings *rings, int tid)
 	pthread_mutex_unlock(&rings->lock);
 }
 
-/* Its events, one a ring. 0 or negative; -ESRCH: it has ended. */
+/* Its events, one or two a ring. 0 or negative; -ESRCH: it has ended. */
 static int open_thread(struct wtl_rings *rings, int tid, int fds[])
 {
 	for (size_t i = 0; i < rings->n; i++) {
@@ -287,6 +330,13 @@ static int open_thread(struct wtl_rings *rings, int tid, int fds[])
 			return fds[i];
 		if (ioctl(fds[i], PERF_EVENT_IOC_SET_OUTPUT, rings->list[i].fd) < 0)
 			return -errno;
+		if (rings->sees_turns) {
+			int *turns = &fds[rings->n + i];
+
+			*turns = open_turns(rings, tid, &rings->list[i]);
+			if (*turns < 0)
+				return *turns;
+		}
 	}
 	return 0;
 }
@@ -294,7 +344,7 @@ static int open_thread(struct wtl_rings *rings, int tid, int fds[])
 /* 1, 0: it was there or has ended, or negative. Only one thread adds. */
 static int add_thread(struct wtl_rings *rings, int tid)
 {
-	size_t n_fds = (rings->n_threads + 1) * rings->n;
+	size_t n_fds = (rings->n_threads + 1) * rings->n_each;
 	int *fds, rc;
 
 	if (place_of(rings, tid))
@@ -307,8 +357,8 @@ static int add_thread(struct wtl_rings *rings, int tid)
 	pthread_mutex_unlock(&rings->lock);
 	if (rc < 0)
 		return rc;
-	fds = &rings->fds[rings->n_threads * rings->n];
-	for (size_t i = 0; i < rings->n; i++)
+	fds = &rings->fds[rings->n_threads * rings->n_each];
+	for (size_t i = 0; i < rings->n_each; i++)
 		fds[i] = -1;
 	rc = open_thread(rings, tid, fds);
 	if (rc < 0) {
@@ -364,27 +414,26 @@ int wtl_rings_add(struct wtl_rings *rings, int pid, struct wtl_err *err)
 
 static void switch_all(struct wtl_rings *rings, unsigned long request)
 {
-	for (size_t i = 0; i < rings->n; i++)
+	for (size_t i = 0; i < rings->n; i++) {
 		ioctl(rings->list[i].fd, request, 0);
+		if (rings->list[i].turns_fd >= 0)
+			ioctl(rings->list[i].turns_fd, request, 0);
+	}
 	pthread_mutex_lock(&rings->lock);
-	for (size_t i = 0; i < rings->n_threads * rings->n; i++)
+	for (size_t i = 0; i < rings->n_threads * rings->n_each; i++)
 		if (rings->fds[i] >= 0)
 			ioctl(rings->fds[i], request, 0);
 	pthread_mutex_unlock(&rings->lock);
 }
 
-static int64_t wait_of(const struct wtl_rings *rings, const struct wtl_rings_options *options)
+static unsigned count_fitting(const struct wtl_rings *rings, unsigned stack_bytes)
 {
-	uint64_t n = SAMPLES_WAIT;
-	int64_t ns;
+	uint64_t least = UINT64_MAX;
 
-	for (size_t i = 0; i < rings->n; i++) {
-		uint64_t fit = rings->list[i].size / 4 / (options->stack_bytes + SAMPLE_HEAD);
-
-		n = fit < n ? fit : n;
-	}
-	ns = (int64_t)n * INT64_C(1000000000) / options->hz;
-	return ns < WAIT_MAX_NS ? ns : WAIT_MAX_NS;
+	for (size_t i = 0; i < rings->n; i++)
+		if (rings->list[i].size < least)
+			least = rings->list[i].size;
+	return (unsigned)(least / 4 / (stack_bytes + SAMPLE_HEAD)) / (rings->sees_turns ? 2 : 1);
 }
 
 int wtl_rings_open(const struct wtl_rings_options *options, struct wtl_rings **ret_rings,
@@ -403,7 +452,9 @@ int wtl_rings_open(const struct wtl_rings_options *options, struct wtl_rings **r
 	if (rc == 0)
 		rc = try_event(rings, options);
 	rc = rc < 0 ? fail(err, options->pid, rc) : open_rings(rings, options, err);
-	rings->wait_ns = rc < 0 ? 0 : wait_of(rings, options);
+	rings->n_each = rings->sees_turns ? 2 * rings->n : rings->n;
+	rings->period_ns = (int64_t)rings->attr.sample_period;
+	rings->n_fit = rc < 0 ? 0 : count_fitting(rings, options->stack_bytes);
 	if (rc < 0)
 		wtl_rings_close(rings);
 	else
@@ -421,10 +472,11 @@ void wtl_rings_close(struct wtl_rings *rings)
 	if (!rings)
 		return;
 	for (size_t i = 0; i < rings->n; i++) {
-		if (rings->list[i].head)
-			munmap(rings->list[i].head, rings->list[i].mapped);
+		unmap_ring(&rings->list[i]);
 		free(rings->list[i].copy);
 		close(rings->list[i].fd);
+		if (rings->list[i].turns_fd >= 0)
+			close(rings->list[i].turns_fd);
 	}
 	if (rings->epoll >= 0)
 		close(rings->epoll);
@@ -440,66 +492,6 @@ void wtl_rings_close(struct wtl_rings *rings)
 }
 
 /* ---- Reading ---- */
-
-/* Walks over a record's fields; what is beyond its end is zeros. */
-struct fields {
-	const uint8_t *at, *end;
-};
-
-static void take(struct fields *fields, void *to, size_t n)
-{
-	size_t left = (size_t)(fields->end - fields->at);
-
-	memset(to, 0, n);
-	memcpy(to, fields->at, n < left ? n : left);
-	fields->at += n < left ? n : left;
-}
-
-static uint64_t take_u64(struct fields *fields)
-{
-	uint64_t value;
-
-	take(fields, &value, sizeof(value));
-	return value;
-}
-
-static uint32_t take_u32(struct fields *fields)
-{
-	uint32_t value;
-
-	take(fields, &value, sizeof(value));
-	return value;
-}
-
-static void skip(struct fields *fields, size_t n)
-{
-	size_t left = (size_t)(fields->end - fields->at);
-
-	fields->at += n < left ? n : left;
-}
-
-static struct fields fields_of(const struct perf_event_header *record)
-{
-	const uint8_t *begin = (const uint8_t *)record;
-
-	return (struct fields){begin + sizeof(*record), begin + record->size};
-}
-
-/* A record's own time, at its end; of a sample within it. */
-static int64_t time_of(const struct perf_event_header *record)
-{
-	struct fields fields = fields_of(record);
-	struct sample_id id;
-
-	if (record->type == PERF_RECORD_SAMPLE) {
-		skip(&fields, 16); /* ip; pid and tid */
-		return (int64_t)take_u64(&fields);
-	}
-	if (fields.end - fields.at < (ptrdiff_t)sizeof(id))
-		return 0;
-	memcpy(&id, fields.end - sizeof(id), sizeof(id));
-	return (int64_t)id.t_ns;
-}
 
 /* The record at read_to, if there is a whole one. */
 static void look(struct ring *ring)
@@ -524,7 +516,7 @@ static void look(struct ring *ring)
 		record = (const void *)ring->copy;
 	}
 	ring->next = record;
-	ring->next_ns = time_of(record);
+	ring->next_ns = wtl_record_time(record);
 }
 
 static void advance(struct ring *ring)
@@ -532,132 +524,6 @@ static void advance(struct ring *ring)
 	ring->read_to += ring->next->size;
 	__atomic_store_n(&ring->head->data_tail, ring->read_to, __ATOMIC_RELEASE);
 	look(ring);
-}
-
-static void read_registers(struct fields *fields, struct wtl_ring_event *event)
-{
-	uint64_t abi = take_u64(fields);
-
-	if (abi == PERF_SAMPLE_REGS_ABI_NONE)
-		return;
-	for (size_t i = 0; i < sizeof(dwarf_number) / sizeof(dwarf_number[0]); i++)
-		event->sample.registers[dwarf_number[i]] = take_u64(fields);
-	event->sample.has_registers = abi == PERF_SAMPLE_REGS_ABI_64;
-}
-
-static void read_stack(struct fields *fields, struct wtl_ring_event *event)
-{
-	uint64_t size = take_u64(fields), used;
-
-	event->sample.stack = fields->at;
-	if (size == 0 || size > (uint64_t)(fields->end - fields->at))
-		return;
-	skip(fields, size);
-	used = take_u64(fields);
-	event->sample.stack_len = used < size ? used : size;
-}
-
-static void read_sample(const struct wtl_rings *rings, const struct perf_event_header *record,
-			struct wtl_ring_event *event)
-{
-	struct fields fields = fields_of(record);
-
-	event->kind = WTL_RING_SAMPLE;
-	skip(&fields, 8); /* where it was, which its registers say too */
-	event->pid = (int)take_u32(&fields);
-	event->tid = (int)take_u32(&fields);
-	event->t_ns = (int64_t)take_u64(&fields);
-	event->cpu = take_u32(&fields);
-	skip(&fields, 4);
-	if (!rings->has_stack)
-		return;
-	read_registers(&fields, event);
-	read_stack(&fields, event);
-}
-
-static void read_map(const struct perf_event_header *record, struct wtl_ring_event *event)
-{
-	struct fields fields = fields_of(record);
-	uint32_t major, minor;
-
-	event->kind = WTL_RING_MAP;
-	skip(&fields, 8);
-	event->map.start = take_u64(&fields);
-	event->map.length = take_u64(&fields);
-	event->map.offset = take_u64(&fields);
-	major = take_u32(&fields);
-	minor = take_u32(&fields);
-	event->map.device = (uint64_t)major << 32 | minor;
-	event->map.inode = take_u64(&fields);
-	skip(&fields, 16); /* generation, protection, flags */
-	event->map.path = (const char *)fields.at;
-}
-
-static void read_name(const struct perf_event_header *record, struct wtl_ring_event *event)
-{
-	struct fields fields = fields_of(record);
-
-	event->kind = WTL_RING_NAME;
-	skip(&fields, 8);
-	event->name.name = (const char *)fields.at;
-	event->name.is_exec = record->misc & PERF_RECORD_MISC_COMM_EXEC;
-}
-
-static void read_task(const struct perf_event_header *record, struct wtl_ring_event *event)
-{
-	struct fields fields = fields_of(record);
-
-	event->kind = record->type == PERF_RECORD_FORK ? WTL_RING_BORN : WTL_RING_ENDED;
-	event->pid = (int)take_u32(&fields);
-	event->born.parent_pid = (int)take_u32(&fields);
-	event->tid = (int)take_u32(&fields);
-	event->born.parent_tid = (int)take_u32(&fields);
-}
-
-/* false: nothing that anybody wants to know. */
-static bool read_event(const struct wtl_rings *rings, const struct perf_event_header *record,
-		       struct wtl_ring_event *event)
-{
-	struct sample_id id = {0};
-
-	memset(event, 0, sizeof(*event));
-	if (record->type == PERF_RECORD_SAMPLE) {
-		read_sample(rings, record, event);
-		return true;
-	}
-	if (record->size < sizeof(*record) + sizeof(id))
-		return false;
-	memcpy(&id, (const uint8_t *)record + record->size - sizeof(id), sizeof(id));
-	event->pid = (int)id.pid;
-	event->tid = (int)id.tid;
-	event->t_ns = (int64_t)id.t_ns;
-	event->cpu = id.cpu;
-	switch (record->type) {
-	case PERF_RECORD_MMAP2:
-		read_map(record, event);
-		return true;
-	case PERF_RECORD_COMM:
-		read_name(record, event);
-		return true;
-	case PERF_RECORD_FORK:
-	case PERF_RECORD_EXIT:
-		read_task(record, event);
-		return true;
-	case PERF_RECORD_SWITCH:
-		event->kind = WTL_RING_SWITCH;
-		event->turn.is_out = record->misc & PERF_RECORD_MISC_SWITCH_OUT;
-		return true;
-	case PERF_RECORD_LOST: {
-		struct fields fields = fields_of(record);
-
-		skip(&fields, 8);
-		event->kind = WTL_RING_LOST;
-		event->n_lost = take_u64(&fields);
-		return true;
-	}
-	default:
-		return false;
-	}
 }
 
 static struct ring *earliest(struct wtl_rings *rings)
@@ -698,18 +564,20 @@ static void set_timer(const struct wtl_rings *rings, int64_t ns)
  */
 static void wait_for_more(struct wtl_rings *rings, bool has_more)
 {
-	bool waits = has_more && !rings->hurries && rings->wait_ns > 0;
+	unsigned n = rings->n_awaited < rings->n_fit ? rings->n_awaited : rings->n_fit;
+	int64_t wait_ns = n * rings->period_ns;
+	bool waits = has_more && n > 1;
 
 	if (waits != rings->waits)
 		watch_rings(rings, !waits);
 	if (waits || rings->waits)
-		set_timer(rings, waits ? rings->wait_ns : 0);
+		set_timer(rings, !waits ? 0 : wait_ns < WAIT_MAX_NS ? wait_ns : WAIT_MAX_NS);
 	rings->waits = waits;
 }
 
-void wtl_rings_hurry(struct wtl_rings *rings, bool hurries)
+void wtl_rings_await(struct wtl_rings *rings, unsigned n_samples)
 {
-	rings->hurries = hurries;
+	rings->n_awaited = n_samples;
 }
 
 void wtl_rings_glance(struct wtl_rings *rings,
@@ -718,8 +586,10 @@ void wtl_rings_glance(struct wtl_rings *rings,
 	for (size_t i = 0; i < rings->n; i++) {
 		struct ring *ring = &rings->list[i];
 		uint64_t head = __atomic_load_n(&ring->head->data_head, __ATOMIC_ACQUIRE);
-		_Alignas(8) uint8_t copy[sizeof(struct perf_event_header) + 24];
+		_Alignas(8) uint8_t copy[WTL_RECORD_GLANCE];
 		const struct perf_event_header *record = (const void *)copy;
+		int64_t t_ns;
+		int pid, tid;
 
 		if (ring->glanced_to < ring->read_to)
 			ring->glanced_to = ring->read_to;
@@ -730,16 +600,9 @@ void wtl_rings_glance(struct wtl_rings *rings,
 			    record->size > head - ring->glanced_to)
 				break;
 			ring->glanced_to += record->size;
-			if (record->type == PERF_RECORD_SAMPLE && record->size >= sizeof(copy)) {
-				struct fields fields = {copy + sizeof(*record),
-							copy + sizeof(copy)};
-				int pid, tid;
-
-				skip(&fields, 8); /* ip */
-				pid = (int)take_u32(&fields);
-				tid = (int)take_u32(&fields);
-				glance(context, pid, tid, (int64_t)take_u64(&fields));
-			}
+			if (record->size >= sizeof(copy) &&
+			    wtl_record_glance(record, &pid, &tid, &t_ns))
+				glance(context, pid, tid, t_ns);
 		}
 	}
 }
@@ -758,7 +621,7 @@ void wtl_rings_drain(struct wtl_rings *rings, int64_t until_ns,
 	while ((ring = earliest(rings)) && ring->next_ns < until_ns) {
 		struct wtl_ring_event event;
 
-		if (read_event(rings, ring->next, &event)) {
+		if (wtl_record_read(ring->next, rings->has_stack, &event)) {
 			if (event.kind == WTL_RING_BORN)
 				forget_thread(rings, event.tid);
 			take_event(context, &event);

@@ -17,7 +17,8 @@ struct wtl_err;
 enum {
 	WTL_RING_REGISTERS =
 		33, /* by DWARF's numbers: x86-64 0 to 15 and 16 = pc; arm64 0 to 30, 31 = sp, 32 = pc */
-	WTL_RING_KERNEL_DEPTH = 16
+	WTL_RING_KERNEL_DEPTH = 16,
+	WTL_RING_HZ_MOST = 10000
 };
 
 enum wtl_ring_kind {
@@ -37,6 +38,7 @@ struct wtl_ring_event {
 	int64_t t_ns; /* CLOCK_MONOTONIC */
 	union {
 		struct {
+			bool is_turn; /* it is of the moment when the thread left its processor, and of no CPU time */
 			bool has_registers; /* of user space; false: the thread has none, or the sample is of 32-bit code */
 			uint64_t registers[WTL_RING_REGISTERS];
 			const uint8_t *stack; /* from the stack pointer on; borrowed */
@@ -63,9 +65,10 @@ struct wtl_ring_event {
 
 struct wtl_rings_options {
 	int pid;     /* a process that runs; 0: see below */
-	unsigned hz; /* samples a second of CPU time, 1 to 10000 */
+	unsigned hz; /* samples a second of CPU time, 1 to WTL_RING_HZ_MOST */
 	/* Of each sample, a multiple of 8 up to 65528; 0: none, and no registers. */
 	unsigned stack_bytes;
+	bool sees_turns; /* samples as well of threads that leave a processor, hz a second at the most, if it may */
 };
 
 struct wtl_rings;
@@ -92,8 +95,8 @@ void wtl_rings_drain(struct wtl_rings *rings, int64_t until_ns,
  */
 void wtl_rings_glance(struct wtl_rings *rings,
 		      void (*glance)(void *context, int pid, int tid, int64_t t_ns), void *context);
-/* Whether the descriptor becomes readable with each sample, or when some have come. */
-void wtl_rings_hurry(struct wtl_rings *rings, bool hurries);
+/* The descriptor becomes readable when some have come; at the most so many, as far as a ring has room: 1 is each sample. */
+void wtl_rings_await(struct wtl_rings *rings, unsigned n_samples);
 /* Nothing new is told, and what is there stays to be drained. */
 void wtl_rings_stop(struct wtl_rings *rings);
 /* A descriptor that becomes readable when there is something to drain. */

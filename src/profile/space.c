@@ -67,17 +67,7 @@ void wtl_spaces_remove(struct wtl_spaces *spaces, struct wtl_space *space)
 /* The first mapping that ends behind the address. */
 static size_t first_behind(const struct wtl_space *space, uint64_t address)
 {
-	size_t low = 0, high = space->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (space->mappings[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return WTL_ADDRESSES_UP_TO(space->mappings, space->n, end, address);
 }
 
 static void insert(struct wtl_space *space, size_t at, const struct wtl_mapping *mapping)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "profile/launch.h"
 #include "profile/learn.h"
 
 /* A stretch without a sample is that of the thread's next one, if that is so near. */
@@ -251,8 +252,10 @@ struct work {
 	size_t first_tick;
 	struct part *parts; /* of the bill, by their ticks */
 	size_t n, room;
-	double others;	/* CPU time of others in a nanosecond of the bill */
-	double *doubts; /* as result->doubt_uj */
+	double others;	 /* CPU time of others in a nanosecond of the bill */
+	double *doubts;	 /* as result->doubt_uj */
+	bool *launching; /* of each node, where the domain's energy goes to launches; else NULL */
+	uint32_t last_launch; /* the node of the last one; 0: none yet */
 };
 
 bool wtl_split_asks(const struct wtl_split *split, int64_t t_ns)
@@ -481,6 +484,54 @@ static void weigh_parts(struct work *work, size_t domain, uint64_t idle_uw)
 		work->parts[i].weight = (double)work->parts[i].ns;
 }
 
+/* Energy that was drawn since its counter changed before: to those of the parts from there to there that launched work or
+ * waited; or, as work goes on alone, to who launched last. 0 or -ENOMEM. */
+static int give_to_launches(struct work *work, size_t from, size_t to, size_t tick, double drawn)
+{
+	double sum = 0.0;
+	int rc;
+
+	for (size_t i = from; i < to; i++)
+		if (work->parts[i].node != NOBODY && work->launching[work->parts[i].node]) {
+			sum += (double)work->parts[i].ns;
+			work->last_launch = work->parts[i].node;
+		}
+	for (size_t i = from; i < to && sum > 0.0; i++)
+		if (work->parts[i].node != NOBODY && work->launching[work->parts[i].node])
+			work->parts[i].weight = drawn * (double)work->parts[i].ns / sum;
+	if (sum > 0.0 || !work->last_launch)
+		return 0;
+	rc = add_part(work, work->last_launch, (uint32_t)tick, 0);
+	if (rc == 0)
+		work->parts[work->n - 1].weight = drawn;
+	return rc;
+}
+
+/* What each part of a bill weighs of a domain whose energy goes to launches. Where none is known yet, nothing does. */
+static int weigh_launches(struct work *work, const struct wtl_split_bill *bill, size_t domain)
+{
+	const struct wtl_split *split = work->split;
+	size_t from = 0, to = 0, n = work->n, last = work->first_tick;
+
+	for (size_t i = 0; i < n; i++)
+		work->parts[i].weight = work->parts[i].doubt = 0.0;
+	for (size_t tick = work->first_tick;
+	     tick < split->n_ticks && split->ticks[tick].t_ns <= bill->t_ns; tick++) {
+		double drawn = drawn_uj(split, tick, domain, bill->idle_uw[domain]);
+
+		while (to < n && work->parts[to].tick <= tick)
+			to++;
+		if (drawn <= 0.0)
+			continue;
+		if (give_to_launches(work, from, to, tick, drawn) < 0)
+			return -ENOMEM;
+		last = tick;
+		from = to;
+	}
+	/* What was billed is of somebody, also if nothing is known to have been drawn meanwhile. */
+	return from > 0 || work->n > n ? 0 : give_to_launches(work, 0, n, last, 1.0);
+}
+
 /* All of it, to the last microjoule: each part gets what the sum up to it grows by. */
 static void divide(struct work *work, uint64_t total_uj, uint64_t *energies, size_t domain,
 		   int64_t bill_ns)
@@ -531,23 +582,28 @@ static void add_doubts(struct work *work, uint64_t total_uj, size_t domain)
 	}
 }
 
-static void divide_bill(struct work *work, const struct wtl_split_bill *bill, size_t domain)
+static int divide_bill(struct work *work, const struct wtl_split_bill *bill, size_t domain)
 {
 	struct wtl_split_result *result = work->result;
 
-	weigh_parts(work, domain, bill->idle_uw[domain]);
+	if (work->launching && weigh_launches(work, bill, domain) < 0)
+		return -ENOMEM;
+	if (!work->last_launch)
+		weigh_parts(work, domain, bill->idle_uw[domain]);
 	divide(work, bill->dynamic_uj[domain], result->dynamic_uj, domain, bill->t_ns);
 	add_doubts(work, bill->dynamic_uj[domain], domain);
 	/* Idle power is drawn all the time. */
 	for (size_t i = 0; i < work->n; i++)
 		work->parts[i].weight = (double)work->parts[i].ns;
 	divide(work, bill->idle_uj[domain], result->idle_uj, domain, bill->t_ns);
+	return 0;
 }
 
 /* From the first bill on. */
 static void rewind_work(struct work *work)
 {
 	work->first = work->first_tick = 0;
+	work->last_launch = 0;
 }
 
 /* What the functions draw is learned from all ticks, before any is divided. */
@@ -588,7 +644,7 @@ static int divide_domain(struct work *work, size_t domain)
 	for (size_t i = 0; rc == 0 && i < split->n_bills; i++) {
 		rc = take_bill(work, &split->bills[i], begin_ns);
 		if (rc == 0)
-			divide_bill(work, &split->bills[i], domain);
+			rc = divide_bill(work, &split->bills[i], domain);
 		for (size_t k = 0; domain == 0 && k < work->n; k++)
 			work->result->cpu_ns[place_of(work, &work->parts[k])] += work->parts[k].ns;
 		begin_ns = split->bills[i].t_ns;
@@ -609,11 +665,31 @@ static int divide_all(struct work *work, const struct wtl_trace *trace)
 			rc = functions ? learn(work, functions, domain) : -ENOMEM;
 		}
 		work->functions = functions;
+		if (rc == 0 && split->launches && split->launches[domain]) {
+			work->launching = wtl_launches_find(trace);
+			rc = work->launching ? 0 : -ENOMEM;
+		}
 		if (rc == 0)
 			rc = divide_domain(work, domain);
 		wtl_learned_functions_free(functions);
+		free(work->launching);
+		work->launching = NULL;
 	}
 	return rc;
+}
+
+/* Of all of it: they have no times. 0 or -ENOMEM. */
+static int copy_waits(const struct wtl_split *split, const struct wtl_trace *trace,
+		      struct wtl_split_result *result)
+{
+	if (!trace->has_waits || split->stretches)
+		return 0;
+	result->wait_ns = calloc(result->n_nodes, sizeof(int64_t));
+	if (!result->wait_ns)
+		return -ENOMEM;
+	if (trace->n_waits > 0)
+		memcpy(result->wait_ns, trace->waits_ns, trace->n_waits * sizeof(*trace->waits_ns));
+	return 0;
 }
 
 int wtl_split_compute(const struct wtl_split *split, const struct wtl_trace *trace,
@@ -640,7 +716,9 @@ int wtl_split_compute(const struct wtl_split *split, const struct wtl_trace *tra
 	for (size_t i = 0; i < trace->n_samples; i++)
 		if (wtl_split_asks(split, trace->samples[i].t_ns))
 			result->n_samples[trace->samples[i].node]++;
-	rc = divide_all(&work, trace);
+	rc = copy_waits(split, trace, result);
+	if (rc == 0)
+		rc = divide_all(&work, trace);
 	for (size_t i = 0; i < n_places * split->n_domains; i++)
 		result->doubt_uj[i] = (uint64_t)work.doubts[i];
 	free(work.doubts);
@@ -666,5 +744,6 @@ void wtl_split_result_done(struct wtl_split_result *result)
 	free(result->doubt_uj);
 	free(result->cpu_ns);
 	free(result->n_samples);
+	free(result->wait_ns);
 	*result = (struct wtl_split_result){.n_nodes = 0};
 }

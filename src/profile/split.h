@@ -54,6 +54,9 @@ struct wtl_split {
 	/* Of each domain: are watts of functions learned (learn.h), or is every second of CPU time alike? NULL: they are
 	 * alike everywhere. Borrowed. */
 	const bool *learns;
+	/* Of each domain: does its energy go to the stacks that launched work on it, or wait for it (launch.h)? NULL: none's
+	 * does. Borrowed. */
+	const bool *launches;
 	const struct wtl_split_stretch *stretches; /* NULL: all of it is asked for. Borrowed. */
 	size_t n_stretches;
 };
@@ -75,6 +78,7 @@ struct wtl_split_result {
 	uint64_t *doubt_uj;
 	int64_t *cpu_ns;     /* a node, then a row */
 	uint64_t *n_samples; /* a node */
+	int64_t *wait_ns;    /* a node, on no processor; NULL: nobody asked, or not of a part */
 };
 
 /* 0 or -ENOMEM; done() in any case. */

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "base/thread.h"
 
-enum { CPUS_MAX = 1 << 16, SAMPLES_MOST = 1 << 20, SLICES_MOST = 1 << 20 };
+enum { CPUS_MAX = 1 << 16, SAMPLES_MOST = 1 << 20, SLICES_MOST = 1 << 20, NODES_MOST = 1 << 18 };
 
 #define SLICE_MIN_NS INT64_C(1000000)
 #define SLICE_MAX_NS INT64_C(60000000000)
@@ -21,12 +21,19 @@ enum { CPUS_MAX = 1 << 16, SAMPLES_MOST = 1 << 20, SLICES_MOST = 1 << 20 };
 /* Nobody leaves and comes again within that time, to be sure: that much may be wrong where a record was lost. */
 #define NEAR_NS INT64_C(5000000)
 
+void wtl_trace_clear(struct wtl_trace *trace)
+{
+	*trace = (struct wtl_trace){.samples_most = SAMPLES_MOST, .slices_most = SLICES_MOST};
+}
+
 int wtl_trace_init(struct wtl_trace *trace, struct wtl_err *err)
 {
 	const struct wtl_frame unresolved = {.kind = WTL_FRAME_NAMED};
+	struct wtl_frame rest = {.kind = WTL_FRAME_NAMED};
+	int64_t number;
 	int rc;
 
-	*trace = (struct wtl_trace){.samples_most = SAMPLES_MOST, .slices_most = SLICES_MOST};
+	wtl_trace_clear(trace);
 	rc = wtl_modules_init(&trace->modules, err);
 	if (rc < 0)
 		return rc;
@@ -34,7 +41,13 @@ int wtl_trace_init(struct wtl_trace *trace, struct wtl_err *err)
 	wtl_unwinder_init(&trace->unwinder, &trace->modules);
 	if (wtl_tree_init(&trace->tree) < 0 || wtl_tree_name(&trace->tree, "[unresolved]") < 0 ||
 	    wtl_tree_frame(&trace->tree, &unresolved) < 0 ||
-	    wtl_python_init(&trace->python, &trace->modules, &trace->tree) < 0)
+	    (number = wtl_tree_name(&trace->tree, "[too many different stacks]")) < 0)
+		return wtl_err_set(err, ENOMEM, "profile", NULL, "out of memory");
+	rest.name = (uint32_t)number;
+	number = wtl_tree_frame(&trace->tree, &rest);
+	trace->tree.rest = (uint32_t)number;
+	trace->tree.nodes_most = NODES_MOST;
+	if (number < 0 || wtl_python_init(&trace->python, &trace->modules, &trace->tree) < 0)
 		return wtl_err_set(err, ENOMEM, "profile", NULL, "out of memory");
 	return 0;
 }
@@ -45,6 +58,7 @@ void wtl_trace_done(struct wtl_trace *trace)
 	free(trace->slices);
 	free(trace->samples);
 	free(trace->on_cpus);
+	free(trace->waits_ns);
 	wtl_hash_done(&trace->by_tid);
 	wtl_python_done(&trace->python);
 	wtl_tree_done(&trace->tree);
@@ -66,8 +80,8 @@ static bool has_tid(const void *context, uint32_t value, const void *key)
 static int64_t add_thread(struct wtl_trace *trace, int pid, int tid)
 {
 	uint32_t sum = wtl_hash_number((uint32_t)tid);
-	uint32_t *found = wtl_hash_find(&trace->by_tid, sum, has_tid, trace, &tid);
 	struct wtl_space *space;
+	uint32_t *found;
 
 	if (wtl_array_reserve(&trace->threads, &trace->room_threads, trace->n_threads + 1,
 			      sizeof(*trace->threads)) < 0 ||
@@ -75,6 +89,7 @@ static int64_t add_thread(struct wtl_trace *trace, int pid, int tid)
 		trace->is_full = true;
 		return -ENOMEM;
 	}
+	found = wtl_hash_find(&trace->by_tid, sum, has_tid, trace, &tid);
 	space = wtl_spaces_find(&trace->spaces, pid);
 	if (space)
 		space->n_threads++;
@@ -146,7 +161,7 @@ static void join_slices(struct wtl_trace *trace)
 	trace->n_slices = n;
 }
 
-static void add_slice(struct wtl_trace *trace, uint32_t thread, int64_t begin_ns, int64_t end_ns)
+void wtl_trace_add_slice(struct wtl_trace *trace, uint32_t thread, int64_t begin_ns, int64_t end_ns)
 {
 	while (trace->n_slices >= trace->slices_most && trace->slice_ns < SLICE_MAX_NS)
 		join_slices(trace);
@@ -162,6 +177,23 @@ static void add_slice(struct wtl_trace *trace, uint32_t thread, int64_t begin_ns
 	trace->threads[thread].slice = trace->n_slices;
 }
 
+/* It was on no processor up to then: for the node that it was last seen with. */
+static void add_wait(struct wtl_trace *trace, struct wtl_trace_thread *thread, int64_t end_ns)
+{
+	int64_t node =
+		thread->seen ? thread->seen : wtl_tree_child(&trace->tree, 0, trace->unresolved);
+
+	if (!trace->has_waits || !thread->off_ns || end_ns <= thread->off_ns)
+		return;
+	if (node < 0 || wtl_array_widen(&trace->waits_ns, &trace->n_waits, (size_t)node + 1,
+					sizeof(*trace->waits_ns)) < 0) {
+		trace->is_full = true;
+		return;
+	}
+	trace->waits_ns[node] += end_ns - thread->off_ns;
+	thread->wait_ns += end_ns - thread->off_ns;
+}
+
 static void leave(struct wtl_trace *trace, size_t i, int64_t t_ns)
 {
 	struct wtl_trace_thread *thread = &trace->threads[i];
@@ -170,10 +202,11 @@ static void leave(struct wtl_trace *trace, size_t i, int64_t t_ns)
 		return;
 	thread->is_on = false;
 	t_ns = wtl_trace_time(t_ns);
+	thread->off_ns = t_ns > thread->on_ns ? t_ns : thread->on_ns;
 	if (t_ns <= thread->on_ns)
 		return;
 	thread->cpu_ns += t_ns - thread->on_ns;
-	add_slice(trace, (uint32_t)i, thread->on_ns, t_ns);
+	wtl_trace_add_slice(trace, (uint32_t)i, thread->on_ns, t_ns);
 }
 
 /*
@@ -213,8 +246,10 @@ static void come(struct wtl_trace *trace, size_t i, const struct wtl_ring_event 
 	if (event->kind == WTL_RING_SWITCH)
 		thread->is_doubtful = thread->is_on;
 	settle(trace, i, event->t_ns);
-	if (!thread->is_on)
+	if (!thread->is_on) {
 		thread->on_ns = wtl_trace_time(event->t_ns);
+		add_wait(trace, thread, thread->on_ns);
+	}
 	thread->is_on = true;
 	thread->cpu = event->cpu;
 	thread->seen_ns = event->t_ns;
@@ -243,7 +278,7 @@ static bool is_running(const struct wtl_trace_thread *thread)
 }
 
 /* Threads that were never seen have a row for all of their command. */
-static void name_unseen(struct wtl_trace *trace)
+void wtl_trace_name_unseen(struct wtl_trace *trace)
 {
 	for (size_t i = 0; i < trace->n_threads; i++) {
 		struct wtl_trace_thread *thread = &trace->threads[i];
@@ -267,16 +302,39 @@ static void name_unseen(struct wtl_trace *trace)
 	}
 }
 
+void wtl_trace_cut(struct wtl_trace *trace)
+{
+	for (size_t i = 0; i < trace->n_threads; i++) {
+		struct wtl_trace_thread *thread = &trace->threads[i];
+		int64_t seen_ns = wtl_trace_time(thread->seen_ns);
+
+		if (!thread->is_on || thread->is_doubtful || seen_ns <= thread->on_ns)
+			continue;
+		thread->cpu_ns += seen_ns - thread->on_ns;
+		wtl_trace_add_slice(trace, (uint32_t)i, thread->on_ns, seen_ns);
+		thread->on_ns = seen_ns;
+	}
+}
+
+void wtl_trace_forget(struct wtl_trace *trace)
+{
+	trace->n_samples = trace->n_slices = 0;
+	for (size_t i = 0; i < trace->n_threads; i++)
+		trace->threads[i].slice = 0;
+}
+
 void wtl_trace_end(struct wtl_trace *trace, int64_t now_ns)
 {
 	for (size_t i = 0; i < trace->n_threads; i++) {
-		const struct wtl_trace_thread *thread = &trace->threads[i];
+		struct wtl_trace_thread *thread = &trace->threads[i];
 		bool is_known = !thread->is_doubtful &&
 				(now_ns - thread->seen_ns < LATELY_NS || is_running(thread));
 
 		leave(trace, i, is_known ? now_ns : thread->seen_ns);
+		if (!thread->has_ended)
+			add_wait(trace, thread, wtl_trace_time(now_ns));
 	}
-	name_unseen(trace);
+	wtl_trace_name_unseen(trace);
 }
 
 /* ---- Samples ---- */
@@ -308,7 +366,7 @@ static void halve_samples(struct wtl_trace *trace)
 	trace->n_halved++;
 }
 
-static void add_sample(struct wtl_trace *trace, uint32_t thread, uint32_t node, int64_t t_ns)
+void wtl_trace_add_sample(struct wtl_trace *trace, uint32_t thread, uint32_t node, int64_t t_ns)
 {
 	if (trace->n_taken++ & ((UINT64_C(1) << trace->n_halved) - 1))
 		return;
@@ -342,13 +400,19 @@ static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl
 	else
 		node = node_of(trace, places, n);
 
+	if (node >= 0 && n > 0)
+		trace->threads[thread].seen = (uint32_t)node;
+	trace->n_turns += event->sample.is_turn;
+	if (event->sample.is_turn)
+		return;
 	come(trace, thread, event);
 	trace->n_broken += n > 0 && !is_whole;
 	trace->n_unresolved += n == 0;
+	trace->seen_node = node < 0 ? 0 : (uint32_t)node;
 	if (node < 0)
 		trace->is_full = true;
 	else
-		add_sample(trace, (uint32_t)thread, (uint32_t)node, event->t_ns);
+		wtl_trace_add_sample(trace, (uint32_t)thread, (uint32_t)node, event->t_ns);
 }
 
 static void take_map(struct wtl_trace *trace, const struct wtl_ring_event *event)

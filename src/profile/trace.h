@@ -29,6 +29,8 @@ struct wtl_trace_thread {
 	uint32_t cpu;		/* that one, */
 	int64_t on_ns, seen_ns; /* and was told to be then, for the last time */
 	int64_t cpu_ns;
+	int64_t off_ns, wait_ns; /* it is on none since then; so long it was before */
+	uint32_t seen;		 /* the node that it was seen with last; 0: none */
 	uint64_t n_samples;
 	size_t slice; /* its last one, + 1 */
 	uint32_t
@@ -60,6 +62,11 @@ struct wtl_trace {
 	struct wtl_hash by_tid; /* the newest thread of a number */
 	uint32_t *on_cpus;	/* the thread on each processor, + 1; 0: none of the program's */
 	size_t n_on_cpus;
+	/* Of each node, how long threads that were there last were on no processor; the rest of the nodes have none. */
+	int64_t *waits_ns;
+	size_t n_waits;
+	bool has_waits;	       /* or nobody asked */
+	uint64_t n_turns;      /* samples of threads that left a processor */
 	uint64_t n_lost;       /* events that the kernel dropped */
 	uint64_t n_broken;     /* samples whose stack is not whole */
 	uint64_t n_unresolved; /* samples without any place */
@@ -73,16 +80,31 @@ struct wtl_trace {
 	uint64_t n_taken;
 	int64_t slice_ns;
 	uint32_t unresolved; /* the frame of those */
+	uint32_t seen_node;  /* of the sample that was taken last */
 };
 
 /* Times are kept in whole microseconds: that is half of what a file of them takes. */
 int64_t wtl_trace_time(int64_t t_ns);
 
+/* An empty one of bounded size, to be filled by hand. */
+void wtl_trace_clear(struct wtl_trace *trace);
+/* What is there already is joined, or dropped, where there is too much. */
+void wtl_trace_add_slice(struct wtl_trace *trace, uint32_t thread, int64_t begin_ns,
+			 int64_t end_ns);
+void wtl_trace_add_sample(struct wtl_trace *trace, uint32_t thread, uint32_t node, int64_t t_ns);
+/* Threads that were never seen have a row for all of their command. */
+void wtl_trace_name_unseen(struct wtl_trace *trace);
+
+/* Filled with what the kernel tells. */
 int wtl_trace_init(struct wtl_trace *trace, struct wtl_err *err);
 void wtl_trace_done(struct wtl_trace *trace);
 void wtl_trace_take(void *trace, const struct wtl_ring_event *event);
 /* A sample has come, and will be taken later: what runs on meanwhile is looked at. */
 void wtl_trace_glance(void *trace, int pid, int tid, int64_t t_ns);
+/* Threads that are on a processor have a slice up to when they were seen, and go on with another one. */
+void wtl_trace_cut(struct wtl_trace *trace);
+/* Samples and slices, which somebody else keeps; stacks and threads stay. */
+void wtl_trace_forget(struct wtl_trace *trace);
 /* Threads that are on a processor were so up to now: if they ran lately, or are told to run by /proc. */
 void wtl_trace_end(struct wtl_trace *trace, int64_t now_ns);
 

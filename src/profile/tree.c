@@ -97,6 +97,10 @@ int64_t wtl_tree_child(struct wtl_tree *tree, uint32_t parent, uint32_t frame)
 
 	if (found)
 		return *found;
+	if (tree->nodes_most && parent && tree->nodes[parent].frame == tree->rest)
+		return parent;
+	if (tree->nodes_most && parent && tree->n_nodes >= tree->nodes_most && frame != tree->rest)
+		return wtl_tree_child(tree, parent, tree->rest);
 	if (tree->n_nodes == UINT32_MAX ||
 	    wtl_array_reserve(&tree->nodes, &tree->room_nodes, tree->n_nodes + 1,
 			      sizeof(*tree->nodes)) < 0 ||
@@ -105,4 +109,14 @@ int64_t wtl_tree_child(struct wtl_tree *tree, uint32_t parent, uint32_t frame)
 	tree->nodes[tree->n_nodes] = node;
 	wtl_hash_add(&tree->by_frame, sum, (uint32_t)tree->n_nodes);
 	return (int64_t)tree->n_nodes++;
+}
+
+bool wtl_tree_is_outermost(const struct wtl_tree *tree, size_t node)
+{
+	uint32_t name = tree->frames[tree->nodes[node].frame].name;
+
+	for (uint32_t at = tree->nodes[node].parent; at; at = tree->nodes[at].parent)
+		if (tree->frames[tree->nodes[at].frame].name == name)
+			return false;
+	return true;
 }

@@ -39,6 +39,10 @@ struct wtl_tree {
 	char **names;
 	size_t n_nodes, n_frames, n_names, room_nodes, room_frames, room_names;
 	struct wtl_hash by_place, by_frame, by_name;
+	/* Once there are so many nodes (0: any number), whatever would be a new one, and all below it, is the node of the
+	 * frame `rest`, which each node can have below it. New ones below the root are still made. */
+	size_t nodes_most;
+	uint32_t rest;
 };
 
 int wtl_tree_init(struct wtl_tree *tree); /* with its root. 0 or -ENOMEM */
@@ -47,5 +51,8 @@ void wtl_tree_done(struct wtl_tree *tree);
 int64_t wtl_tree_frame(struct wtl_tree *tree, const struct wtl_frame *frame);
 int64_t wtl_tree_name(struct wtl_tree *tree, const char *name);
 int64_t wtl_tree_child(struct wtl_tree *tree, uint32_t parent, uint32_t frame);
+/* Whether no node above has a frame of the same name: a function that calls itself is counted once with all that it
+ * called. */
+bool wtl_tree_is_outermost(const struct wtl_tree *tree, size_t node);
 
 #endif

@@ -120,33 +120,63 @@ static uint64_t greatest_divisor(uint64_t a, uint64_t b)
 	return a;
 }
 
+/*
+ * A divisor with what makes dividing by it a multiplication: what is divided is a multiple of it, or it is asked whether it
+ * is one (Hacker's Delight, 10-16 and 10-17). Of 2^shift times an odd number: that one's inverse modulo 2^64, and the
+ * greatest quotient that it leaves.
+ */
+struct divisor {
+	uint64_t step, inverse, most;
+	unsigned shift;
+};
+
+static struct divisor divisor_of(uint64_t step)
+{
+	unsigned shift = (unsigned)__builtin_ctzll(step);
+	uint64_t odd = step >> shift, inverse = odd;
+
+	/* Each turn doubles the bits that are right, of three to begin with. */
+	for (unsigned i = 0; i < 5; i++)
+		inverse *= 2 - odd * inverse;
+	return (struct divisor){step, inverse, UINT64_MAX / odd, shift};
+}
+
+static inline bool divides(const struct divisor *by, uint64_t size)
+{
+	return (size & ((UINT64_C(1) << by->shift) - 1)) == 0 && size * by->inverse <= by->most;
+}
+
 /* The greatest divisor of all that is coded, as signed numbers. */
 static uint64_t find_step(enum how how, const int64_t values[], size_t n)
 {
-	uint64_t step = 0;
+	struct divisor by = {.step = 0};
 
-	for (size_t i = first_coded(how); i < n && step != 1; i++) {
+	for (size_t i = first_coded(how); i < n && by.step != 1; i++) {
 		uint64_t x = coded(how, values, i);
 		uint64_t size = x >> 63 ? 0 - x : x;
 
-		if (step == 0 || size % step != 0)
-			step = greatest_divisor(step, size);
+		if (size == 0 || (by.step && divides(&by, size)))
+			continue;
+		by = divisor_of(by.step ? greatest_divisor(by.step, size) : size);
 	}
-	return step ? step : 1;
+	return by.step ? by.step : 1;
 }
 
-/* Exact: step divides x, both as signed numbers. */
-static inline uint64_t divided(uint64_t x, uint64_t step)
+/* Exact: it divides x, both as signed numbers. */
+static inline uint64_t divided(uint64_t x, const struct divisor *by)
 {
-	return step == 1 ? x : (uint64_t)((int64_t)x / (int64_t)step);
+	return (uint64_t)((int64_t)x >> by->shift) * by->inverse;
 }
 
+/* No more than most is of interest. */
 static inline __attribute__((always_inline)) size_t tokens_len(enum how how, uint64_t step,
-							       const int64_t values[], size_t n)
+							       const int64_t values[], size_t n,
+							       size_t most)
 {
+	const struct divisor by = divisor_of(step);
 	size_t len = 0, run = 0;
 
-	for (size_t i = first_coded(how); i < n; i++) {
+	for (size_t i = first_coded(how); i < n && len <= most; i++) {
 		uint64_t x = coded(how, values, i);
 
 		if (x == 0) {
@@ -156,7 +186,7 @@ static inline __attribute__((always_inline)) size_t tokens_len(enum how how, uin
 		if (run)
 			len += 1 + varint_len(run - 1);
 		run = 0;
-		len += varint_len(zigzag(divided(x, step)));
+		len += varint_len(zigzag(divided(x, &by)));
 	}
 	return run ? len + 1 + varint_len(run - 1) : len;
 }
@@ -165,6 +195,7 @@ static inline __attribute__((always_inline)) uint8_t *tokens_write(uint8_t *to, 
 								   uint64_t step,
 								   const int64_t values[], size_t n)
 {
+	const struct divisor by = divisor_of(step);
 	size_t run = 0;
 
 	for (size_t i = first_coded(how); i < n; i++) {
@@ -179,7 +210,7 @@ static inline __attribute__((always_inline)) uint8_t *tokens_write(uint8_t *to, 
 			to = varint_write(to, run - 1);
 			run = 0;
 		}
-		to = varint_write(to, zigzag(divided(x, step)));
+		to = varint_write(to, zigzag(divided(x, &by)));
 	}
 	if (run) {
 		*to++ = 0;
@@ -194,27 +225,37 @@ struct plan {
 	size_t len; /* of the tokens */
 };
 
+/* With differences, the first value comes before the tokens. */
+static struct plan plan_of(enum how how, uint64_t step, const int64_t values[], size_t n,
+			   size_t most)
+{
+	struct plan plan = {.how = how, .step = step};
+
+	if (how == HOW_VALUES)
+		plan.len = tokens_len(HOW_VALUES, step, values, n, most);
+	else if (how == HOW_DIFFERENCES)
+		plan.len = tokens_len(HOW_DIFFERENCES, step, values, n, most);
+	else
+		plan.len = tokens_len(HOW_SECOND, step, values, n, most);
+	if (how != HOW_VALUES)
+		plan.len += varint_len(zigzag((uint64_t)values[0]));
+	return plan;
+}
+
+/* The shortest; of equal ones the first in the order of their numbers. What is mostly the longest is tried last. */
 static struct plan find_plan(const int64_t values[], size_t n)
 {
-	uint64_t step = find_step(HOW_VALUES, values, n);
-	struct plan plans[HOWS] = {{.how = HOW_VALUES, .step = step}}, best;
+	uint64_t step = find_step(HOW_DIFFERENCES, values, n);
+	struct plan best = plan_of(HOW_DIFFERENCES, step, values, n, SIZE_MAX), plan;
 
-	plans[0].len = tokens_len(HOW_VALUES, step, values, n);
-	step = find_step(HOW_DIFFERENCES, values, n);
-	plans[1] =
-		(struct plan){HOW_DIFFERENCES, step, tokens_len(HOW_DIFFERENCES, step, values, n)};
 	/* What divides differences divides those of them, unless they wrap around. */
 	if (step > 1)
 		step = find_step(HOW_SECOND, values, n);
-	plans[2] = (struct plan){HOW_SECOND, step, tokens_len(HOW_SECOND, step, values, n)};
-	/* With these two, the first value comes before the tokens. */
-	plans[1].len += varint_len(zigzag((uint64_t)values[0]));
-	plans[2].len += varint_len(zigzag((uint64_t)values[0]));
-	best = plans[0];
-	for (size_t i = 1; i < HOWS; i++)
-		if (plans[i].len < best.len)
-			best = plans[i];
-	return best;
+	plan = plan_of(HOW_SECOND, step, values, n, best.len);
+	if (plan.len < best.len)
+		best = plan;
+	plan = plan_of(HOW_VALUES, find_step(HOW_VALUES, values, n), values, n, best.len);
+	return plan.len <= best.len ? plan : best;
 }
 
 static uint8_t *head_write(uint8_t *to, const struct plan *plan, unsigned layout,
@@ -268,37 +309,43 @@ int wtl_code_put(struct wtl_buf *buf, const int64_t values[], size_t n)
 	return 0;
 }
 
-int wtl_code_put_planes(struct wtl_buf *buf, const int64_t values[], size_t n)
+static int put_planes(struct wtl_buf *buf, const struct plan *plan, const int64_t values[],
+		      size_t n)
 {
-	struct plan plan;
+	const struct divisor by = divisor_of(plan->step);
 	uint64_t all = 0;
 	unsigned width = 0;
 	size_t first, n_coded;
 	uint8_t *to;
-	int rc = find_plan_for(buf, values, n, &plan);
 
-	if (rc < 0)
-		return rc;
-	first = n ? first_coded(plan.how) : 0;
+	first = n ? first_coded(plan->how) : 0;
 	n_coded = n - first;
 	for (size_t i = first; i < n; i++)
-		all |= zigzag(divided(coded(plan.how, values, i), plan.step));
+		all |= zigzag(divided(coded(plan->how, values, i), &by));
 	while (width < 8 && all >> 8 * width)
 		width++;
 	if (wtl_buf_reserve(buf, n_coded * width + HEAD_MAX) < 0)
 		return buf->error;
 	to = (uint8_t *)buf->data + buf->len;
-	to = head_write(to, &plan, LAYOUT_PLANES, values, n);
+	to = head_write(to, plan, LAYOUT_PLANES, values, n);
 	if (n > 0)
 		*to++ = (uint8_t)width;
 	for (size_t i = first; i < n; i++) {
-		uint64_t x = zigzag(divided(coded(plan.how, values, i), plan.step));
+		uint64_t x = zigzag(divided(coded(plan->how, values, i), &by));
 
 		for (unsigned k = 0; k < width; k++)
 			to[k * n_coded + i - first] = (uint8_t)(x >> 8 * k);
 	}
 	end_at(buf, to + n_coded * width);
 	return 0;
+}
+
+int wtl_code_put_planes(struct wtl_buf *buf, const int64_t values[], size_t n)
+{
+	struct plan plan;
+	int rc = find_plan_for(buf, values, n, &plan);
+
+	return rc < 0 ? rc : put_planes(buf, &plan, values, n);
 }
 
 /* ---- Decoding ---- */
@@ -332,6 +379,20 @@ static int head_read(const uint8_t *bytes, size_t len, struct head *head)
 	head->step = step;
 	head->first = unzigzag(first);
 	return 0;
+}
+
+int wtl_code_put_planes_as(struct wtl_buf *buf, const uint8_t *block, size_t len,
+			   const int64_t values[], size_t n)
+{
+	struct head head;
+	struct plan plan;
+
+	if (buf->error)
+		return buf->error;
+	if (head_read(block, len, &head) < 0 || head.n != n)
+		return -EBADMSG;
+	plan = (struct plan){.how = head.how, .step = head.step};
+	return put_planes(buf, &plan, values, n);
 }
 
 int64_t wtl_code_count(const uint8_t *bytes, size_t len)

@@ -35,6 +35,9 @@ enum {
 /* Appends a block. 0, or the buffer's error; -E2BIG for too many values. */
 int wtl_code_put(struct wtl_buf *buf, const int64_t values[], size_t n);
 int wtl_code_put_planes(struct wtl_buf *buf, const int64_t values[], size_t n);
+/* The same where a block that wtl_code_put() has made of these values is there: how they are best coded was found then. */
+int wtl_code_put_planes_as(struct wtl_buf *buf, const uint8_t *block, size_t len,
+			   const int64_t values[], size_t n);
 
 /* How many values a block says that it has (at most WTL_CODE_VALUES_MAX), or -EBADMSG. */
 int64_t wtl_code_count(const uint8_t *bytes, size_t len);

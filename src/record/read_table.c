@@ -229,6 +229,7 @@ static int consumer_row(void *context, const void *at)
 	const struct wtl_row_consumer *row = at;
 	struct wtl_stored_consumer stored = row->stored;
 
+	wtl_group_find_step(&stored.group);
 	stored.consumer.group = row->has_group ? &stored.group : NULL;
 	stored.consumer.command = stored.command[0] ? stored.command : NULL;
 	return each->row.consumer(each->context, &stored);

@@ -25,14 +25,16 @@ enum {
 #define READ_BYTES_MIN	 (UINT64_C(256) << 20)
 #define VALUES_TOTAL_MIN (UINT64_C(64) << 20)
 
-void wtl_read_time(int64_t t_utc_ns, char text[WTL_READ_TIME_SIZE])
+/* "2026-11-21T10:55:45Z" */
+enum { TIME_SIZE = 40 };
+
+static void put_time(int64_t t_utc_ns, char text[TIME_SIZE])
 {
 	time_t t = (time_t)(t_utc_ns / WTL_NS_PER_S);
 	struct tm tm;
 
-	if (!gmtime_r(&t, &tm) ||
-	    strftime(text, WTL_READ_TIME_SIZE, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
-		snprintf(text, WTL_READ_TIME_SIZE, "?");
+	if (!gmtime_r(&t, &tm) || strftime(text, TIME_SIZE, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+		snprintf(text, TIME_SIZE, "?");
 }
 
 void wtl_read_parts_clear(struct wtl_read_parts *parts)
@@ -92,7 +94,7 @@ static int complain(struct wtl_store_reader *reader, size_t period, int64_t seri
 		    const char *what, struct wtl_err *err)
 {
 	struct wtl_read_period *at = &reader->periods[period];
-	char begin[WTL_READ_TIME_SIZE], end[WTL_READ_TIME_SIZE];
+	char begin[TIME_SIZE], end[TIME_SIZE];
 
 	/* What SQLite had no memory for is reported as missing. */
 	if (code == -ENOMEM || sqlite3_errcode(reader->db) == SQLITE_NOMEM) {
@@ -109,8 +111,8 @@ static int complain(struct wtl_store_reader *reader, size_t period, int64_t seri
 	}
 	if (!at->is_dropped)
 		reader->is_damaged = true;
-	wtl_read_time(at->times.begin_utc_ns, begin);
-	wtl_read_time(at->times.end_utc_ns, end);
+	put_time(at->times.begin_utc_ns, begin);
+	put_time(at->times.end_utc_ns, end);
 	return wtl_err_set(
 		err, code, "record", wtl_database_path_shown(reader->path),
 		"%s to %s (period %lld): %s%s%s", begin, end, (long long)at->id,

@@ -134,8 +134,4 @@ int wtl_reader_prepare_lookups(struct wtl_store_reader *reader);
 /* Frees what is known of the period. */
 void wtl_reader_forget_period(struct wtl_store_reader *reader);
 
-/* "2026-11-21T10:55:45Z" */
-enum { WTL_READ_TIME_SIZE = 40 };
-void wtl_read_time(int64_t t_utc_ns, char text[WTL_READ_TIME_SIZE]);
-
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
@@ -70,17 +71,38 @@ static int pack(struct wtl_merge *merge, struct wtl_row_chunk *chunk, size_t les
 	return SQLITE_OK;
 }
 
-/* As tokens, or as planes where that is hardly larger: those are read faster. */
-static int encode(struct wtl_merge *merge, struct wtl_row_chunk *chunk)
+/* The only block of a period that was written at once; false: it has several, or none. */
+static bool only_block(const struct wtl_merge *merge, size_t series, const uint8_t **ret_block,
+		       size_t *ret_len)
 {
+	const struct wtl_buf *blocks = &merge->gather.blocks[series];
+	const uint8_t *at = (const uint8_t *)blocks->data, *end = at + blocks->len;
+	uint64_t len;
+
+	if (blocks->len == 0 || wtl_varint_get(&at, end, &len) < 0 || len != (uint64_t)(end - at))
+		return false;
+	*ret_block = at;
+	*ret_len = (size_t)len;
+	return true;
+}
+
+/* As tokens, or as planes where that is hardly larger: those are read faster. */
+static int encode(struct wtl_merge *merge, size_t series, struct wtl_row_chunk *chunk)
+{
+	const uint8_t *block;
+	size_t len;
+	bool is_only = only_block(merge, series, &block, &len);
 	int rc;
 
 	wtl_buf_clear(&merge->block);
-	if (wtl_code_put_planes(&merge->block, merge->values, chunk->n) < 0)
+	rc = is_only ? wtl_code_put_planes_as(&merge->block, block, len, merge->values, chunk->n)
+		     : wtl_code_put_planes(&merge->block, merge->values, chunk->n);
+	if (rc < 0)
 		return SQLITE_NOMEM;
 	rc = pack(merge, chunk, SIZE_MAX);
 	wtl_buf_clear(&merge->block);
-	if (rc == SQLITE_OK && wtl_code_put(&merge->block, merge->values, chunk->n) < 0)
+	if (rc == SQLITE_OK && (is_only ? wtl_buf_add(&merge->block, block, len)
+					: wtl_code_put(&merge->block, merge->values, chunk->n)) < 0)
 		return SQLITE_NOMEM;
 	return rc ? rc : pack(merge, chunk, chunk->data.len - chunk->data.len / 8);
 }
@@ -100,7 +122,7 @@ static int merge_series(struct wtl_merge *merge, size_t series)
 		.id = merge->gather.period.id * WTL_STORE_SERIES_MAX + (int64_t)series,
 		.n = (uint32_t)merge->gather.counts[series],
 	};
-	return encode(merge, chunk);
+	return encode(merge, series, chunk);
 }
 
 /* ---- All of them ---- */
@@ -148,14 +170,24 @@ int wtl_merge_begin(struct wtl_store_writer *writer)
 		rc = wtl_merge_step(writer);
 	if (rc)
 		return rc;
-	wtl_merge_done(merge);
-	merge->zstd = ZSTD_createCCtx();
+	if (!merge->zstd)
+		merge->zstd = ZSTD_createCCtx();
 	if (!merge->zstd)
 		return SQLITE_NOMEM;
 	merge->gather = writer->gather;
 	writer->gather = (struct wtl_gather){0};
 	merge->is_active = merge->gather.period.parts > 0;
 	return SQLITE_OK;
+}
+
+/* For the next period. */
+static void clear(struct wtl_merge *merge)
+{
+	wtl_gather_done(&merge->gather);
+	wtl_buf_clear(&merge->data);
+	wtl_buf_clear(&merge->block);
+	merge->n_chunks = merge->next = 0;
+	merge->is_active = false;
 }
 
 int wtl_merge_step(struct wtl_store_writer *writer)
@@ -169,7 +201,10 @@ int wtl_merge_step(struct wtl_store_writer *writer)
 		return merge_series(merge, merge->next++);
 	rc = wtl_ring_write(writer, write_chunks, merge);
 	/* Memory that is needed once a minute is not kept. */
-	wtl_merge_done(merge);
+	if (writer->options.keeps_memory)
+		clear(merge);
+	else
+		wtl_merge_done(merge);
 	return rc;
 }
 

@@ -133,6 +133,9 @@ struct wtl_device_value {
 	int64_t value;
 };
 
+/* Parts of a profile, each as its length in bytes and then these, eight a value, the lowest first (docs/profile-file.md). */
+#define WTL_SERIES_PROFILE "profile.bytes"
+
 /* ---- Facts ---- */
 
 #define WTL_FACT_VERSION    "wattle"	 /* that wrote it */
@@ -146,15 +149,20 @@ struct wtl_device_value {
 #define WTL_FACT_PRODUCT    "product"
 #define WTL_FACT_KERNEL	    "kernel"
 #define WTL_FACT_MEMORY	    "memory-bytes"
+#define WTL_FACT_WALL \
+	"wall" /* the line of the calibration at the wall (energy/calibration_line.h) */
 #define WTL_FACT_VM	    "virtual-machine"
 #define WTL_FACT_CONTAINER  "container"
 #define WTL_FACT_GPU_DOMAIN "gpu.%zu.domain"
 #define WTL_FACT_GPUS	    "gpus"
-#define WTL_FACT_WEIGHT	    "cpu-weight"  /* of the use of processors: wtl_weight_names */
+#define WTL_FACT_WEIGHT	    "cpu-weight"    /* of the use of processors: wtl_weight_names */
+#define WTL_FACT_IMPORTED   "imported-from" /* another tool: the format of its file */
 #define WTL_FACT_LATE	    "begins-late" /* "1": accounts begin with the first bill that there is */
 #define WTL_FACT_UPDATE	    "update.%zu" /* of the sensor of the domain, as it was seen: nanoseconds */
-#define WTL_FACT_IDLE	    "idle.%zu"	  /* of the domain, when the recording began */
-#define WTL_FACT_LEARNED    "learned.%zu" /* "1": watts of that domain were learned */
+#define WTL_FACT_IDLE	    "idle.%zu" /* of the domain, when the recording began */
+#define WTL_FACT_KNOWN \
+	"known.%zu" /* watts of a program before they were learned: a key, and their line */
+#define WTL_FACT_LEARNED "learned.%zu" /* "1": watts of that domain were learned */
 /* A device of WTL_SERIES_DEVICES: its energy domain ("" if it has none), and the maker's name. */
 #define WTL_FACT_DEVICE_DOMAIN "device.%zu.domain"
 #define WTL_FACT_DEVICE_NAME   "device.%zu.name"

@@ -8,8 +8,11 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "base/text.h"
+#include "energy/units.h"
+#include "energy/watts_past.h"
 #include "meter/consumers.h"
 #include "meter/meter.h"
+#include "meter/observer.h"
 
 /* ---- Emissions ---- */
 
@@ -380,10 +383,49 @@ static int read_span(struct wtl_history *history, struct wtl_err *err)
 	return wtl_store_each_window_bare(history->reader, stretch, history);
 }
 
+/* Stretches over which watts are taken to be the same, and how many there are at most, for memory's sake. */
+enum { STRETCH_S = 30, STRETCHES_MOST = 360 };
+
+static int play_past(struct wtl_history *history, struct wtl_err *err)
+{
+	struct wtl_played played;
+	int64_t stretch_ns;
+	int rc = read_span(history, err);
+
+	if (rc < 0)
+		return rc;
+	stretch_ns = (history->end_mono_ns - history->begin_mono_ns) / STRETCHES_MOST;
+	if (stretch_ns < STRETCH_S * WTL_NS_PER_S)
+		stretch_ns = STRETCH_S * WTL_NS_PER_S;
+	wtl_watts_past_begin(history->past, stretch_ns);
+	while ((rc = wtl_player_step(history->player, &played, err)) > 0)
+		continue;
+	return rc < 0 ? rc : wtl_consumers_smooth(history->consumers);
+}
+
+/* All of it is played before, for what was learned late tells of what was early. */
+static int learn_past(struct wtl_history *history, const char *path, struct wtl_err *err)
+{
+	int rc;
+
+	history->past = history->options.policy.past = wtl_watts_past_new();
+	if (!history->past)
+		return -ENOMEM;
+	rc = open_player(history, path, &history->options.policy, err);
+	if (rc == 0)
+		rc = play_past(history, err);
+	wtl_player_close(history->player);
+	history->player = NULL;
+	history->reader = NULL;
+	return rc;
+}
+
 static int open_all(struct wtl_history *history, const char *path, struct wtl_err *err)
 {
 	int rc = history->options.may_summarize ? open_summary(history, path) : 0;
 
+	if (rc == 0 && history->options.policy.smooths)
+		rc = learn_past(history, path, err);
 	if (rc == 0)
 		rc = open_player(history, path, &history->options.policy, err);
 	if (rc >= 0)
@@ -401,8 +443,6 @@ int wtl_history_open(const char *path, const struct wtl_history_options *options
 		return wtl_err_set(err, ENOMEM, "recording", path, "out of memory");
 	if (options)
 		history->options = *options;
-	history->from_ns = INT64_MIN;
-	history->to_ns = INT64_MAX;
 	rc = open_all(history, path, err);
 	if (rc < 0) {
 		if (err && !err->code)
@@ -423,6 +463,7 @@ void wtl_history_close(struct wtl_history *history)
 	free(history->windows);
 	free(history->gaps);
 	wtl_player_close(history->player);
+	wtl_watts_past_free(history->past);
 	free(history);
 }
 

@@ -41,6 +41,7 @@ struct wtl_history_options {
 
 struct wtl_history {
 	struct wtl_history_options options;
+	struct wtl_watts_past *past; /* the policy's */
 	struct wtl_player *player;
 	/* The player's own. */
 	struct wattle_meter *meter;
@@ -52,7 +53,7 @@ struct wtl_history {
 	int64_t begin_mono_ns, begin_utc_ns, end_mono_ns;
 	int64_t now_mono_ns; /* the latest that was reached; it never falls */
 
-	/* The part: nanoseconds since the start, INT64_MIN and INT64_MAX where it has no bound. */
+	/* Of a part: nanoseconds since the start, INT64_MIN and INT64_MAX where it has no bound. */
 	bool is_part, has_begun;
 	int64_t from_ns, to_ns;
 

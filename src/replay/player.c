@@ -65,6 +65,7 @@ static int play_bill(struct wtl_player *player, struct wtl_played *played)
 				    wattle_meter_domains(player->meter)) < 0)
 			return -EBADMSG;
 	}
+	wtl_consumers_reach(player->consumers, player->io.mono_ns);
 	wtl_consumers_bill(player->consumers, player->energies, utc_ns);
 	memcpy(player->billed, player->energies,
 	       wattle_meter_domains(player->meter) * sizeof(*player->billed));

@@ -18,6 +18,7 @@ struct wtl_consumers;
 struct wtl_err;
 struct wtl_player;
 struct wtl_reading;
+struct wtl_watts_past;
 
 /*
  * Plays a recording: a meter and consumers that are fed with what was recorded, through the
@@ -35,8 +36,10 @@ struct wtl_player_policy {
 	} given[WTL_POLICY_DOMAINS]; /* idle power as it is to be taken */
 	size_t n_given;
 	enum wtl_weight weight;
-	bool has_weight;   /* the use of processors weighs that: CPU time, or what is learned */
-	bool only_summary; /* for wtl_player_summary() alone: who has gone is not read */
+	bool has_weight; /* the use of processors weighs that: CPU time, or what is learned */
+	bool smooths; /* and what is learned is smoothed backwards: wtl_history_open() makes the past */
+	struct wtl_watts_past *past; /* borrowed; NULL: none */
+	bool only_summary;	     /* for wtl_player_summary() alone: who has gone is not read */
 	bool skips_energies; /* of windows, as they were stored, where they are computed again anyway */
 };
 

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/num.h"
 #include "meter/consumers.h"
+#include "meter/known_watts.h"
 #include "meter/meter.h"
 #include "replay/player_state.h"
 #include "replay/recorder_windows.h"
@@ -168,6 +169,32 @@ static void restore_idle(struct wtl_player *player)
 	}
 }
 
+/* A key and a line. Programs whose watts were known when they were first learned. */
+static int restore_known(struct wtl_player *player)
+{
+	char key[WTL_STORE_NAME_SIZE], of[32], name[32];
+	const char *text, *line;
+
+	snprintf(key, sizeof(key), WTL_FACT_KNOWN, (size_t)0);
+	for (size_t i = 1; (text = wtl_store_get_fact(player->reader, key)) != NULL; i++) {
+		struct wtl_known_watts known;
+		struct wtl_baseline watts;
+		uint64_t owner;
+
+		line = strchr(text, ' ');
+		if (line && wtl_num_u64(text, (size_t)(line - text), &owner) == 0 && owner > 0 &&
+		    owner <= UINT32_MAX &&
+		    wtl_baseline_parse(line + 1, strlen(line + 1), of, name, &watts) == 0 &&
+		    wtl_known_take(of, name, &watts, &known)) {
+			known.key = (uint32_t)owner;
+			if (wtl_consumers_know_watts(player->consumers, &known) < 0)
+				return -ENOMEM;
+		}
+		snprintf(key, sizeof(key), WTL_FACT_KNOWN, i);
+	}
+	return 0;
+}
+
 /* Whose watts were learned together was recorded, where they were. */
 static int open_weight(struct wtl_player *player)
 {
@@ -177,8 +204,13 @@ static int open_weight(struct wtl_player *player)
 
 	player->is_learned = weight == WTL_WEIGHT_LEARNED;
 	player->has_keys = recorded == WTL_WEIGHT_LEARNED;
-	return player->is_learned ? wtl_consumers_learn_watts(player->consumers, player->has_keys)
-				  : 0;
+	if (!player->is_learned)
+		return 0;
+	if (wtl_consumers_learn_watts(player->consumers, player->has_keys) < 0 ||
+	    (player->has_keys && restore_known(player) < 0))
+		return -ENOMEM;
+	return player->policy.past ? wtl_consumers_use_past(player->consumers, player->policy.past)
+				   : 0;
 }
 
 static int open_all(struct wtl_player *player, const char *path, struct wtl_err *err)

@@ -65,6 +65,7 @@ static void put_second(struct wtl_recorder *recorder, int64_t mono_ns, int64_t u
 /* A period can be read without those before it. */
 static void begin_period(struct wtl_recorder *recorder)
 {
+	recorder->n_periods++;
 	for (size_t i = 0; i < recorder->n_channels; i++)
 		recorder->channels[i].last.t_mono_ns = INT64_MIN;
 	if (recorder->consumers)
@@ -369,6 +370,7 @@ static void scanned(void *context, enum wtl_scan_event event, int64_t t_utc_ns)
 	case WTL_SCAN_TAKEN:
 		put(recorder, WTL_SINGLE_OP, WTL_OP_SCAN);
 		put_scan(recorder);
+		wtl_recorder_write_known(recorder);
 		for (size_t i = 0; i < recorder->n_gpus; i++)
 			put_gpu(recorder, i);
 		follow(recorder, recorder->n_scans++);
@@ -435,6 +437,28 @@ void wtl_recorder_devices(struct wtl_recorder *recorder, const struct wtl_device
 		put(recorder, WTL_SINGLE_DEVICE_NUMBER, values[i].number);
 		put(recorder, WTL_SINGLE_DEVICE_VALUE, values[i].value);
 	}
+}
+
+void wtl_recorder_bytes(struct wtl_recorder *recorder, const char *series, const void *bytes,
+			size_t len)
+{
+	int64_t number = recorder->is_stopped ? -1 : wtl_store_series(recorder->writer, series);
+
+	if (number < 0)
+		return;
+	wtl_store_put(recorder->writer, (uint32_t)number, (int64_t)len);
+	for (size_t i = 0; i < len; i += sizeof(int64_t)) {
+		int64_t value = 0;
+
+		memcpy(&value, (const char *)bytes + i,
+		       len - i < sizeof(value) ? len - i : sizeof(value));
+		wtl_store_put(recorder->writer, (uint32_t)number, value);
+	}
+}
+
+uint32_t wtl_recorder_periods(const struct wtl_recorder *recorder)
+{
+	return recorder->n_periods;
 }
 
 int wtl_recorder_commit(struct wtl_recorder *recorder, struct wtl_err *err)

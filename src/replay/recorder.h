@@ -76,6 +76,12 @@ void wtl_recorder_marked_by(struct wtl_recorder *recorder, const char *name, int
 void wtl_recorder_devices(struct wtl_recorder *recorder, const struct wtl_device_value values[],
 			  size_t n);
 
+/* Bytes that mean nothing to a player: their length, and eight a value, in the series of that name. */
+void wtl_recorder_bytes(struct wtl_recorder *recorder, const char *series, const void *bytes,
+			size_t len);
+/* How many periods have begun: each is to be readable without those before it. */
+uint32_t wtl_recorder_periods(const struct wtl_recorder *recorder);
+
 /* What it writes to, until the end; for tests, which wait for the disk. */
 struct wtl_store_writer *wtl_recorder_writer(struct wtl_recorder *recorder);
 

@@ -43,12 +43,14 @@ struct wtl_recorder {
 	size_t n_gpus;
 	struct wtl_delta delta;
 	int64_t n_scans;
+	size_t n_known; /* facts of whose watts were known */
 	struct wtl_known_windows windows;
 	int64_t utc_offset_ns;
 	bool has_clocks; /* the one above means something */
 	/* Of the newest sample; 0: there is none. */
 	int64_t sampled_ns, asleep_ns;
 	bool has_sampled; /* since the last commit */
+	uint32_t n_periods;
 	/* As of the last scan. */
 	uint64_t n_lost_exits;
 	int64_t scanned_ns;
@@ -72,6 +74,8 @@ void wtl_recorder_free(struct wtl_recorder *recorder);
 
 /* What the machine is, and what is known when the recording starts. 0 or negative. */
 int wtl_recorder_write_start(struct wtl_recorder *recorder);
+/* Whose watts were known before they were learned, since the last call. */
+void wtl_recorder_write_known(struct wtl_recorder *recorder);
 /* Accounts, idle power and domains as they are at the end. */
 void wtl_recorder_write_end(struct wtl_recorder *recorder);
 

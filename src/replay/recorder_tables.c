@@ -6,6 +6,8 @@
 
 #include "base/text.h"
 #include "meter/consumers.h"
+#include "meter/calibrated.h"
+#include "meter/known_watts.h"
 #include "meter/meter.h"
 #include "meter/observer.h"
 #include "replay/format.h"
@@ -31,6 +33,18 @@ static void fact_hash(struct wtl_recorder *recorder, const char *key, uint64_t h
 		wtl_store_fact(recorder->writer, key, text);
 }
 
+static void write_wall(struct wtl_recorder *recorder)
+{
+	const struct wtl_kept_calibration *wall = wtl_calibrated_wall(recorder->meter->calibrated);
+	char line[WTL_KEPT_LINE_MAX];
+	int len = wall ? wtl_kept_calibration_print(line, wall) : 0;
+
+	if (len <= 0)
+		return;
+	line[len - 1] = '\0';
+	wtl_store_fact(recorder->writer, WTL_FACT_WALL, line);
+}
+
 static void write_machine(struct wtl_recorder *recorder)
 {
 	const struct wtl_machine *machine = &recorder->meter->machine;
@@ -48,6 +62,7 @@ static void write_machine(struct wtl_recorder *recorder)
 	fact_number(recorder, WTL_FACT_MEMORY, machine->memory_bytes);
 	fact_number(recorder, WTL_FACT_VM, machine->is_vm);
 	fact_number(recorder, WTL_FACT_CONTAINER, machine->is_container);
+	write_wall(recorder);
 }
 
 static void write_weight(struct wtl_recorder *recorder)
@@ -112,6 +127,23 @@ static void write_idle(struct wtl_recorder *recorder, size_t i)
 	wtl_consumers_rest(recorder->consumers, i, &idle);
 	if (idle.is_known)
 		wtl_recorder_idle(recorder, i, &idle);
+}
+
+void wtl_recorder_write_known(struct wtl_recorder *recorder)
+{
+	const struct wtl_known_watts *known;
+
+	for (; (known = wtl_consumers_begun(recorder->consumers, recorder->n_known)) != NULL;
+	     recorder->n_known++) {
+		char key[WTL_STORE_NAME_SIZE], line[WTL_BASELINE_LINE_MAX];
+		char text[WTL_BASELINE_LINE_MAX + 16];
+		int len = wtl_known_print(line, known);
+
+		snprintf(key, sizeof(key), WTL_FACT_KNOWN, recorder->n_known);
+		snprintf(text, sizeof(text), "%" PRIu32 " %.*s", known->key, len > 0 ? len - 1 : 0,
+			 line);
+		wtl_store_fact(recorder->writer, key, text);
+	}
 }
 
 static void write_gpu_users(struct wtl_recorder *recorder)

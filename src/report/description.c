@@ -15,6 +15,7 @@
 #include "document/words.h"
 #include "energy/carbon.h"
 #include "energy/units.h"
+#include "meter/calibrated.h"
 #include "meter/meter.h"
 #include "sensors/cpu_tdp.h"
 #include "sensors/rapl.h"
@@ -189,7 +190,8 @@ void wtl_describe_no_command(struct wtl_description *description)
 			  "of wattle's PID namespace. To change that: mount the one that is.");
 }
 
-void wtl_describe_carbon_uncertainty(struct wtl_report_carbon *carbon, double uncertainty_ug)
+/* Rounds it up. */
+static void set_uncertainty(struct wtl_report_carbon *carbon, double uncertainty_ug)
 {
 	/* Upwards: less than half a microgram is 0 +/- 1, not nothing. */
 	double up_ug = ceil(uncertainty_ug);
@@ -213,9 +215,8 @@ void wtl_describe_carbon(const struct wtl_report_place *place, const struct watt
 	carbon->emitted_ug = wattle_carbon_ug(&place->carbon, total->energy_uj);
 	carbon->emitted_rest_ng =
 		wtl_carbon_rest_ng((unsigned __int128)total->energy_uj * mg_per_kwh);
-	wtl_describe_carbon_uncertainty(
-		carbon, wattle_carbon_uncertainty_ug(&place->carbon, total->energy_uj,
-						     total->uncertainty_uj));
+	set_uncertainty(carbon, wattle_carbon_uncertainty_ug(&place->carbon, total->energy_uj,
+							     total->uncertainty_uj));
 }
 
 void wtl_describe_emission(const struct wtl_report_place *place, const char *file,
@@ -228,7 +229,7 @@ void wtl_describe_emission(const struct wtl_report_place *place, const char *fil
 			       : 0.0;
 
 	if (emission->energy_uj <= 0 && (emission->missing_uj > 0 || emission->known_ns <= 0))
-		carbon.reason = "the file has no intensity for this time";
+		carbon.reason = "no intensity is known for this time";
 	if (emission->missing_uj > 0)
 		carbon.missing_uj = (uint64_t)emission->missing_uj;
 	carbon.carbon.intensity_mg_per_kwh = wtl_emission_mean_mg_per_kwh(emission);
@@ -238,9 +239,31 @@ void wtl_describe_emission(const struct wtl_report_place *place, const char *fil
 	if (emission->uj_mg_per_kwh > 0)
 		carbon.emitted_rest_ng =
 			wtl_carbon_rest_ng((unsigned __int128)emission->uj_mg_per_kwh);
-	wtl_describe_carbon_uncertainty(&carbon,
-					share * (double)wtl_words_emitted_ng(&carbon) / 1e3);
+	set_uncertainty(&carbon, share * (double)wtl_words_emitted_ng(&carbon) / 1e3);
 	*ret_carbon = carbon;
+}
+
+/* The line that was fitted to this machine's totals: what they err by alike is in it. */
+static void describe_wall(const struct wtl_kept_calibration *kept,
+			  const struct wattle_window *window, struct wtl_report_wall *ret_wall)
+{
+	double seconds = (double)window->duration_ns / 1e9, wall_uj;
+
+	*ret_wall = (struct wtl_report_wall){.is_known = false};
+	if (!kept || !window->total.has_energy)
+		return;
+	wall_uj = (double)window->total.energy_uj * (double)kept->gain_ppm / 1e6 +
+		  (double)kept->zero_uw * seconds;
+	if (!(wall_uj >= 0 && wall_uj < 1e18))
+		return;
+	*ret_wall = (struct wtl_report_wall){
+		.is_known = true,
+		.energy_uj = (uint64_t)wall_uj,
+		.uncertainty_uj = (uint64_t)(2 * hypot((double)window->total.energy_uj *
+							       (double)kept->gain_error_ppm / 1e6,
+						       (double)kept->zero_error_uw * seconds)),
+		.calibrated_utc_ns = kept->t_utc_s * WTL_NS_PER_S,
+	};
 }
 
 int wtl_description_report(struct wtl_description *description,
@@ -254,6 +277,8 @@ int wtl_description_report(struct wtl_description *description,
 	if (source->consumers)
 		rc = wtl_describe_attribution(description, source);
 	report->attribution = description->attribution;
+	describe_wall(source->wall ? source->wall : wtl_calibrated_wall(source->meter->calibrated),
+		      &report->window, &report->wall);
 	wtl_describe_carbon(&source->place, &report->window.total, &report->carbon);
 	wtl_description_end(description, report);
 	return rc;
@@ -303,19 +328,25 @@ void wtl_describe_cost(const struct wattle_meter *meter, int64_t cpu_ns,
 	ret_self->uncertainty_uj = (uint64_t)(2.0 * MODEL_GAIN * (double)ret_self->energy_uj + 0.5);
 }
 
+int64_t wtl_describe_self_cpu_ns(void)
+{
+	struct rusage usage;
+
+	if (getrusage(RUSAGE_SELF, &usage) < 0)
+		return 0;
+	return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * WTL_NS_PER_S +
+	       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * INT64_C(1000);
+}
+
 void wtl_describe_self(struct wattle_meter *meter, struct wtl_report_self *ret_self)
 {
 	struct wattle_self self;
-	struct rusage usage;
 
 	memset(ret_self, 0, sizeof(*ret_self));
 	wtl_meter_self(meter, &self);
 	ret_self->ticks = self.ticks;
 	ret_self->late_ticks = self.late_ticks;
-	if (getrusage(RUSAGE_SELF, &usage) < 0)
-		return;
-	ret_self->cpu_ns = (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * WTL_NS_PER_S +
-			   (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * INT64_C(1000);
+	ret_self->cpu_ns = wtl_describe_self_cpu_ns();
 	ret_self->max_rss_bytes = wtl_peak_memory_bytes();
 	wtl_describe_cost(meter, ret_self->cpu_ns, ret_self);
 }

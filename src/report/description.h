@@ -11,6 +11,7 @@
 #include "document/report.h"
 #include "energy/intensity.h"
 
+struct wtl_kept_calibration;
 struct wtl_attributed;
 struct wtl_consumers;
 
@@ -41,6 +42,8 @@ struct wtl_report_source {
 	struct wtl_naming naming;
 	struct wtl_report_place place;
 	unsigned top; /* consumers to list */
+	const struct wtl_kept_calibration
+		*wall; /* what was recorded; NULL: the meter's, if there is one */
 };
 
 /* What a report points to. */
@@ -99,10 +102,10 @@ void wtl_describe_carbon(const struct wtl_report_place *place, const struct watt
 void wtl_describe_emission(const struct wtl_report_place *place, const char *file,
 			   const struct wtl_emission *emission, const struct wattle_energy *total,
 			   struct wtl_report_carbon *ret_carbon);
-/* Rounds it up. */
-void wtl_describe_carbon_uncertainty(struct wtl_report_carbon *carbon, double uncertainty_ug);
 /* The highest resident memory of this process so far; 0: not known. */
 uint64_t wtl_peak_memory_bytes(void);
+/* CPU time of this process so far. */
+int64_t wtl_describe_self_cpu_ns(void);
 void wtl_describe_self(struct wattle_meter *meter, struct wtl_report_self *ret_self);
 /* What CPU time of that machine costs. */
 void wtl_describe_cost(const struct wattle_meter *meter, int64_t cpu_ns,

@@ -37,31 +37,36 @@ static int64_t start_of(void *context, int64_t start_ns)
 	return wtl_player_start_utc(context, start_ns);
 }
 
-/* Where it was, if that was said when it was recorded and is not said now. */
-static void take_place(const struct wtl_recorded *recorded, struct wtl_report_place *place)
+void wtl_recorded_place(const struct wtl_history *history, const struct wtl_report_place *given,
+			struct wtl_report_place *ret_place)
 {
-	const char *location = fact(recorded, "location"), *pue = fact(recorded, "pue-milli");
+	const char *location = wtl_history_fact(history, "location");
+	const char *pue = wtl_history_fact(history, "pue-milli");
 	uint64_t pue_milli;
 
-	*place = recorded->options.place;
-	if (place->is_default && location[0] && wtl_meter_carbon(location, &place->carbon) == 0)
-		place->is_default = false;
-	if (!place->pue_milli && wtl_num_u64(pue, strlen(pue), &pue_milli) == 0 &&
+	*ret_place = *given;
+	if (ret_place->is_default && location[0] &&
+	    wtl_meter_carbon(location, &ret_place->carbon) == 0)
+		ret_place->is_default = false;
+	if (!ret_place->pue_milli && wtl_num_u64(pue, strlen(pue), &pue_milli) == 0 &&
 	    pue_milli >= 1000 && pue_milli <= 10000)
-		place->pue_milli = (uint32_t)pue_milli;
+		ret_place->pue_milli = (uint32_t)pue_milli;
 }
 
 static void take_source(struct wtl_recorded *recorded)
 {
 	const struct wtl_history *history = recorded->history;
 	struct wtl_report_source *source = &recorded->source;
+	const char *wall = wtl_history_fact(history, WTL_FACT_WALL);
 
 	*source = (struct wtl_report_source){
 		.meter = history->meter,
 		.naming = {name_user, start_of, history->player},
 		.top = recorded->options.top,
 	};
-	take_place(recorded, &source->place);
+	wtl_recorded_place(history, &recorded->options.place, &source->place);
+	if (wtl_kept_calibration_parse(wall, strlen(wall), &recorded->wall) == 0)
+		source->wall = &recorded->wall;
 	if (!wtl_player_follows(history->player))
 		source->no_consumers = "processes were not followed (--no-processes)";
 	else if (!wtl_player_has_scans(history->player))

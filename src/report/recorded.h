@@ -7,6 +7,7 @@
 
 #include "document/recording.h"
 #include "replay/history.h"
+#include "energy/calibration_line.h"
 #include "report/description.h"
 
 struct wtl_err;
@@ -35,6 +36,7 @@ struct wtl_recorded {
 	struct wtl_history *history;
 	struct wtl_recorded_options options;
 	struct wtl_report_source source;
+	struct wtl_kept_calibration wall; /* that of the machine, if the source has one */
 	struct wtl_recorded_run **runs;
 	size_t n_runs, runs_room;
 	bool is_unfinished; /* the last run had not ended */
@@ -56,6 +58,10 @@ int wtl_recorded_new(struct wtl_history *history, const char *path,
 		     const struct wtl_recorded_options *options, struct wtl_recorded **ret_recorded,
 		     struct wtl_err *err);
 void wtl_recorded_free(struct wtl_recorded *recorded); /* NULL is fine */
+
+/* Where it was: as it is given, or if that is a default, what was said when it was recorded. */
+void wtl_recorded_place(const struct wtl_history *history, const struct wtl_report_place *given,
+			struct wtl_report_place *ret_place);
 
 /* Measurements that were ended properly: several, where a command was repeated. */
 static inline size_t wtl_recorded_runs(const struct wtl_recorded *recorded)

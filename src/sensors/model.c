@@ -10,6 +10,7 @@
 #include "energy/model.h"
 #include "energy/units.h"
 #include "sensors/cpu_tdp.h"
+#include "sensors/machine_power.h"
 #include "sensors/model_curve.h"
 #include "sensors/source.h"
 
@@ -38,12 +39,20 @@ enum {
 	FAST_MIN = 8,
 };
 
+/* Energy that follows the load. */
+struct tally {
+	uint64_t done_uj; /* of the stretches before */
+	uint64_t uj;	  /* what the last reading said */
+};
+
 struct model {
 	struct wtl_io *io;
 	struct wtl_held_file stat; /* /proc/stat */
 	unsigned n_packages;	   /* channels for CPUs; 0: they are measured */
+	bool has_machine;	   /* a channel for the whole machine, beside those */
 	bool has_dram;		   /* a channel for memory */
 	uint64_t tdp_mw;	   /* of one package */
+	struct wtl_machine_power machine;
 	uint64_t dram_mw;
 	unsigned n_cpus;
 	bool started;	  /* the members below mean something */
@@ -56,8 +65,7 @@ struct model {
 	int64_t read_idle_ns;
 	int64_t pace_ns; /* how the machine idles: the CPUs' idle time in that time; 0: unknown */
 	int64_t pace_idle_ns;
-	uint64_t done_uj; /* of the stretches before, one package */
-	uint64_t cpu_uj;  /* what the last reading said */
+	struct tally package, whole; /* one package, and the machine */
 	uint64_t dram_uj;
 	int64_t dram_ns; /* when that was */
 	int cpus[CPUS_MAX];
@@ -89,7 +97,8 @@ static void start_stretch(struct model *state, int64_t now_ns, int64_t idle_ns)
 	state->started = true;
 	state->start_ns = now_ns;
 	state->start_idle_ns = idle_ns;
-	state->done_uj = state->cpu_uj;
+	state->package.done_uj = state->package.uj;
+	state->whole.done_uj = state->whole.uj;
 }
 
 static int64_t within(int64_t value, int64_t most)
@@ -99,8 +108,16 @@ static int64_t within(int64_t value, int64_t most)
 	return value < most ? value : most;
 }
 
+static void tally_move(struct tally *tally, uint64_t stretch_uj)
+{
+	uint64_t uj = wtl_add_sat(tally->done_uj, stretch_uj);
+
+	if (uj > tally->uj)
+		tally->uj = uj;
+}
+
 /*
- * Moves one package's energy on. Energy within a stretch is wall × P(busy / wall), which rises with
+ * Moves energies on. Energy within a stretch is wall × P(busy / wall), which rises with
  * both, although the utilisation changes until the stretch is over; where the 10 ms steps make busy
  * time fall, the sum waits.
  */
@@ -109,17 +126,17 @@ static void advance(struct model *state, int64_t now_ns, int64_t idle_ns)
 	int64_t wall_ns = now_ns - state->start_ns;
 	int64_t all_ns;
 	uint64_t busy_ns;
-	uint64_t uj;
 
 	if (__builtin_mul_overflow(wall_ns, (int64_t)state->n_cpus, &all_ns) || wall_ns < 0) {
 		start_stretch(state, now_ns, idle_ns);
 		return;
 	}
 	busy_ns = (uint64_t)(all_ns - within(idle_ns - state->start_idle_ns, all_ns));
-	uj = wtl_add_sat(state->done_uj,
-			 wtl_model_cpu_uj(state->tdp_mw, busy_ns, wall_ns, state->n_cpus));
-	if (uj > state->cpu_uj)
-		state->cpu_uj = uj;
+	tally_move(&state->package,
+		   wtl_model_cpu_uj(state->tdp_mw, busy_ns, wall_ns, state->n_cpus));
+	if (state->has_machine)
+		tally_move(&state->whole,
+			   wtl_machine_power_uj(&state->machine, busy_ns, wall_ns, state->n_cpus));
 }
 
 /* Takes in what /proc/stat said. */
@@ -191,8 +208,10 @@ static int64_t read_cpus(struct model *state, struct wtl_reading readings[])
 		if (rc == 0)
 			take_idle(state, before_ns + (after_ns - before_ns) / 2, idle_ns);
 	}
-	for (unsigned i = 0; i < state->n_packages; i++) {
-		wtl_reading_set(&readings[i], before_ns, after_ns, rc, state->cpu_uj);
+	for (unsigned i = 0; i < state->n_packages + state->has_machine; i++) {
+		const struct tally *tally = i < state->n_packages ? &state->package : &state->whole;
+
+		wtl_reading_set(&readings[i], before_ns, after_ns, rc, tally->uj);
 		if (rc < 0)
 			readings[i].reason = "it is modelled from /proc/stat, which cannot be read";
 	}
@@ -214,7 +233,7 @@ static void model_read(void *state_, struct wtl_reading readings[])
 		state->n_packages > 0 ? read_cpus(state, readings) : wtl_io_mono_ns(state->io);
 
 	if (state->has_dram)
-		read_dram(state, now_ns, &readings[state->n_packages]);
+		read_dram(state, now_ns, &readings[state->n_packages + state->has_machine]);
 	state->is_asked_for = false;
 }
 
@@ -285,6 +304,53 @@ static void find_tdp(struct model *state, const struct wtl_machine *machine, cha
 		 machine->n_cpus);
 }
 
+/* DMI's types of portable machines (SMBIOS 7.4.1), of which none was measured. */
+static bool is_portable(struct wtl_io *io)
+{
+	static const char *const types[] = {"8", "9", "10", "11", "14", "30", "31", "32"};
+	char type[16] = "";
+
+	wtl_io_read_line(io, "/sys/class/dmi/id/chassis_type", type, sizeof(type));
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (strcmp(type, types[i]) == 0)
+			return true;
+	return false;
+}
+
+/* The whole machine at the wall: more than the packages, so never added to them. */
+static int open_machine(struct model *state, const struct wtl_machine *machine,
+			struct wtl_catalog *catalog)
+{
+	struct wtl_channel channel = {.domain = "machine",
+				      .kind = WATTLE_KIND_PLATFORM,
+				      .quantity = WTL_QUANTITY_ENERGY,
+				      .method = WATTLE_METHOD_MODELLED,
+				      .unit = WTL_UNIT_MICRO,
+				      .update_ns = WTL_NS_PER_TICK};
+	const char *reason = NULL;
+	int rc;
+
+	if (wtl_catalog_has(catalog, WATTLE_KIND_BOARD) ||
+	    wtl_catalog_has(catalog, WATTLE_KIND_PLATFORM))
+		return 0;
+	if (!machine->is_vm && is_portable(state->io))
+		reason = "no portable machine was measured";
+	else if (wtl_machine_power_find(machine, &state->machine, &reason) == 0)
+		reason = NULL;
+	if (reason)
+		return wtl_catalog_missf(catalog, WATTLE_KIND_PLATFORM, channel.domain,
+					 WATTLE_STATUS_ABSENT, NULL, "there is no model of it: %s",
+					 reason);
+	channel.max_uw = 2000 * state->machine.full_mw;
+	channel.idle_uw = 1000 * state->machine.idle_mw;
+	channel.gain_ppm = state->machine.gain_ppm;
+	channel.offset_uw = state->machine.offset_uw;
+	wtl_text_copy(channel.device, sizeof(channel.device), state->machine.words);
+	rc = wtl_catalog_add(catalog, &channel);
+	state->has_machine = rc >= 0;
+	return rc;
+}
+
 static int open_cpus(struct model *state, const struct wtl_machine *machine,
 		     struct wtl_catalog *catalog)
 {
@@ -314,7 +380,7 @@ static int open_cpus(struct model *state, const struct wtl_machine *machine,
 		if (rc < 0)
 			return rc;
 	}
-	return 0;
+	return open_machine(state, machine, catalog);
 }
 
 static int open_dram(struct model *state, const struct wtl_machine *machine,
@@ -370,7 +436,7 @@ static void model_close(void *state_)
 
 	wtl_held_file_close(&state->stat);
 	state->n_packages = 0;
-	state->has_dram = false;
+	state->has_machine = state->has_dram = false;
 }
 
 const struct wtl_source_ops wtl_source_model = {

@@ -16,10 +16,8 @@
 #define UPDATE_MAX  (UINT64_C(86400) * 1000000000)
 
 static const char *const verbs[WTL_SHARE_VERBS] = {
-	[WTL_SHARE_HELLO] = "hello",
-	[WTL_SHARE_CATALOG] = "catalog",
-	[WTL_SHARE_READ] = "read",
-	[WTL_SHARE_LIVE] = "live",
+	[WTL_SHARE_HELLO] = "hello", [WTL_SHARE_CATALOG] = "catalog", [WTL_SHARE_READ] = "read",
+	[WTL_SHARE_LIVE] = "live",   [WTL_SHARE_PAST] = "past",
 };
 
 /* ---- Questions ---- */

@@ -32,6 +32,7 @@ enum wtl_share_verb {
 	WTL_SHARE_CATALOG, /* number: the first channel to tell */
 	WTL_SHARE_READ,
 	WTL_SHARE_LIVE, /* the newest snapshot; number: the one that the client has */
+	WTL_SHARE_PAST, /* what is kept of the last day; number: 0 */
 	WTL_SHARE_VERBS
 };
 

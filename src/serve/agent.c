@@ -143,20 +143,39 @@ static uint64_t recent_uw(const struct wtl_totals *totals, uint64_t recent_uj)
 		       : 0;
 }
 
-static void put_group(const struct wtl_agent *agent, size_t by, size_t n_domains,
+static void name_user(void *context, uint32_t uid, char *name, size_t size)
+{
+	const struct wtl_naming *naming = context;
+
+	naming->user(naming->context, uid, name, size);
+}
+
+/* What people call it: a pod by its names, and a job by whose it is. A job has helpers of root's, too. */
+static void put_title(struct wtl_agent *agent, enum wtl_field by,
+		      const struct wtl_totals_group *group, char title[WTL_POD_TITLE_SIZE])
+{
+	title[0] = '\0';
+	if (by == WTL_FIELD_POD)
+		wtl_pods_find(&agent->pods, agent->options.meter->env.io, group->name, title);
+	else if (by == WTL_FIELD_JOB && strchr(group->name, '/') && group->uid != UINT32_MAX)
+		name_user(&agent->options.naming, group->uid, title, WTL_POD_TITLE_SIZE);
+}
+
+static void put_group(struct wtl_agent *agent, size_t by, size_t n_domains,
 		      const struct wtl_totals_group *group, struct wtl_live_group *put)
 {
 	const struct wtl_totals *totals = &agent->totals;
 
 	put->by = (uint8_t)by;
 	wtl_text_copy(put->name, sizeof(put->name), group->name);
+	put_title(agent, wtl_totals_groupings[by], group, put->title);
 	put->power_uw = recent_uw(totals, group->recent_uj);
 	for (size_t i = 0; i < n_domains; i++)
 		put->dynamic_uw[i] = recent_uw(totals, group->recent_dynamic_uj[i]);
 	memcpy(put->energy_uj, group->energy_uj, n_domains * WTL_TOTALS_PARTS * sizeof(uint64_t));
 }
 
-static void put_groups(const struct wtl_agent *agent, struct wtl_live *live)
+static void put_groups(struct wtl_agent *agent, struct wtl_live *live)
 {
 	size_t n = 0;
 
@@ -343,6 +362,7 @@ static void fill(struct wtl_agent *agent, const struct wtl_agent_beside *beside,
 	put_self(agent, live);
 	live->is_recorded = beside->is_recorded;
 	live->unrecorded_ns = beside->unrecorded_ns;
+	live->push = beside->push;
 	wtl_text_copy(live->recording, sizeof(live->recording), beside->recording);
 }
 
@@ -418,13 +438,6 @@ void wtl_agent_look(struct wtl_agent *agent, const struct wtl_agent_beside *besi
 
 /* ---- Its memory ---- */
 
-static void name_user(void *context, uint32_t uid, char *name, size_t size)
-{
-	const struct wtl_naming *naming = context;
-
-	naming->user(naming->context, uid, name, size);
-}
-
 int wtl_agent_init(struct wtl_agent *agent, const struct wtl_agent_options *options,
 		   struct wtl_board *board)
 {
@@ -442,6 +455,7 @@ int wtl_agent_init(struct wtl_agent *agent, const struct wtl_agent_options *opti
 		wtl_meter_domain(options->meter, i, &info);
 		agent->names[i] = info.name;
 	}
+	wtl_pods_init(&agent->pods);
 	agent->begin_utc_ns = agent->counters_utc_ns = wtl_io_real_ns(options->meter->env.io);
 	if (wtl_totals_init(&agent->totals, agent->names, n, name_user, &agent->options.naming) < 0)
 		return -ENOMEM;
@@ -461,6 +475,7 @@ void wtl_agent_done(struct wtl_agent *agent)
 	free(agent->energies);
 	free(agent->recent);
 	free(agent->users);
+	wtl_pods_done(&agent->pods);
 }
 
 int wtl_agent_resume(struct wtl_agent *agent, const char *totals, int64_t counters_utc_ns)

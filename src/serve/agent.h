@@ -38,6 +38,7 @@ struct wtl_agent_beside {
 	bool is_recorded;
 	const char *recording; /* the file, or why there is none; may be NULL */
 	int64_t unrecorded_ns; /* that should have been recorded, and was not */
+	struct wtl_live_push push;
 };
 
 struct wtl_agent {
@@ -49,6 +50,7 @@ struct wtl_agent {
 		*recent;	      /* one a domain: since the begin, and of the last interval */
 	struct wtl_agent_user *users; /* room for sorting */
 	size_t room_users;
+	struct wtl_pods pods;
 	uint64_t number;
 	struct wtl_live *waiting; /* to be published with the next look; NULL: none */
 	int64_t begin_utc_ns, counters_utc_ns;

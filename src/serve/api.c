@@ -155,22 +155,19 @@ void wtl_api_history(const struct wtl_request *request, struct wtl_reply *reply)
 static void put_user(struct wtl_node *to, const char *name, uint64_t energy_uj, int64_t duration_ns)
 {
 	wtl_doc_text(to, "name", name);
-	wtl_doc_micro(to, "energy_j", energy_uj);
-	wtl_doc_micro(to, "power_w", wtl_power_uw(energy_uj, duration_ns));
+	wtl_live_put_milli(to, "energy_j", energy_uj);
+	wtl_live_put_milli(to, "power_w", wtl_power_uw(energy_uj, duration_ns));
 }
 
 static void put_use(struct wtl_node *root, const struct wtl_past_use *use)
 {
 	int64_t duration_ns = use->end_utc_ns - use->begin_utc_ns;
 	struct wtl_node *object, *groups;
-	uint64_t sum_uj = 0;
 
 	wtl_doc_utc(root, "begin_utc", use->begin_utc_ns);
 	wtl_doc_utc(root, "end_utc", use->end_utc_ns);
 	wtl_doc_seconds(root, "duration_s", duration_ns);
-	for (size_t i = 0; i < WTL_TOTALS_ACCOUNTS; i++)
-		sum_uj += use->accounts_uj[i];
-	wtl_doc_micro(root, "energy_j", sum_uj);
+	wtl_live_put_milli(root, "energy_j", wtl_live_sum_accounts(use->accounts_uj));
 	wtl_live_put_accounts(root, "accounts", use->accounts_uj);
 	groups = wtl_doc_object(root, "groups");
 	for (size_t by = 0; by < WTL_TOTALS_GROUPINGS; by++) {
@@ -240,8 +237,8 @@ void wtl_api_windows(const struct wtl_request *request, struct wtl_reply *reply)
 		wtl_doc_utc(to, "end_utc", window->end_utc_ns);
 		if (!window->has_energy)
 			continue;
-		wtl_doc_micro(to, "energy_j", window->energy_uj);
-		wtl_doc_micro(to, "uncertainty_j", window->uncertainty_uj);
+		wtl_live_put_milli(to, "energy_j", window->energy_uj);
+		wtl_live_put_milli_up(to, "uncertainty_j", window->uncertainty_uj);
 	}
 	free(windows);
 	answer(reply, &doc);

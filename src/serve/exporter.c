@@ -19,6 +19,7 @@
 #include "sensors/share_text.h"
 #include "serve/live.h"
 #include "serve/live_blob.h"
+#include "serve/past_blob.h"
 
 #define SOURCE "exporter"
 
@@ -103,41 +104,85 @@ static int receive(int fd, char *answer, size_t size, int *ret_memory)
 	return 0;
 }
 
+/* For munmap(). */
+static int map_memory(int memory, void **ret_bytes, size_t *ret_len)
+{
+	int seals = fcntl(memory, F_GET_SEALS);
+	struct stat status;
+	void *bytes;
+
+	/* A file that is no sealed memory has none, which is -1. */
+	if (seals < 0 || (seals & SEALS) != SEALS || fstat(memory, &status) < 0 ||
+	    status.st_size <= 0 || status.st_size > WTL_LIVE_BLOB_MAX)
+		return -EPROTO;
+	bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, memory, 0);
+	if (bytes == MAP_FAILED)
+		return -errno;
+	*ret_bytes = bytes;
+	*ret_len = (size_t)status.st_size;
+	return 0;
+}
+
 static int read_memory(const struct wtl_exporter *exporter, int memory, struct wtl_live **ret_draft)
 {
 	struct wtl_live *draft = wtl_board_draft(exporter->board);
-	struct stat status;
+	size_t len;
 	void *bytes;
 	int rc;
 
 	/* All are held by requests: the next one will be taken. */
 	if (!draft)
 		return -EAGAIN;
-	if ((fcntl(memory, F_GET_SEALS) & SEALS) != SEALS || fstat(memory, &status) < 0 ||
-	    status.st_size <= 0 || status.st_size > WTL_LIVE_BLOB_MAX)
-		return -EPROTO;
-	bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, memory, 0);
-	if (bytes == MAP_FAILED)
-		return -errno;
-	rc = wtl_live_blob_read(bytes, (size_t)status.st_size, draft);
-	munmap(bytes, (size_t)status.st_size);
+	rc = map_memory(memory, &bytes, &len);
+	if (rc < 0)
+		return rc;
+	rc = wtl_live_blob_read(bytes, len, draft);
+	munmap(bytes, len);
 	if (rc == 0)
 		*ret_draft = draft;
 	return rc;
 }
 
-static int take_snapshot(struct wtl_exporter *exporter, char said[160])
+/* A question whose answer is memory; -1 where there is none. */
+static int ask_memory(const struct wtl_exporter *exporter, enum wtl_share_verb verb,
+		      uint64_t number, int *ret_memory, char said[160])
 {
 	char question[WTL_SHARE_QUESTION_MAX], answer[ANSWER_MAX];
+	int rc;
+
+	*ret_memory = -1;
+	wtl_share_print_question(question, verb, number);
+	if (send(exporter->fd, question, strlen(question), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		return errno == EPIPE ? -ECONNRESET : -errno;
+	rc = receive(exporter->fd, answer, sizeof(answer), ret_memory);
+	return rc == 0 ? wtl_share_parse_error(answer, said) : rc;
+}
+
+int wtl_exporter_past(struct wtl_exporter *exporter, struct wtl_past *ret_past)
+{
+	char said[160] = "";
+	size_t len = 0;
+	void *bytes = NULL;
+	int memory, rc;
+
+	rc = ask_memory(exporter, WTL_SHARE_PAST, 0, &memory, said);
+	if (rc == 0)
+		rc = memory < 0 ? -EPROTO : map_memory(memory, &bytes, &len);
+	if (memory >= 0)
+		close(memory);
+	if (rc < 0)
+		return rc;
+	rc = wtl_past_blob_read(bytes, len, ret_past);
+	munmap(bytes, len);
+	return rc;
+}
+
+static int take_snapshot(struct wtl_exporter *exporter, char said[160])
+{
 	struct wtl_live *draft = NULL;
 	int memory, rc;
 
-	wtl_share_print_question(question, WTL_SHARE_LIVE, exporter->number);
-	if (send(exporter->fd, question, strlen(question), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-		return errno == EPIPE ? -ECONNRESET : -errno;
-	rc = receive(exporter->fd, answer, sizeof(answer), &memory);
-	if (rc == 0)
-		rc = wtl_share_parse_error(answer, said);
+	rc = ask_memory(exporter, WTL_SHARE_LIVE, exporter->number, &memory, said);
 	if (rc == 0 && memory >= 0)
 		rc = read_memory(exporter, memory, &draft);
 	if (memory >= 0)
@@ -146,6 +191,7 @@ static int take_snapshot(struct wtl_exporter *exporter, char said[160])
 		return rc;
 	exporter->number = draft->number;
 	exporter->published_mono_ns = mono_ns();
+	draft->push = exporter->push;
 	wtl_board_publish(exporter->board, draft);
 	return 1;
 }

@@ -4,8 +4,11 @@
 
 #include <stdint.h>
 
+#include "serve/live.h"
+
 struct wtl_board;
 struct wtl_err;
+struct wtl_past;
 
 /*
  * The other half of an agent that is split by privilege: one process reads sensors and listens at no network, the
@@ -19,6 +22,7 @@ struct wtl_exporter {
 	uint64_t number;	   /* of the newest snapshot */
 	uint64_t agent;		   /* that it is of */
 	int64_t published_mono_ns; /* when it came; 0: none */
+	struct wtl_live_push push; /* this half's, to be told with the next snapshot */
 };
 
 /* Nothing is asked before the first look. */
@@ -30,6 +34,10 @@ void wtl_exporter_done(struct wtl_exporter *exporter);
  * old is not served as new.
  */
 int wtl_exporter_look(struct wtl_exporter *exporter, struct wtl_err *err);
+
+/* What the reader keeps of the last day, right after a look that had something new. 0 with a past, for
+ * wtl_past_done(); or negative: it has none for us. */
+int wtl_exporter_past(struct wtl_exporter *exporter, struct wtl_past *ret_past);
 
 #define WTL_EXPORTER_OLD_NS INT64_C(10000000000)
 

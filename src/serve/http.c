@@ -503,6 +503,8 @@ int wtl_http_start(const struct wtl_http_options *options, struct wtl_http **ret
 		return wtl_err_set(err, ENOMEM, "serve", NULL, "out of memory");
 	http->options = *options;
 	http->listener = -1;
+	/* Before there is a thread that answers. Without it, nothing is compressed. */
+	http->gzip = wtl_gzip_new();
 	rc = wtl_mhd_load(&http->mhd, err);
 	if (rc == 0)
 		rc = open_gate(options, &http->gate, err);
@@ -514,7 +516,6 @@ int wtl_http_start(const struct wtl_http_options *options, struct wtl_http **ret
 		wtl_http_stop(http);
 		return rc;
 	}
-	http->gzip = wtl_gzip_new();
 	*ret_http = http;
 	return 0;
 }

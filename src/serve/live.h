@@ -11,6 +11,7 @@
 
 #include "energy/catalog.h"
 #include "replay/format.h"
+#include "serve/pods.h"
 #include "serve/totals.h"
 
 /*
@@ -47,6 +48,8 @@ struct wtl_live_miss {
 struct wtl_live_group {
 	uint8_t by; /* the place in wtl_totals_groupings[] */
 	char name[WTL_TOTALS_NAME_SIZE];
+	char title
+		[WTL_POD_TITLE_SIZE]; /* of a pod, NAMESPACE/NAME; of a job, its user; "": not known */
 	uint64_t
 		power_uw; /* over the last interval, in the counted domains, with its part of idle */
 	uint64_t *energy_uj;  /* wtl_live_energy() */
@@ -74,6 +77,21 @@ struct wtl_live_gpu {
 
 /* What is served has a fixed size: counts are at most these, but for the processes. */
 enum { WTL_LIVE_DOMAINS = 256, WTL_LIVE_MISSES = 64, WTL_LIVE_GPUS = 128 };
+
+/* Whether an engine that was asked for what it acknowledged has it. */
+enum wtl_live_stored { WTL_LIVE_NOT_VERIFIED, WTL_LIVE_NOT_YET, WTL_LIVE_STORED, WTL_LIVE_MISSING };
+
+/* What was sent to an engine since this agent began (push.h). */
+struct wtl_live_push {
+	bool is_on;
+	enum wtl_live_stored stored;
+	uint64_t sent, repeated, refused; /* samples: taken; sent once more; refused */
+	uint64_t no_room;		  /* of more series than an agent pushes: 65536 */
+	uint64_t dropped;		  /* rows that no recording has any more */
+	uint64_t requests, failures;
+	uint64_t bytes;	   /* as they were sent */
+	int64_t behind_ns; /* from the newest row that was taken to the newest that there is */
+};
 
 struct wtl_live {
 	uint64_t number;		/* of the snapshot: 1, 2, … */
@@ -104,6 +122,7 @@ struct wtl_live {
 	uint64_t rss_bytes, ticks, late_ticks, self_uj, self_uncertainty_uj;
 	bool has_self_energy, is_recorded;
 	char recording[256]; /* the file, or why there is none; "": none is wanted */
+	struct wtl_live_push push;
 	int64_t unrecorded_ns; /* since this agent began: what should have been recorded, and was not */
 	uint64_t *group_energies;
 	size_t room_domains, room_misses, room_groups, room_processes, room_gpus, room_energies;

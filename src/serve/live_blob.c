@@ -56,6 +56,8 @@ static const struct check live_checks[] = {
 	TRUTH_OF(wtl_live, is_default_place),
 	TRUTH_OF(wtl_live, has_self_energy),
 	TRUTH_OF(wtl_live, is_recorded),
+	TRUTH_OF(wtl_live, push.is_on),
+	WORD_OF(wtl_live, push.stored, WTL_LIVE_MISSING),
 };
 
 static const struct check domain_checks[] = {
@@ -83,6 +85,7 @@ static const struct check miss_checks[] = {
 static const struct check group_checks[] = {
 	{BYTE, OFFSET(wtl_live_group, by), WTL_TOTALS_GROUPINGS - 1},
 	TEXT_OF(wtl_live_group, name),
+	TEXT_OF(wtl_live_group, title),
 	{ADDRESS, OFFSET(wtl_live_group, energy_uj), 0},
 	{ADDRESS, OFFSET(wtl_live_group, dynamic_uw), 0},
 };
@@ -105,10 +108,10 @@ static const struct check gpu_checks[] = {
 	_Static_assert(sizeof(void *) != 8 || sizeof(struct type) == (bytes), \
 		       #type " has changed: give its new members rows in live_blob.c")
 
-KNOWN(wtl_live, 824);
+KNOWN(wtl_live, 904);
 KNOWN(wtl_live_domain, 600);
 KNOWN(wtl_live_miss, 508);
-KNOWN(wtl_live_group, 128);
+KNOWN(wtl_live_group, 288);
 KNOWN(wtl_live_process, 144);
 KNOWN(wtl_live_gpu, 320);
 

@@ -16,6 +16,34 @@ static const char *const account_keys[WTL_TOTALS_ACCOUNTS] = {
 	[WTL_TOTALS_UNATTRIBUTED] = "unattributed_j",
 };
 
+/* ---- Steps ---- */
+
+enum { STEP = 1000 };
+
+void wtl_live_put_milli(struct wtl_node *to, const char *key, uint64_t micro)
+{
+	wtl_doc_fixed(to, key, micro / STEP, 3);
+}
+
+void wtl_live_put_milli_up(struct wtl_node *to, const char *key, uint64_t micro)
+{
+	wtl_doc_fixed(to, key, micro / STEP + (micro % STEP > 0), 3);
+}
+
+static uint64_t coarse(uint64_t uj)
+{
+	return uj - uj % STEP;
+}
+
+uint64_t wtl_live_sum_accounts(const uint64_t uj[WTL_TOTALS_ACCOUNTS])
+{
+	uint64_t sum_uj = 0;
+
+	for (size_t i = 0; i < WTL_TOTALS_ACCOUNTS; i++)
+		sum_uj += coarse(uj[i]);
+	return sum_uj;
+}
+
 /* ---- Domains ---- */
 
 void wtl_live_put_accounts(struct wtl_node *to, const char *key,
@@ -24,7 +52,7 @@ void wtl_live_put_accounts(struct wtl_node *to, const char *key,
 	struct wtl_node *accounts = wtl_doc_object(to, key);
 
 	for (size_t i = 0; i < WTL_TOTALS_ACCOUNTS; i++)
-		wtl_doc_micro(accounts, account_keys[i], uj[i]);
+		wtl_live_put_milli(accounts, account_keys[i], uj[i]);
 }
 
 static void describe(struct wtl_node *to, const struct wtl_live_domain *domain)
@@ -45,19 +73,19 @@ static void put_domain(struct wtl_node *to, const struct wtl_live_domain *domain
 {
 	describe(to, domain);
 	if (domain->has_power) {
-		wtl_doc_micro(to, "power_w", domain->power_uw);
-		wtl_doc_micro(to, "power_uncertainty_w", domain->power_uncertainty_uw);
+		wtl_live_put_milli(to, "power_w", domain->power_uw);
+		wtl_live_put_milli_up(to, "power_uncertainty_w", domain->power_uncertainty_uw);
 	}
 	if (domain->has_idle) {
-		wtl_doc_micro(to, "idle_w", domain->idle_uw);
-		wtl_doc_micro(to, "idle_uncertainty_w", domain->idle_uncertainty_uw);
+		wtl_live_put_milli(to, "idle_w", domain->idle_uw);
+		wtl_live_put_milli_up(to, "idle_uncertainty_w", domain->idle_uncertainty_uw);
 	}
-	wtl_doc_micro(to, "energy_j", domain->energy_uj);
+	wtl_live_put_milli(to, "energy_j", wtl_live_sum_accounts(domain->accounts_uj));
 	wtl_live_put_accounts(to, "accounts", domain->accounts_uj);
 	if (!domain->has_energy)
 		return;
-	wtl_doc_micro(to, "measured_j", domain->measured_uj);
-	wtl_doc_micro(to, "uncertainty_j", domain->uncertainty_uj);
+	wtl_live_put_milli(to, "measured_j", domain->measured_uj);
+	wtl_live_put_milli_up(to, "uncertainty_j", domain->uncertainty_uj);
 	wtl_doc_seconds(to, "measured_s", domain->measured_ns);
 	wtl_doc_seconds(to, "gap_s", domain->gap_ns);
 }
@@ -65,17 +93,23 @@ static void put_domain(struct wtl_node *to, const struct wtl_live_domain *domain
 static void put_domains(struct wtl_node *root, const struct wtl_live *live)
 {
 	struct wtl_node *total = wtl_doc_object(root, "total"), *domains, *missing;
-	uint64_t accounts_uj[WTL_TOTALS_ACCOUNTS] = {0};
+	uint64_t accounts_uj[WTL_TOTALS_ACCOUNTS] = {0}, energy_uj = live->energy_uj;
 
-	for (size_t i = 0; i < live->n_domains; i++)
-		for (size_t k = 0; live->domains[i].in_total && k < WTL_TOTALS_ACCOUNTS; k++)
-			accounts_uj[k] += live->domains[i].accounts_uj[k];
+	for (size_t i = 0; i < live->n_domains; i++) {
+		const struct wtl_live_domain *domain = &live->domains[i];
+
+		if (!domain->in_total)
+			continue;
+		for (size_t k = 0; k < WTL_TOTALS_ACCOUNTS; k++)
+			accounts_uj[k] += coarse(domain->accounts_uj[k]);
+		energy_uj -= domain->energy_uj - wtl_live_sum_accounts(domain->accounts_uj);
+	}
 	wtl_doc_flag(total, "is_complete", live->is_complete);
 	if (live->has_power) {
-		wtl_doc_micro(total, "power_w", live->power_uw);
-		wtl_doc_micro(total, "power_uncertainty_w", live->power_uncertainty_uw);
+		wtl_live_put_milli(total, "power_w", live->power_uw);
+		wtl_live_put_milli_up(total, "power_uncertainty_w", live->power_uncertainty_uw);
 	}
-	wtl_doc_micro(total, "energy_j", live->energy_uj);
+	wtl_live_put_milli(total, "energy_j", energy_uj);
 	wtl_live_put_accounts(total, "accounts", accounts_uj);
 	domains = wtl_doc_list(root, "domains");
 	for (size_t i = 0; i < live->n_domains; i++)
@@ -108,17 +142,28 @@ static void put_parts(struct wtl_node *to, const struct wtl_live *live, size_t g
 			continue;
 		part = wtl_doc_object(list, NULL);
 		wtl_doc_text(part, "name", live->domains[i].name);
-		wtl_doc_micro(part, "dynamic_j", dynamic_uj);
-		wtl_doc_micro(part, "idle_j", idle_uj);
+		wtl_live_put_milli(part, "dynamic_j", dynamic_uj);
+		wtl_live_put_milli(part, "idle_j", idle_uj);
 	}
+}
+
+static uint64_t sum_parts(const struct wtl_live *live, size_t group, enum wtl_totals_part part)
+{
+	uint64_t sum_uj = 0;
+
+	for (size_t i = 0; i < live->n_domains; i++)
+		if (live->domains[i].in_total)
+			sum_uj += coarse(wtl_live_energy(live, group, i, part));
+	return sum_uj;
 }
 
 static void put_group(struct wtl_node *to, const struct wtl_live *live, size_t group, bool is_whole)
 {
 	wtl_doc_text(to, "name", live->groups[group].name);
-	wtl_doc_micro(to, "power_w", live->groups[group].power_uw);
-	wtl_doc_micro(to, "dynamic_j", wtl_live_counted(live, group, WTL_TOTALS_DYNAMIC));
-	wtl_doc_micro(to, "idle_j", wtl_live_counted(live, group, WTL_TOTALS_IDLE_PART));
+	wtl_doc_known(to, "title", live->groups[group].title);
+	wtl_live_put_milli(to, "power_w", live->groups[group].power_uw);
+	wtl_live_put_milli(to, "dynamic_j", sum_parts(live, group, WTL_TOTALS_DYNAMIC));
+	wtl_live_put_milli(to, "idle_j", sum_parts(live, group, WTL_TOTALS_IDLE_PART));
 	if (is_whole)
 		put_parts(to, live, group);
 }
@@ -152,13 +197,13 @@ static void put_processes(struct wtl_node *root, const struct wtl_live *live)
 		wtl_doc_text(to, "name", process->name);
 		wtl_doc_known(to, "user", process->user);
 		wtl_doc_fixed(to, "cpu_percent", process->cpu_ppm, 4);
-		wtl_doc_micro(to, "power_w", process->power_uw);
+		wtl_live_put_milli(to, "power_w", process->power_uw);
 		if (process->has_dynamic)
-			wtl_doc_micro(to, "dynamic_w", process->dynamic_uw);
-		wtl_doc_micro(to, "energy_j", process->energy_uj);
-		wtl_doc_micro(to, "uncertainty_j", process->uncertainty_uj);
+			wtl_live_put_milli(to, "dynamic_w", process->dynamic_uw);
+		wtl_live_put_milli(to, "energy_j", process->energy_uj);
+		wtl_live_put_milli_up(to, "uncertainty_j", process->uncertainty_uj);
 		if (process->has_dynamic)
-			wtl_doc_micro(to, "dynamic_j", process->dynamic_uj);
+			wtl_live_put_milli(to, "dynamic_j", process->dynamic_uj);
 	}
 }
 
@@ -181,11 +226,34 @@ static void put_gpus(struct wtl_node *root, const struct wtl_live *live)
 			if (!(gpu->has & UINT64_C(1) << k))
 				continue;
 			if (k == WTL_DEVICE_LIMIT_UW)
-				wtl_doc_micro(to, key, (uint64_t)gpu->values[k]);
+				wtl_live_put_milli(to, key, (uint64_t)gpu->values[k]);
 			else
 				wtl_doc_integer(to, key, gpu->values[k]);
 		}
 	}
+}
+
+static void put_push(struct wtl_node *root, const struct wtl_live_push *push)
+{
+	static const char *const words[] = {[WTL_LIVE_NOT_VERIFIED] = "not verified",
+					    [WTL_LIVE_NOT_YET] = "not yet",
+					    [WTL_LIVE_STORED] = "stored",
+					    [WTL_LIVE_MISSING] = "missing"};
+	struct wtl_node *node;
+
+	if (!push->is_on)
+		return;
+	node = wtl_doc_object(root, "push");
+	wtl_doc_count(node, "samples", push->sent);
+	wtl_doc_count(node, "repeated_samples", push->repeated);
+	wtl_doc_count(node, "refused_samples", push->refused);
+	wtl_doc_count(node, "no_room_samples", push->no_room);
+	wtl_doc_count(node, "dropped_rows", push->dropped);
+	wtl_doc_count(node, "requests", push->requests);
+	wtl_doc_count(node, "failures", push->failures);
+	wtl_doc_count(node, "bytes", push->bytes);
+	wtl_doc_seconds(node, "behind_s", push->behind_ns);
+	wtl_doc_text(node, "stored", words[push->stored]);
 }
 
 static void put_beside(struct wtl_node *root, const struct wtl_live *live)
@@ -205,13 +273,14 @@ static void put_beside(struct wtl_node *root, const struct wtl_live *live)
 	wtl_doc_count(self, "ticks", live->ticks);
 	wtl_doc_count(self, "late_ticks", live->late_ticks);
 	if (live->has_self_energy) {
-		wtl_doc_micro(self, "energy_j", live->self_uj);
-		wtl_doc_micro(self, "uncertainty_j", live->self_uncertainty_uj);
+		wtl_live_put_milli(self, "energy_j", live->self_uj);
+		wtl_live_put_milli_up(self, "uncertainty_j", live->self_uncertainty_uj);
 	}
 	wtl_doc_flag(store, "is_recorded", live->is_recorded);
 	wtl_doc_known(store, "recording", live->recording);
 	if (live->recording[0])
 		wtl_doc_seconds(store, "unrecorded_s", live->unrecorded_ns);
+	put_push(root, &live->push);
 }
 
 /* ---- All of it ---- */

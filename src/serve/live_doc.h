@@ -17,6 +17,15 @@ struct wtl_node;
  */
 int wtl_live_json(const struct wtl_live *live, bool is_whole, struct wtl_buf *buf);
 
+/*
+ * Whoever reaches the port may ask, and a processor's energy that is read finely tells what others compute (docs/
+ * permissions.md, PLATYPUS): energies and powers are told in steps of a millijoule and a milliwatt, a ± rounded up. So a
+ * sum is made of what is told.
+ */
+void wtl_live_put_milli(struct wtl_node *to, const char *key, uint64_t micro);
+void wtl_live_put_milli_up(struct wtl_node *to, const char *key, uint64_t micro);
+uint64_t wtl_live_sum_accounts(const uint64_t uj[WTL_TOTALS_ACCOUNTS]);
+
 /* The accounts of a ledger as an object of that key. */
 void wtl_live_put_accounts(struct wtl_node *to, const char *key,
 			   const uint64_t uj[WTL_TOTALS_ACCOUNTS]);

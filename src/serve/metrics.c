@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/text.h"
 #include "energy/gpu.h"
 #include "energy/units.h"
 #include "serve/accept.h"
@@ -334,6 +335,8 @@ static void put_place(struct wtl_metrics_writer *writer, const struct wtl_live *
 
 /* ---- Groups ---- */
 
+enum { BY_POD = 3, BY_JOB = 4 };
+
 static const char *const group_labels[WTL_TOTALS_GROUPINGS] = {"user",	 "unit",   "container_id",
 							       "pod_id", "job_id", "command"};
 
@@ -415,6 +418,27 @@ static void put_group_power(struct wtl_metrics_writer *writer, const struct wtl_
 		wtl_metrics_begin(writer);
 		wtl_metrics_label(writer, group_labels[by], live->groups[i].name);
 		wtl_metrics_eighths(writer, live->groups[i].power_uw, WTL_METRICS_NEAR);
+	}
+}
+
+/* What people call the groups of a grouping: "NAMESPACE/NAME" of a pod, the user of a job. */
+static void put_titles(struct wtl_metrics_writer *writer, const struct wtl_live *live, unsigned by)
+{
+	for (size_t i = 0; i < live->n_groups; i++) {
+		const char *title = live->groups[i].title;
+		const char *slash = by == BY_POD ? strchr(title, '/') : NULL;
+		char space[WTL_POD_TITLE_SIZE];
+
+		if (live->groups[i].by != by || !title[0])
+			continue;
+		wtl_metrics_begin(writer);
+		wtl_metrics_label(writer, group_labels[by], live->groups[i].name);
+		if (slash) {
+			wtl_text_copy(space, (size_t)(slash - title) + 1, title);
+			wtl_metrics_label(writer, "namespace", space);
+		}
+		wtl_metrics_label(writer, slash ? "pod" : "user", slash ? slash + 1 : title);
+		wtl_metrics_number(writer, 1);
 	}
 }
 
@@ -598,9 +622,14 @@ const struct wtl_metrics_family wtl_metrics_families[] = {
 	BOTH_GROUPED("user", "user", 0, "a user"),
 	BOTH_GROUPED("unit", "unit", 1, "a systemd unit"),
 	BOTH_GROUPED("container", "container_id", 2, "a container"),
-	BOTH_GROUPED("pod", "pod_id", 3, "a Kubernetes pod"),
-	BOTH_GROUPED("job", "job_id", 4, "a batch job"),
+	BOTH_GROUPED("pod", "pod_id", BY_POD, "a Kubernetes pod"),
+	BOTH_GROUPED("job", "job_id", BY_JOB, "a batch job"),
 	BOTH_GROUPED("command", "command", 5, "one name"),
+	{"wattle_pod_info", "pod_id, namespace, pod", "",
+	 "What a Kubernetes pod is called, as the kubelet's folders of logs tell", put_titles,
+	 BY_POD, INFO, 0},
+	{"wattle_job_info", "job_id, user", "", "Whose a batch job is", put_titles, BY_JOB, INFO,
+	 0},
 	{"wattle_retired_energy_joules", "grouping, domain, part", "joules",
 	 "What groups had used whose series ended: not of the last interval, so take no rate of it",
 	 put_retired, 0, GAUGE, 0},
@@ -699,6 +728,8 @@ void wtl_metrics_write(const struct wtl_live *live, unsigned sets, bool is_open,
 		.buf = buf, .sets = sets, .is_open = is_open, .begun_ns = now_ns()};
 
 	put_table(&writer, live, sets, wtl_metrics_compat_families);
+	if (live->push.is_on)
+		put_table(&writer, live, sets, wtl_metrics_push_families);
 	put_table(&writer, live, sets, wtl_metrics_families);
 	if (is_open)
 		wtl_buf_puts(buf, "# EOF\n");

@@ -28,6 +28,7 @@ extern const char *const wtl_metrics_compat_names[]; /* ended by NULL */
 /* All, each table ended by one without a name. */
 extern const struct wtl_metrics_family wtl_metrics_families[];
 extern const struct wtl_metrics_family wtl_metrics_compat_families[];
+extern const struct wtl_metrics_family wtl_metrics_push_families[]; /* with --push */
 
 /* Of those sets (WTL_METRICS_…, added). */
 void wtl_metrics_write(const struct wtl_live *live, unsigned sets, bool is_open,

@@ -29,6 +29,13 @@ static const char *zone_of(enum wattle_kind kind)
 	return zones[kind];
 }
 
+/* No machine as modelled at the wall, which only shares psys' kind. */
+static bool is_zone(const struct wtl_live_domain *domain)
+{
+	return zone_of(domain->kind) &&
+	       (domain->kind != WATTLE_KIND_PLATFORM || domain->method != WATTLE_METHOD_MODELLED);
+}
+
 /* "0" of "package-0", "0-die-1" of "package-0-die-1"; "" where a domain's name has no number. */
 static const char *index_of(const char *name)
 {
@@ -93,7 +100,7 @@ static void put_kepler_cpu(struct wtl_metrics_writer *writer, const struct wtl_l
 		const struct wtl_live_domain *domain = &live->domains[i];
 		uint64_t value;
 
-		if (!zone_of(domain->kind) || !get_node(domain, what, &value))
+		if (!is_zone(domain) || !get_node(domain, what, &value))
 			continue;
 		wtl_metrics_begin(writer);
 		wtl_metrics_label(writer, "zone", zone_of(domain->kind));
@@ -334,7 +341,7 @@ static void put_scaphandre_sockets(struct wtl_metrics_writer *writer, const stru
 		const struct wtl_live_domain *domain = &live->domains[i];
 		bool is_socket = domain->kind == WATTLE_KIND_CPU;
 
-		if (!domain->has_power || !zone_of(domain->kind) ||
+		if (!domain->has_power || !is_zone(domain) ||
 		    is_socket != (what == SCAPHANDRE_SOCKETS))
 			continue;
 		wtl_metrics_begin(writer);
@@ -384,7 +391,7 @@ static void put_rapl(struct wtl_metrics_writer *writer, const struct wtl_live *l
 	for (size_t i = 0; i < live->n_domains; i++) {
 		const struct wtl_live_domain *domain = &live->domains[i];
 
-		if (domain->kind != kind || !has_counter(domain))
+		if (domain->kind != kind || !is_zone(domain) || !has_counter(domain))
 			continue;
 		wtl_metrics_begin(writer);
 		wtl_metrics_label(writer, "index", index_of(domain->name));

@@ -119,6 +119,12 @@ bool wtl_past_look_at_clock(struct wtl_past *past, const struct wtl_live *live)
 	return true;
 }
 
+bool wtl_past_knows(const struct wtl_past *past, const struct wtl_live *live)
+{
+	return past->seen_ns > 0 && live->begin_utc_ns == past->agent_utc_ns &&
+	       live->t_boot_ns - past->boot_ns <= past->seen_ns;
+}
+
 int64_t wtl_past_own_time(const struct wtl_past *past, int64_t t_utc_ns)
 {
 	int64_t t_ns;

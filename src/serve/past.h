@@ -97,6 +97,8 @@ void wtl_past_done(struct wtl_past *past);
 /* What a snapshot says of its last interval. Takes no memory. */
 void wtl_past_look(struct wtl_past *past, const struct wtl_live *live);
 void wtl_past_add_window(struct wtl_past *past, const struct wtl_past_window *window);
+/* Was that looked at, of the same agent, or one after it? */
+bool wtl_past_knows(const struct wtl_past *past, const struct wtl_live *live);
 
 /* Its parts for the clock and for power; past_users.c calls them, with the lock. false: it has no time. */
 bool wtl_past_look_at_clock(struct wtl_past *past, const struct wtl_live *live);

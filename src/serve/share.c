@@ -24,6 +24,7 @@
 #include "sensors/share_text.h"
 #include "serve/live.h"
 #include "serve/live_blob.h"
+#include "serve/past_blob.h"
 
 #define SOURCE "share"
 
@@ -71,6 +72,7 @@ struct wtl_sharing {
 	struct wtl_buf answer;
 	int memory; /* the newest snapshot as bytes, that somebody asked for; < 0: none */
 	uint64_t memory_number;
+	int past_memory; /* what is kept of the last day, the same way */
 	struct client clients[WTL_SHARE_CLIENTS];
 };
 
@@ -154,6 +156,13 @@ static void renew(struct wtl_sharing *share, struct view *view)
 	}
 }
 
+static void forget_past(struct wtl_sharing *share)
+{
+	if (share->past_memory >= 0)
+		close(share->past_memory);
+	share->past_memory = -1;
+}
+
 void wtl_sharing_sampled(struct wtl_sharing *share)
 {
 	int64_t now_ns;
@@ -161,6 +170,7 @@ void wtl_sharing_sampled(struct wtl_sharing *share)
 	if (!share)
 		return;
 	share->raw.is_old = true;
+	forget_past(share);
 	now_ns = wtl_io_mono_ns(share->options.meter->env.io);
 	if (share->options.everyone && now_ns >= share->totals_due_ns - SLACK_NS) {
 		share->totals_due_ns = now_ns + WTL_RAPL_COARSE_NS;
@@ -209,32 +219,51 @@ static void say_catalog(struct wtl_sharing *share, const struct view *view, uint
 
 /* ---- Snapshots, for an exporter ---- */
 
-/* Bytes that nobody can change any more. */
-static int make_memory(const struct wtl_live *live)
+/* Bytes that nobody can change any more; those are freed. */
+static int make_memory(struct wtl_buf *bytes)
 {
 	int memory = memfd_create("wattle-live", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	struct wtl_buf bytes;
 	size_t done = 0;
 
-	if (memory < 0)
-		return -errno;
-	wtl_buf_init(&bytes, WTL_LIVE_BLOB_MAX);
-	wtl_live_blob_write(live, &bytes);
-	while (!bytes.error && done < bytes.len) {
-		ssize_t n = write(memory, bytes.data + done, bytes.len - done);
+	while (memory >= 0 && !bytes->error && done < bytes->len) {
+		ssize_t n = write(memory, bytes->data + done, bytes->len - done);
 
 		if (n <= 0)
 			break;
 		done += (size_t)n;
 	}
-	if (bytes.error || done < bytes.len ||
-	    fcntl(memory, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) <
-		    0) {
+	if (memory < 0)
+		memory = -errno;
+	else if (bytes->error || done < bytes->len ||
+		 fcntl(memory, F_ADD_SEALS,
+		       F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
 		close(memory);
 		memory = -ENOMEM;
 	}
-	wtl_buf_done(&bytes);
+	wtl_buf_done(bytes);
 	return memory;
+}
+
+static int live_memory(const struct wtl_live *live)
+{
+	struct wtl_buf bytes;
+
+	wtl_buf_init(&bytes, WTL_LIVE_BLOB_MAX);
+	wtl_live_blob_write(live, &bytes);
+	return make_memory(&bytes);
+}
+
+/* Made once between two samples, however many ask. */
+static int past_memory(struct wtl_sharing *share)
+{
+	struct wtl_buf bytes;
+
+	if (share->past_memory >= 0)
+		return share->past_memory;
+	wtl_buf_init(&bytes, WTL_PAST_BLOB_MAX);
+	wtl_past_blob_write(share->options.past, &bytes);
+	share->past_memory = make_memory(&bytes);
+	return share->past_memory;
 }
 
 /* The descriptor of the newest one; -1: the client has it, or there is none yet. */
@@ -245,7 +274,7 @@ static int newest_memory(struct wtl_sharing *share, uint64_t has)
 	if (live && live->number != share->memory_number && live->number != has) {
 		if (share->memory >= 0)
 			close(share->memory);
-		share->memory = make_memory(live);
+		share->memory = live_memory(live);
 		share->memory_number = share->memory < 0 ? 0 : live->number;
 	}
 	wtl_board_give_back(share->options.board, live);
@@ -303,6 +332,11 @@ static int answer(struct wtl_sharing *share, const struct client *client,
 			break;
 		wtl_buf_puts(&share->answer, "ok\n");
 		return newest_memory(share, question->number);
+	case WTL_SHARE_PAST:
+		if (!share->options.past || client->right != RIGHT_READINGS)
+			break;
+		wtl_buf_puts(&share->answer, "ok\n");
+		return past_memory(share);
 	case WTL_SHARE_VERBS:
 		break;
 	}
@@ -596,7 +630,7 @@ int wtl_sharing_open(const struct wtl_sharing_options *options, struct wtl_shari
 	if (!share)
 		return wtl_err_set(err, ENOMEM, SOURCE, NULL, "out of memory");
 	share->options = *options;
-	share->listener = share->epoll = share->memory = -1;
+	share->listener = share->epoll = share->memory = share->past_memory = -1;
 	for (size_t i = 0; i < WTL_SHARE_CLIENTS; i++)
 		share->clients[i].fd = -1;
 	wtl_buf_init(&share->answer, WTL_AGENT_ANSWER_MAX - 1);
@@ -645,6 +679,7 @@ void wtl_sharing_close(struct wtl_sharing *share)
 		close(share->listener);
 	if (share->epoll >= 0)
 		close(share->epoll);
+	forget_past(share);
 	if (share->memory >= 0)
 		close(share->memory);
 	wtl_buf_done(&share->answer);

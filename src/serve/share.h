@@ -9,6 +9,7 @@
 struct wattle_meter;
 struct wtl_board;
 struct wtl_err;
+struct wtl_past;
 struct wtl_share_limit;
 struct wtl_sharing;
 
@@ -30,6 +31,7 @@ struct wtl_sharing_options {
 	struct wattle_meter *meter;
 	int64_t interval_ns;	 /* between samples */
 	struct wtl_board *board; /* snapshots for an exporter; NULL: none */
+	struct wtl_past *past;	 /* and what it begins with; NULL: nothing */
 	/* Power limits: root and the members of a group may set them. The connection is limit()'s to answer from then
 	 * on, with a descriptor of its own; negative: it has done nothing. NULL: nobody may. */
 	gid_t limit_group;

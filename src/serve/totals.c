@@ -73,6 +73,7 @@ static size_t place_of(struct wtl_totals *totals, struct wtl_totals_grouping *gr
 		place = retire_one(totals, grouping);
 	if (place < WTL_TOTALS_GROUPS) {
 		wtl_text_copy(grouping->groups[place].name, WTL_TOTALS_NAME_SIZE, name);
+		grouping->groups[place].uid = UINT32_MAX;
 		grouping->groups[place].grown_ns = totals->looked_ns;
 	} else {
 		grouping->has_overflow = true;
@@ -149,6 +150,8 @@ static void put(struct wtl_totals *totals, const struct wtl_consumer *consumer, 
 		*energy_at(group, domain, WTL_TOTALS_DYNAMIC) += more_uj - idle_uj;
 		*energy_at(group, domain, WTL_TOTALS_IDLE_PART) += idle_uj;
 		group->grown_ns = totals->looked_ns;
+		if (consumer->uid != 0 || group->uid == UINT32_MAX)
+			group->uid = consumer->uid;
 		group->recent_dynamic_uj[domain] += more_uj - idle_uj;
 		group->recent_uj += totals->is_counted[domain] ? more_uj : 0;
 	}

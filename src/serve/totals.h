@@ -58,9 +58,10 @@ extern const enum wtl_field wtl_totals_groupings[WTL_TOTALS_GROUPINGS];
 struct wtl_totals_group {
 	char name[WTL_TOTALS_NAME_SIZE]; /* "": of those that are in none */
 	int64_t grown_ns;		 /* when it last used anything */
-	uint64_t recent_uj;		 /* of the counted domains, over the last interval */
-	uint64_t *energy_uj;		 /* wtl_totals_energy() */
-	uint64_t *recent_dynamic_uj;	 /* one a domain: above idle, over the last interval */
+	uint32_t uid;	     /* whose one of it is, rather not root's; UINT32_MAX: not known */
+	uint64_t recent_uj;  /* of the counted domains, over the last interval */
+	uint64_t *energy_uj; /* wtl_totals_energy() */
+	uint64_t *recent_dynamic_uj; /* one a domain: above idle, over the last interval */
 };
 
 struct wtl_totals_grouping {

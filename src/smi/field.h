@@ -201,9 +201,6 @@ bool wtl_smi_is_readable(const struct wtl_smi_field *field);
 int wtl_smi_read(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
 		 const char *text, size_t len);
 
-/* How a number of a GPU is had, and the texts that go with it. */
-struct wtl_smi_answer wtl_smi_number_answer(const struct wtl_gpu *gpu, enum wtl_gpu_number number);
-
 /* What nvidia-smi says instead of a value, without brackets: "GPU is lost"; NULL: not available. */
 const char *wtl_smi_unknown(struct wtl_smi_answer answer);
 
@@ -223,10 +220,6 @@ const struct wtl_gpu_process **wtl_smi_processes_by_pid(const struct wtl_gpu *gp
 
 /* "C", "G", "C+G", "M+C" (by way of MPS); "-" where not known. */
 const char *wtl_smi_process_word(const struct wtl_gpu_process *process);
-
-/* A date as if it were in UTC; false for one that does not exist, or lies before 1970 or after
- * 2200. */
-bool wtl_smi_civil_ns(const struct tm *civil, unsigned milli, int64_t *ret_ns);
 
 /* Bytes as nvidia-smi counts MiB: rounded up, for in captures reserved + used + free is up to 2 MiB
  * more than the total. */

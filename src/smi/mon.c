@@ -70,6 +70,24 @@ char wtl_smi_mon_check(const struct wtl_smi_mon *mon)
 	return '\0';
 }
 
+bool wtl_smi_mon_column(const char *title, size_t len, enum wtl_gpu_number *ret_number,
+			uint64_t *ret_unit)
+{
+	const struct column *column = device_columns;
+
+	/* Drivers before 390 have one temperature. */
+	if (len == 4 && memcmp(title, "temp", 4) == 0)
+		return wtl_smi_mon_column("gtemp", 5, ret_number, ret_unit);
+	while (column->letter &&
+	       (strlen(column->name) != len || memcmp(column->name, title, len) != 0))
+		column++;
+	if (!column->letter || column->divisor == 0 || column->which == WTL_GPU_THROTTLE)
+		return false;
+	*ret_number = column->which;
+	*ret_unit = column->divisor;
+	return true;
+}
+
 static void put_titles(struct wtl_buf *buf, const struct wtl_smi_mon *mon, bool units)
 {
 	wtl_buf_putc(buf, '#');

@@ -13,6 +13,7 @@
 void wtl_smi_read_init(struct wtl_gpu *gpu)
 {
 	memset(gpu, 0, sizeof(*gpu));
+	gpu->index = UINT32_MAX;
 	wtl_text_copy(gpu->vendor, sizeof(gpu->vendor), "nvidia");
 	for (size_t i = 0; i < WTL_GPU_NUMBERS; i++)
 		gpu->numbers[i].status = WATTLE_STATUS_ABSENT;
@@ -52,7 +53,9 @@ void wtl_smi_read_value(const struct wtl_smi_target *target, const struct wtl_sm
 		len--;
 	}
 	len = wtl_text_trimmed(text, len);
-	status = wtl_smi_unknown_read(text, len);
+	/* What begins with a digit is none of the words that stand in the place of a value. */
+	status = len > 0 && (unsigned)(*text - '0') < 10 ? WATTLE_STATUS_OK
+							 : wtl_smi_unknown_read(text, len);
 	if (status == WATTLE_STATUS_GONE)
 		target->gpu->status = status;
 	if (status == WATTLE_STATUS_OK && wtl_smi_is_readable(field)) {
@@ -66,6 +69,13 @@ void wtl_smi_read_value(const struct wtl_smi_target *target, const struct wtl_sm
 
 /* ---- CSV ---- */
 
+/* A cell, and whether its value is in the row's GPU or process. */
+struct cell {
+	const char *text;
+	size_t len;
+	bool is_kept;
+};
+
 struct csv {
 	const struct wtl_smi_query *query;
 	const struct wtl_smi_field *columns[WTL_SMI_COLUMNS_MAX]; /* NULL: not known */
@@ -73,29 +83,28 @@ struct csv {
 	size_t name_column; /* of the process, whose name may hold a comma; SIZE_MAX: none */
 	const char *header;
 	size_t header_len;
+	size_t line; /* its number */
+	/* The row, and what it was made of: a cell that is the same in the next one is not read again, unless
+	 * others are about the same number. */
+	struct wtl_gpu gpu;
+	struct wtl_gpu_process process;
+	struct cell cells[WTL_SMI_COLUMNS_MAX], next[WTL_SMI_COLUMNS_MAX];
+	bool has_row, is_mixed;
 	struct wtl_smi_leftover leftover;
 };
 
-/* The next piece up to the separator or the end; advances *at past it. */
+/* The next piece up to the separator, a comma with or without a blank behind it, or the end; advances *at past it. */
 static size_t next_piece(const char **at, const char *end, const char *separator,
 			 const char **ret_piece)
 {
 	size_t len = strlen(separator);
-	const char *found = memmem(*at, (size_t)(end - *at), separator, len);
+	const char *found = memchr(*at, ',', (size_t)(end - *at));
 
+	while (found && len > 1 && (found + 1 == end || found[1] != ' '))
+		found = memchr(found + 1, ',', (size_t)(end - found - 1));
 	*ret_piece = *at;
 	*at = found ? found + len : end + 1;
 	return (size_t)((found ? found : end) - *ret_piece);
-}
-
-static size_t count_pieces(const char *text, size_t len)
-{
-	const char *at = text, *piece;
-	size_t n = 0;
-
-	for (; at <= text + len; n++)
-		next_piece(&at, text + len, ", ", &piece);
-	return n;
 }
 
 /* By "power.draw [W]", without its unit and blanks. */
@@ -108,6 +117,20 @@ static const struct wtl_smi_field *find_field(const struct wtl_smi_query *query,
 	for (; len > 0 && *name == ' '; len--)
 		name++;
 	return wtl_smi_field_find(query, name, wtl_text_trimmed(name, len));
+}
+
+/* Is a column about the same value? */
+static bool is_there(const struct csv *csv, const struct wtl_smi_field *field)
+{
+	for (size_t i = 0; i < csv->n; i++) {
+		const struct wtl_smi_field *other = csv->columns[i];
+
+		if (other == field ||
+		    (other && field->place == WTL_SMI_NUMBER && other->place == WTL_SMI_NUMBER &&
+		     other->number == field->number))
+			return true;
+	}
+	return false;
 }
 
 /* Takes the columns for those of the query that has most of them, and returns how many it has;
@@ -142,48 +165,132 @@ static int set_columns(struct csv *csv, const char *text, size_t len, const char
 		csv->leftover.columns += !field;
 		if (field && field->kind == &wtl_smi_process_name)
 			csv->name_column = csv->n;
+		csv->is_mixed |= field && is_there(csv, field);
 		csv->columns[csv->n++] = field;
 	}
 	return best;
+}
+
+static void leave_line(struct csv *csv)
+{
+	if (csv->leftover.lines++ == 0)
+		csv->leftover.first_line = csv->line;
+}
+
+/* The row's cells; SIZE_MAX: there are too few or too many. A process' name may have commas in it. */
+static size_t split_row(const struct csv *csv, const char *line, size_t len, struct cell cells[])
+{
+	const char *at = line, *end = line + len, *piece;
+	size_t n = 0, surplus;
+
+	while (at <= end && n < WTL_SMI_COLUMNS_MAX) {
+		cells[n].len = next_piece(&at, end, ", ", &piece);
+		cells[n++].text = piece;
+	}
+	if (at <= end || n < csv->n || (n > csv->n && csv->name_column == SIZE_MAX))
+		return SIZE_MAX;
+	surplus = n - csv->n;
+	if (surplus > 0) {
+		struct cell *name = &cells[csv->name_column];
+
+		name->len = (size_t)(name[surplus].text + name[surplus].len - name->text);
+		memmove(name + 1, name + 1 + surplus,
+			(n - csv->name_column - 1 - surplus) * sizeof(*name));
+	}
+	return csv->n;
+}
+
+static bool is_same(const struct cell *a, const struct cell *b)
+{
+	return a->is_kept && a->len == b->len && memcmp(a->text, b->text, a->len) == 0;
+}
+
+/* Can what was read into the row be taken out of it again? */
+static bool can_forget(const struct wtl_smi_field *field)
+{
+	return field->place != WTL_SMI_ELSEWHERE || field->size > 0 ||
+	       field->kind == &wtl_smi_bus_id;
+}
+
+/* Before a cell is read that is another than in the row before. */
+static void forget(struct csv *csv, const struct wtl_smi_field *field)
+{
+	struct wtl_gpu *gpu = &csv->gpu;
+	char *object =
+		field->object == WTL_SMI_OF_PROCESS ? (char *)&csv->process : (char *)&csv->gpu;
+
+	if (field->kind == &wtl_smi_bus_id) {
+		gpu->bus_id[0] = '\0';
+		gpu->pci_domain = gpu->pci_bus = gpu->pci_device = 0;
+	} else if (field->place == WTL_SMI_NUMBER) {
+		gpu->numbers[field->number] =
+			(struct wtl_gpu_value){.status = WATTLE_STATUS_ABSENT};
+	} else if (field->place == WTL_SMI_U32 || field->place == WTL_SMI_U64) {
+		memset(object + field->offset, 0xff,
+		       field->place == WTL_SMI_U32 ? sizeof(uint32_t) : sizeof(uint64_t));
+	} else if (field->place == WTL_SMI_INT || field->place == WTL_SMI_ADDRESS) {
+		memset(object + field->offset, 0, sizeof(uint32_t));
+	} else {
+		object[field->offset] = '\0';
+	}
+}
+
+static void read_row(struct csv *csv, const struct cell cells[], int64_t *t_local_ns)
+{
+	const struct wtl_smi_target target = {
+		.gpu = &csv->gpu, .process = &csv->process, .t_local_ns = t_local_ns};
+
+	for (size_t i = 0; i < csv->n; i++) {
+		const struct wtl_smi_field *field = csv->columns[i];
+		struct cell *kept = &csv->cells[i];
+
+		if (!field || is_same(kept, &cells[i]))
+			continue;
+		if (kept->is_kept)
+			forget(csv, field);
+		*kept = cells[i];
+		wtl_smi_read_value(&target, field, cells[i].text, cells[i].len, false);
+		kept->is_kept = field->kind != &wtl_smi_timestamp;
+	}
+}
+
+/* Words in the place of a value may say something of the whole GPU. */
+static bool keeps_row(const struct csv *csv, const struct cell cells[])
+{
+	if (csv->is_mixed || csv->gpu.status != WATTLE_STATUS_OK)
+		return false;
+	for (size_t i = 0; i < csv->n; i++)
+		if (csv->columns[i] && csv->cells[i].is_kept && !can_forget(csv->columns[i]) &&
+		    !is_same(&csv->cells[i], &cells[i]))
+			return false;
+	return csv->has_row;
 }
 
 static int take_row(struct csv *csv, const char *line, size_t len, wtl_smi_each *each,
 		    void *context)
 {
 	struct wtl_smi_record record = {.cuda = ""};
-	struct wtl_gpu_process process;
-	struct wtl_gpu gpu;
+	struct cell *cells = csv->next;
 	int64_t t_local_ns = INT64_MIN;
-	const struct wtl_smi_target target = {
-		.gpu = &gpu, .process = &process, .t_local_ns = &t_local_ns};
-	const char *at = line, *end = line + len, *value, *ignored;
-	size_t n = count_pieces(line, len);
-	size_t surplus = n > csv->n && csv->name_column != SIZE_MAX ? n - csv->n : 0;
 
-	if (n - surplus != csv->n) {
-		csv->leftover.lines++;
+	if (split_row(csv, line, len, cells) == SIZE_MAX) {
+		leave_line(csv);
 		return 0;
 	}
-	wtl_smi_read_init(&gpu);
-	wtl_smi_read_process_init(&process);
-	for (size_t i = 0; i < csv->n; i++) {
-		size_t value_len = next_piece(&at, end, ", ", &value);
-
-		for (size_t k = 0; i == csv->name_column && k < surplus; k++) {
-			size_t more = next_piece(&at, end, ", ", &ignored);
-
-			value_len = (size_t)(ignored + more - value);
-		}
-		if (csv->columns[i])
-			wtl_smi_read_value(&target, csv->columns[i], value, value_len, false);
+	if (!keeps_row(csv, cells)) {
+		wtl_smi_read_init(&csv->gpu);
+		wtl_smi_read_process_init(&csv->process);
+		memset(csv->cells, 0, csv->n * sizeof(csv->cells[0]));
 	}
+	csv->has_row = true;
+	read_row(csv, cells, &t_local_ns);
 	if (csv->query == &wtl_smi_query_apps) {
-		process.types = WTL_GPU_PROCESS_COMPUTE;
-		gpu.processes = &process;
-		gpu.n_processes = 1;
-		gpu.processes_status = WATTLE_STATUS_OK;
+		csv->process.types = WTL_GPU_PROCESS_COMPUTE;
+		csv->gpu.processes = &csv->process;
+		csv->gpu.n_processes = 1;
+		csv->gpu.processes_status = WATTLE_STATUS_OK;
 	}
-	record.gpu = &gpu;
+	record.gpu = &csv->gpu;
 	record.has_time = t_local_ns != INT64_MIN;
 	record.t_local_ns = t_local_ns;
 	return each(context, &record);
@@ -199,7 +306,8 @@ static int take_line(struct csv *csv, const char *line, size_t len, wtl_smi_each
 
 		csv->header = line;
 		csv->header_len = len;
-		csv->leftover.lines += known == 0;
+		if (known == 0)
+			leave_line(csv);
 		return known < 0 ? known : 0;
 	}
 	/* A file that was appended to has its header again. */
@@ -230,6 +338,7 @@ int wtl_smi_read_csv(const char *text, size_t len, const char *fields, wtl_smi_e
 		const char *newline = memchr(line, '\n', (size_t)(end - line));
 		size_t n = (size_t)((newline ? newline : end) - line);
 
+		csv->line++;
 		rc = take_line(csv, line, n > 0 && line[n - 1] == '\r' ? n - 1 : n, each, context);
 		line += n + 1;
 	}

@@ -20,7 +20,9 @@ enum { WTL_SMI_TEXT_MAX = 1 << 28 }; /* bytes */
 
 /* One GPU at one moment. */
 struct wtl_smi_record {
-	const struct wtl_gpu *gpu; /* numbers that were not there are ABSENT; vendor "nvidia" */
+	const struct wtl_gpu
+		*gpu; /* numbers that were not there are ABSENT; vendor "nvidia"; an index
+				      that was not there is UINT32_MAX */
 	bool has_time;
 	int64_t t_local_ns; /* local time since 1970; the time zone is unknown */
 	const char *cuda;   /* version; "" where unknown */
@@ -32,8 +34,9 @@ typedef int wtl_smi_each(void *context, const struct wtl_smi_record *record);
 
 /* What was not understood. */
 struct wtl_smi_leftover {
-	size_t lines;	/* error messages, rows with a wrong number of columns */
-	size_t columns; /* that no field is known for */
+	size_t lines;	   /* error messages, rows with a wrong number of columns */
+	size_t first_line; /* of those; of XML 0 */
+	size_t columns;	   /* that no field is known for */
 };
 
 /*

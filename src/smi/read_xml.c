@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/array.h"
+#include "base/date.h"
 #include "smi/read.h"
 
 #include <errno.h>
@@ -7,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/err.h"
 #include "base/num.h"
@@ -164,24 +164,12 @@ static void take_gpu_value(struct reader *reader, const char *path, const char *
 /* "Mon Oct 13 00:25:36 2025" */
 static bool read_asctime(const char *value, size_t len, int64_t *ret_ns)
 {
-	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-	char text[64], month[4], rest;
-	const char *found;
-	struct tm tm = {.tm_mday = 0};
+	struct wtl_date date;
 
-	if (len >= sizeof(text))
+	if (wtl_date_parse_asctime(value, len, &date) < 0)
 		return false;
-	memcpy(text, value, len);
-	text[len] = '\0';
-	if (sscanf(text, "%*3s %3s %2d %2d:%2d:%2d %4d%c", month, &tm.tm_mday, &tm.tm_hour,
-		   &tm.tm_min, &tm.tm_sec, &tm.tm_year, &rest) != 6)
-		return false;
-	found = strstr(months, month);
-	if (!found || strlen(month) != 3 || (found - months) % 3 != 0)
-		return false;
-	tm.tm_mon = (int)(found - months) / 3;
-	tm.tm_year -= 1900;
-	return wtl_smi_civil_ns(&tm, 0, ret_ns);
+	*ret_ns = wtl_date_utc_ns(&date);
+	return true;
 }
 
 static void take_root_value(struct reader *reader, const char *name, const char *value, size_t len)
@@ -254,7 +242,8 @@ static int read_document(struct reader *reader, const char *text, size_t len, st
 		return wtl_err_set(err, EFBIG, "nvidia-smi", NULL, "the XML is too long");
 	reader->parser = XML_ParserCreate(NULL);
 	if (!reader->parser)
-		return wtl_err_set(err, ENOMEM, "nvidia-smi", NULL, "out of memory");
+		return wtl_err_set(err, ENOMEM, "nvidia-smi", NULL,
+				   "XML needs libexpat.so.1, which is not there, or memory");
 	reader->path[0] = '\0';
 	reader->driver[0] = reader->cuda[0] = '\0';
 	reader->record.has_time = false;

@@ -112,6 +112,9 @@ struct wtl_smi_mon {
 
 /* The first letter of `select` that the monitor does not know, or 0. */
 char wtl_smi_mon_check(const struct wtl_smi_mon *mon);
+/* What a column of dmon is, by its title: *ret_unit of the number are one of the column. false: none that is known. */
+bool wtl_smi_mon_column(const char *title, size_t len, enum wtl_gpu_number *ret_number,
+			uint64_t *ret_unit);
 int wtl_smi_mon_header(struct wtl_buf *buf, const struct wtl_smi_mon *mon);
 int wtl_smi_mon_rows(struct wtl_buf *buf, const struct wtl_smi_mon *mon,
 		     const struct wtl_look *look);

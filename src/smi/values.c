@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/buf.h"
+#include "base/date.h"
 #include "base/num.h"
 #include "base/text.h"
 #include "energy/units.h"
@@ -96,7 +97,8 @@ bool wtl_smi_is_end(const struct wtl_smi_field *field)
 
 /* ---- Where they lie ---- */
 
-struct wtl_smi_answer wtl_smi_number_answer(const struct wtl_gpu *gpu, enum wtl_gpu_number number)
+/* How a number of a GPU is had, and the texts that go with it. */
+static struct wtl_smi_answer number_answer(const struct wtl_gpu *gpu, enum wtl_gpu_number number)
 {
 	if (gpu->status != WATTLE_STATUS_OK && gpu->status != WATTLE_STATUS_STALE)
 		return (struct wtl_smi_answer){gpu->status, gpu->code};
@@ -119,7 +121,7 @@ static struct wtl_smi_answer get(const struct wtl_smi_row *row, const struct wtl
 
 	if (field->place == WTL_SMI_NUMBER) {
 		*ret = row->gpu->numbers[field->number].value;
-		return wtl_smi_number_answer(row->gpu, field->number);
+		return number_answer(row->gpu, field->number);
 	}
 	if (field->place == WTL_SMI_U64) {
 		memcpy(ret, at, sizeof(*ret));
@@ -219,36 +221,23 @@ static struct wtl_smi_answer print_timestamp(struct wtl_buf *buf, const struct w
 	return wtl_smi_answer(WATTLE_STATUS_OK);
 }
 
-bool wtl_smi_civil_ns(const struct tm *civil, unsigned milli, int64_t *ret_ns)
-{
-	struct tm tm = *civil;
-
-	if (tm.tm_year < 70 || tm.tm_year > 300 || tm.tm_mon < 0 || tm.tm_mon > 11 ||
-	    tm.tm_mday < 1 || tm.tm_mday > 31 || tm.tm_hour < 0 || tm.tm_hour > 23 ||
-	    tm.tm_min < 0 || tm.tm_min > 59 || tm.tm_sec < 0 || tm.tm_sec > 60 || milli > 999)
-		return false;
-	*ret_ns = (int64_t)timegm(&tm) * WTL_NS_PER_S + (int64_t)milli * WTL_NS_PER_MS;
-	return true;
-}
-
+/* "2026/07/03 22:11:09.916" */
 static int read_timestamp(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
 			  const char *text, size_t len)
 {
-	struct tm tm = {.tm_mday = 0};
-	char copy[32], rest;
-	unsigned milli;
+	enum { LENGTH = 23 };
+	char iso[LENGTH];
+	struct wtl_date_text date;
 
 	(void)field;
-	if (len >= sizeof(copy))
+	if (len != LENGTH || text[4] != '/' || text[7] != '/' || text[10] != ' ' || text[19] != '.')
 		return -EINVAL;
-	memcpy(copy, text, len);
-	copy[len] = '\0';
-	if (sscanf(copy, "%4d/%2d/%2d %2d:%2d:%2d.%3u%c", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
-		   &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &milli, &rest) != 7)
+	memcpy(iso, text, LENGTH);
+	iso[4] = iso[7] = '-';
+	if (wtl_date_parse(iso, LENGTH, &date) < 0)
 		return -EINVAL;
-	tm.tm_year -= 1900;
-	tm.tm_mon--;
-	return wtl_smi_civil_ns(&tm, milli, target->t_local_ns) ? 0 : -EINVAL;
+	*target->t_local_ns = wtl_date_utc_ns(&date.date);
+	return 0;
 }
 
 static const char *driver_of(const struct wtl_smi_row *row, const struct wtl_smi_field *field)
@@ -532,7 +521,7 @@ static struct wtl_smi_answer print_text(struct wtl_buf *buf, const struct wtl_sm
 	struct wtl_smi_answer answer = wtl_smi_answer(WATTLE_STATUS_OK);
 
 	if (kind->with_number)
-		answer = wtl_smi_number_answer(row->gpu, field->number);
+		answer = number_answer(row->gpu, field->number);
 	if (answer.status != WATTLE_STATUS_OK)
 		return answer;
 	if (!text || (!text[0] && !kind->may_be_empty))

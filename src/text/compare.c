@@ -80,9 +80,7 @@ static bool is_even(const struct wtl_ratio *ratio)
 /* Two digits of the ±, or of the lower side. */
 static unsigned last_digit(const struct wtl_ratio *ratio)
 {
-	double side = ratio->n < 2     ? 0.0
-		      : is_even(ratio) ? ratio->high - ratio->value
-				       : ratio->value - ratio->low;
+	double side = is_even(ratio) ? ratio->high - ratio->value : ratio->value - ratio->low;
 
 	return wtl_format_last_digit(wtl_format_micro(ratio->value), wtl_format_micro(side));
 }
@@ -94,8 +92,6 @@ static void put_rounded(struct wtl_buf *buf, const struct wtl_ratio *ratio, doub
 
 static void put_interval(struct wtl_buf *buf, const struct wtl_ratio *ratio, bool ascii)
 {
-	if (ratio->n < 2)
-		return;
 	if (is_even(ratio)) {
 		wtl_buf_puts(buf, ascii ? "+/- " : "± ");
 		wtl_format_rounded_up(buf, wtl_format_micro(ratio->high - ratio->value),
@@ -114,7 +110,7 @@ static void put_ratio(const struct wtl_page *page, const struct wtl_ratio *ratio
 	size_t start = page->buf->len;
 
 	put_rounded(page->buf, ratio, ratio->value);
-	wtl_buf_puts(page->buf, ratio->n < 2 ? "" : " ");
+	wtl_buf_putc(page->buf, ' ');
 	put_interval(page->buf, ratio, page->style->ascii);
 	if (!page->style->markdown)
 		wtl_layout_keep(page->buf, start);
@@ -140,7 +136,7 @@ static void put_sentence(const struct wtl_page *page, const struct wtl_compare *
 	}
 	put_quoted(page, other);
 	if (ratio->n == 1)
-		wtl_buf_puts(buf, "; one run of each does not tell whether that is chance");
+		wtl_buf_puts(buf, "; one run of each has no spread: it may be chance");
 	else if (!is_known(ratio))
 		wtl_buf_puts(buf, ": how they compare is not known well enough");
 	if (!is_seen && is_known(ratio)) {
@@ -275,11 +271,15 @@ static void put_legend(const struct wtl_page *page, const struct wtl_compare *co
 	else
 		wtl_buf_puts(page->buf,
 			     "Energy is the command's own, above what the machine draws at rest. ");
-	wtl_page_put(
-		page,
-		"%w of a mean: 95 %% interval over the runs. %w of a ratio: the same over pairs of "
-		"neighbouring runs, and what sensors and idle power may be wrong by.",
-		sign, sign);
+	if (whole(compare, 0) < 2)
+		wtl_page_put(page, "%w is what sensors and idle power may be wrong by (k = 2).",
+			     sign);
+	else
+		wtl_page_put(page,
+			     "%w of a mean: 95 %% interval over the runs. %w of a ratio: the same "
+			     "over pairs of neighbouring runs, and what sensors and idle power may "
+			     "be wrong by.",
+			     sign, sign);
 	end_paragraph(page, start, 0);
 }
 

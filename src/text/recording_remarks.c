@@ -41,9 +41,14 @@ void wtl_page_file_remarks(const struct wtl_page *page, const char *label,
 				recording->n_gaps);
 }
 
-bool wtl_page_has_policy(const struct wtl_recording_policy *policy)
+static bool has_other_idle(const struct wtl_recording_policy *policy)
 {
 	return policy->n_idle_given > 0 || (policy->idle && strcmp(policy->idle, "recorded") != 0);
+}
+
+bool wtl_page_has_policy(const struct wtl_recording_policy *policy)
+{
+	return has_other_idle(policy) || policy->is_smoothed;
 }
 
 void wtl_page_policy(const struct wtl_page *page, const struct wtl_recording_policy *policy)
@@ -51,6 +56,11 @@ void wtl_page_policy(const struct wtl_page *page, const struct wtl_recording_pol
 	const char *idle = policy->idle ? policy->idle : "recorded";
 	bool is_recorded = strcmp(idle, "recorded") == 0;
 
+	if (policy->is_smoothed)
+		wtl_page_put(page, "learned watts smoothed backwards%s",
+			     has_other_idle(policy) ? "; " : "");
+	if (!has_other_idle(policy))
+		return;
 	wtl_page_put(page, "idle power %w",
 		     is_recorded		 ? ""
 		     : strcmp(idle, "none") == 0 ? "taken as none"

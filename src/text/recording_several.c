@@ -458,17 +458,29 @@ static void put_title(const struct wtl_page *page, const struct wtl_runs *runs)
 	wtl_page_end_title(page, start);
 }
 
+/* Is the next run of the same file, and command? */
+static bool goes_on(const struct wtl_runs *runs, size_t i)
+{
+	return i + 1 < runs->n_runs && runs->runs[i].path == runs->runs[i + 1].path &&
+	       is_same_words(runs->runs[i].report.command, runs->runs[i + 1].report.command);
+}
+
 /* Where the runs are, and what each was where they are not all the same. */
 static void put_sources(const struct wtl_page *page, const struct wtl_runs *runs)
 {
 	bool is_same = is_same_command(runs);
 
 	for (size_t i = 0; (runs->has_files || !is_same) && i < runs->n_runs; i++) {
-		size_t start;
+		size_t start, first = i;
 
-		wtl_buf_puts(page->buf, i == 0 ? "\n" : "");
+		while (goes_on(runs, i))
+			i++;
+		wtl_buf_puts(page->buf, first == 0 ? "\n" : "");
 		start = page->buf->len;
-		wtl_page_put(page, "  run %z is", i + 1);
+		if (i > first)
+			wtl_page_put(page, "  runs %z to %z are", first + 1, i + 1);
+		else
+			wtl_page_put(page, "  run %z is", i + 1);
 		if (runs->has_files)
 			wtl_page_put(page, " in %s", runs->runs[i].path);
 		if (!is_same) {
@@ -493,6 +505,37 @@ static void put_statistics(const struct wtl_page *page, const struct wtl_runs *r
 			wtl_page_add_figure(&grid, runs->of, i, modelled);
 	wtl_buf_putc(page->buf, '\n');
 	wtl_grid_render(&grid, page->buf);
+}
+
+/* Together: "sum of 12 runs: 1 min 3 s, 3.21 ± 0.20 kJ, 0.42 ± 0.09 g CO2e". */
+static void put_sum(const struct wtl_page *page, const struct wtl_runs *runs)
+{
+	const struct wtl_runs_sum *sum = &runs->sum;
+	size_t start;
+
+	if (sum->n < 2)
+		return;
+	wtl_buf_putc(page->buf, '\n');
+	start = page->buf->len;
+	wtl_page_put(page, "sum of %z runs: ", sum->n);
+	wtl_format_duration(page->buf, (int64_t)sum->duration_ns, page->style->ascii);
+	if (sum->n_energy > 0) {
+		wtl_buf_puts(page->buf, ", ");
+		wtl_format_measure(page->buf, sum->energy_uj, sum->energy_uncertainty_uj,
+				   WTL_FORMAT_J, page->style->ascii);
+	}
+	if (sum->n_energy > 0 && sum->n_energy < sum->n)
+		wtl_page_put(page, " (of %z)", sum->n_energy);
+	if (sum->n_emitted > 0) {
+		wtl_buf_puts(page->buf, ", ");
+		wtl_format_measure(page->buf, sum->emitted_ng / 1000, sum->emitted_uncertainty_ug,
+				   WTL_FORMAT_G, page->style->ascii);
+		wtl_buf_puts(page->buf, " CO2e");
+	}
+	if (sum->n_emitted > 0 && sum->n_emitted < sum->n)
+		wtl_page_put(page, " (of %z)", sum->n_emitted);
+	wtl_buf_putc(page->buf, '\n');
+	wtl_layout_wrap(page->buf, start, 0, 0);
 }
 
 /* The runs whose emissions are not known: how many, and why the first one's are not. */
@@ -604,6 +647,7 @@ static int page_runs(struct wtl_buf *buf, const void *what, const struct wtl_out
 	put_sources(&page, runs);
 	put_series(&page, runs);
 	put_statistics(&page, runs);
+	put_sum(&page, runs);
 	put_runs_remarks(&page, runs);
 	wtl_buf_putc(buf, '\n');
 	wtl_page_legend(&page, shared_carbon(runs));

@@ -52,7 +52,7 @@ static bool is_counted(const struct wtl_report_domain *domain, const void *what)
 	(void)what;
 	return domain->energy.has_energy && domain->weight &&
 	       (strcmp(domain->weight, "instructions") == 0 ||
-		strcmp(domain->weight, "cycles") == 0 || strcmp(domain->weight, "learned") == 0);
+		strcmp(domain->weight, "cycles") == 0);
 }
 
 static bool in_notes(const struct wtl_report *report, const char *text)
@@ -76,8 +76,10 @@ static void remark_models(const struct wtl_page *page, const struct wtl_report *
 {
 	if (!wtl_page_is_modelled(report))
 		return;
-	wtl_page_remark(page, WTL_PAGE_MODEL,
-			"modelled: computed from load and tables, not measured");
+	wtl_page_remark(
+		page, WTL_PAGE_MODEL,
+		"modelled: computed from load and tables, not measured; how far a package or "
+		"memory may be off is judgement");
 	for (size_t i = 0; i < report->n_domains; i++) {
 		const char *reason = report->domains[i].domain.reason;
 		const struct wtl_page_names names = {report, is_modelled_because, reason};

@@ -84,6 +84,29 @@ void wtl_page_intensity(const struct wtl_page *page, const struct wtl_report_car
 	wtl_buf_putc(page->buf, ')');
 }
 
+/* Its three terms, and what they come to. */
+static void put_sci(const struct wtl_page *page, const struct wtl_report_carbon *carbon)
+{
+	uint64_t emitted_ug = carbon->pue_milli ? wtl_words_with_pue(carbon) : carbon->emitted_ug;
+	size_t start;
+
+	if (carbon->sci.units == 0)
+		return;
+	start = wtl_page_begin_line(page, "sci");
+	wtl_format_measure(page->buf, wtl_words_sci_ng(carbon) / 1000,
+			   wtl_words_sci_uncertainty_ng(carbon) / 1000, WTL_FORMAT_G,
+			   page->style->ascii);
+	wtl_buf_puts(page->buf, " CO2e a unit = (");
+	wtl_format_measure(page->buf, emitted_ug,
+			   wtl_format_share(carbon->uncertainty_ug,
+					    carbon->pue_milli ? carbon->pue_milli : 1000, 1000),
+			   WTL_FORMAT_G, page->style->ascii);
+	wtl_buf_puts(page->buf, " of energy + ");
+	wtl_format_rounded(page->buf, carbon->sci.embodied_mg, 1, 3);
+	wtl_page_put(page, " g embodied) / %u units", carbon->sci.units);
+	wtl_page_end_line(page, start);
+}
+
 void wtl_page_carbon(const struct wtl_page *page, const struct wtl_report *report)
 {
 	size_t start = wtl_page_begin_line(page, "carbon");
@@ -92,6 +115,7 @@ void wtl_page_carbon(const struct wtl_page *page, const struct wtl_report *repor
 	wtl_page_intensity(page, &report->carbon);
 	wtl_page_end_line(page, start);
 	wtl_page_pue(page, &report->carbon);
+	put_sci(page, &report->carbon);
 }
 
 /* What the reader must know even if the rest of the page stays unread. */
@@ -119,6 +143,16 @@ void wtl_page_mean_power(const struct wtl_page *page, const struct wattle_energy
 		WTL_FORMAT_W, page->style->ascii);
 }
 
+static void put_wall(const struct wtl_page *page, const struct wtl_report_wall *wall)
+{
+	if (!wall->is_known)
+		return;
+	wtl_page_begin_line(page, "wall");
+	wtl_format_measure(page->buf, wall->energy_uj, wall->uncertainty_uj, WTL_FORMAT_J,
+			   page->style->ascii);
+	wtl_buf_puts(page->buf, " at the wall, by calibration\n");
+}
+
 void wtl_page_energy(const struct wtl_page *page, const struct wtl_report *report)
 {
 	const struct wattle_energy *total = &report->window.total;
@@ -140,6 +174,7 @@ void wtl_page_energy(const struct wtl_page *page, const struct wtl_report *repor
 			   page->style->ascii);
 	put_caveats(page, report);
 	wtl_buf_putc(buf, '\n');
+	put_wall(page, &report->wall);
 	if (!total->has_power)
 		return;
 	wtl_page_begin_line(page, "power");

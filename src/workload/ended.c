@@ -206,8 +206,7 @@ static void bill_unseen(struct wtl_workload *workload, const struct wtl_exit *ex
 	wtl_roster_use(&workload->roster, row, cpu_ns);
 	wtl_busy_bill(&workload->busy, cpu_ns);
 	if (from != WTL_NO_SLOT)
-		wtl_workload_child_used(workload, from, cpu_ns,
-					row != WTL_SLOT_UNSEEN ? row : WTL_NO_SLOT);
+		wtl_workload_child_used(workload, from, cpu_ns, row);
 }
 
 /* Those of pending[] whose number still answers are not waited for yet, or live on as a process
@@ -297,6 +296,7 @@ void wtl_ended_read(struct wtl_workload *workload)
 
 		if (len == -ENOBUFS) {
 			workload->means.n_lost_exits++;
+			workload->children.scan_lost = workload->n_scans;
 			continue;
 		}
 		if (len <= 0)

@@ -293,6 +293,7 @@ int wtl_group_parse(const char *text, size_t len, struct wtl_group *ret_group)
 	}
 	if (!is_found)
 		return -EINVAL;
+	wtl_group_find_step(&best);
 	*ret_group = best;
 	return 0;
 }

@@ -4,22 +4,38 @@
 
 #include "workload/state.h"
 
-enum { ROOM_PART = 16 }; /* of the slots are kept for rows */
+enum {
+	ROOM_PART = 16,	  /* of the slots are kept for rows */
+	PARENTS_MAX = 32, /* generations */
+};
 
 static int64_t child_ns(const struct wtl_place *place)
 {
 	return (int64_t)place->child_ticks * WTL_NS_PER_TICK;
 }
 
-void wtl_workload_child_used(struct wtl_workload *workload, uint32_t ancestor, int64_t cpu_ns,
-			     uint32_t row)
+/* Who has ended is told of nothing any more: its parent is. */
+static uint32_t told(const struct wtl_roster *roster, uint32_t slot)
 {
-	struct wtl_place *place = &workload->roster.places[ancestor];
+	for (int i = 0; i < PARENTS_MAX && slot != WTL_NO_SLOT; i++) {
+		if (roster->places[slot].live != WTL_NOT_LIVE)
+			return slot;
+		slot = wtl_roster_find(roster, roster->consumers[slot].parent);
+	}
+	return WTL_NO_SLOT;
+}
 
-	place->children_ns += cpu_ns;
-	place->scan_child = workload->n_scans;
-	place->children_row =
-		place->children_row == 0 || place->children_row == row ? row : WTL_NO_SLOT;
+void wtl_workload_child_used(struct wtl_workload *workload, uint32_t ancestor, int64_t cpu_ns,
+			     uint32_t child)
+{
+	uint32_t slot = told(&workload->roster, ancestor);
+
+	if (slot == WTL_NO_SLOT)
+		return;
+	workload->roster.places[slot].children_ns += cpu_ns;
+	workload->roster.places[slot].scan_child = workload->n_scans;
+	if (child != WTL_NO_SLOT)
+		wtl_children_add(workload, slot, child);
 }
 
 /* What the parent of a process that ended will be told of it. */
@@ -27,12 +43,13 @@ static void child_ended(struct wtl_workload *workload, uint32_t slot)
 {
 	const struct wtl_roster *roster = &workload->roster;
 	const struct wtl_place *place = &roster->places[slot];
-	uint32_t parent = wtl_roster_find(roster, roster->consumers[slot].parent);
+	uint32_t parent = told(roster, wtl_roster_find(roster, roster->consumers[slot].parent));
 
+	wtl_children_inherit(workload, slot, parent);
 	if (parent != WTL_NO_SLOT)
 		wtl_workload_child_used(workload, parent,
 					place->clock_ns + child_ns(place) + place->children_ns,
-					WTL_NO_SLOT);
+					slot);
 }
 
 int64_t wtl_workload_take(struct wtl_workload *workload, int pid, bool needs_base)

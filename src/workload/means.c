@@ -170,7 +170,7 @@ static void ways_of_living(struct wtl_workload *workload)
 
 static void ways_of_machine(struct wtl_workload *workload)
 {
-	if (workload->stat >= 0)
+	if (workload->stat >= 0 && (workload->busy.is_known || workload->n_scans == 0))
 		way_set(workload, WTL_WAY_BUSY_TIME, "busy time", true, NULL,
 			"what no process accounts for is shown as not attributed%s",
 			workload->busy.has_interrupts

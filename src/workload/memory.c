@@ -2,6 +2,7 @@
 /* The memory of processes: the slow tier. */
 #include <stdio.h>
 
+#include "energy/units.h"
 #include "workload/procfs.h"
 #include "workload/state.h"
 
@@ -118,4 +119,28 @@ unsigned wtl_workload_read_memory(struct wtl_workload *workload, unsigned budget
 	n_all = read_in_turn(workload, &workload->memory_all, 0, budget - n_busy, may_walk_bytes);
 	pay_off(&workload->memory_all, may_walk_bytes);
 	return n_busy + n_all;
+}
+
+/* Memory takes time to fill: nobody can have touched some MiB more in less (judgement). */
+#define RESIDENT_LEAST_NS (WTL_NS_PER_MS / 2)
+
+unsigned wtl_workload_read_resident(struct wtl_workload *workload, unsigned budget)
+{
+	struct wtl_roster *roster = &workload->roster;
+	uint32_t n_slots = roster->n_used, from = workload->resident_slot;
+	unsigned n_read = 0;
+
+	for (uint32_t i = 0; i < n_slots && n_read < budget; i++) {
+		uint32_t slot = (from + i) % n_slots;
+		struct wtl_place *place = &roster->places[slot];
+
+		if (place->clock_ns < place->resident_clock_ns + RESIDENT_LEAST_NS ||
+		    !takes_turns(workload, slot, 0))
+			continue;
+		place->resident_clock_ns = place->clock_ns;
+		status_read(workload, &roster->consumers[slot], true);
+		workload->resident_slot = slot + 1;
+		n_read++;
+	}
+	return n_read;
 }

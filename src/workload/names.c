@@ -211,8 +211,10 @@ int wtl_names_read_all(struct wtl_workload *workload, uint32_t slot)
 	len = process_read(workload, consumer->pid, "status");
 	if (len > 0 && wtl_proc_parse_status(workload->text, (size_t)len, &status) == 0) {
 		consumer->uid = status.uid;
-		if (consumer->pss_bytes == UINT64_MAX)
+		if (consumer->pss_bytes == UINT64_MAX) {
 			consumer->rss_bytes = place->is_kernel ? 0 : status.rss_bytes;
+			place->resident_clock_ns = place->clock_ns;
+		}
 	}
 	mark_denied(workload, consumer, len);
 	if (!place->is_kernel) {

@@ -36,12 +36,9 @@ struct wtl_place {
 	uint32_t n_reads;    /* how often they were read */
 	uint32_t scan_used;  /* the last scan that saw it run; 0: none */
 	uint32_t scan_child; /* the last scan that knew of a child that ended */
-	/* The row that all children are in that ended since something was last billed to them together; 0: there are
-	 * none (no row has that slot), WTL_NO_SLOT: they are not all in one. */
-	uint32_t children_row;
-	bool has_stat;	 /* parent and start are known, and who inherits what */
-	bool is_listed;	 /* in used[] */
-	bool needs_base; /* the first answer of its clock counts from there */
+	bool has_stat;	     /* parent and start are known, and who inherits what */
+	bool is_listed;	     /* in used[] */
+	bool needs_base;     /* the first answer of its clock counts from there */
 	bool is_kernel;
 	bool is_stale;	      /* its number may have been given to another process */
 	bool has_record;      /* of its end: another one may answer to its number at any time */
@@ -50,7 +47,8 @@ struct wtl_place {
 	uint64_t weight_ns;   /* use in this scan; in the end, what it weighs (counters.c) */
 	uint64_t start_ticks; /* 0: not known */
 	int64_t clock_ns;     /* CPU time since birth, as far as it is billed */
-	char *command;	      /* the consumer's, or NULL */
+	int64_t resident_clock_ns; /* that, when its RSS was read last (memory.c) */
+	char *command;		   /* the consumer's, or NULL */
 	/* What its parent's child times are held against (short_lived.c). */
 	uint64_t child_ticks;
 	int64_t children_ns; /* of children that ended, as far as billed, since child_ticks was read */

@@ -163,7 +163,10 @@ static uint32_t fold_some(struct wtl_workload *workload, uint32_t n, int64_t cpu
 					     : cpu_of(roster, slot) <= cpu_max_ns;
 
 		if (n_folded < n && is_wanted && may_fold(roster, slot, workload->n_scans)) {
-			wtl_roster_fold(roster, slot, row_of(workload, slot));
+			uint32_t row = row_of(workload, slot);
+
+			wtl_children_fold(workload, slot, row);
+			wtl_roster_fold(roster, slot, row);
 			n_folded++;
 		} else {
 			roster->ended[n_kept++] = slot;

@@ -69,12 +69,6 @@ void wtl_short_lived_reset(struct wtl_workload *workload)
 		workload->units[i].has_base = false;
 }
 
-static void row_bill(struct wtl_workload *workload, uint32_t slot, int64_t use_ns)
-{
-	wtl_roster_use(&workload->roster, slot, use_ns);
-	wtl_busy_bill(&workload->busy, use_ns);
-}
-
 /* How much of it nobody accounts for. */
 static int64_t unseen(const struct wtl_workload *workload, int64_t use_ns)
 {
@@ -101,18 +95,21 @@ static void children_key(struct wtl_workload *workload, uint32_t parent, struct 
 	memcpy(key->name, consumer->name, sizeof(key->name));
 }
 
-/* With exit records the children that came and went are in rows by name: where all were in one, it has what the
- * kernel used to take them apart. */
-static uint32_t children_slot(struct wtl_workload *workload, uint32_t parent)
+/* A parent was told of more than anybody used. With exit records we know who ended, and it is what the kernel used to
+ * take them apart; where some were lost, it may be whole lives. */
+static void children_bill(struct wtl_workload *workload, uint32_t parent, int64_t use_ns)
 {
-	uint32_t row = workload->roster.places[parent].children_row;
+	const struct wtl_children *children = &workload->children;
+	bool is_lost = children->scan_lost > 0 && workload->n_scans <= children->scan_lost + 1;
 	struct wtl_row_key key;
 
-	workload->roster.places[parent].children_row = 0;
-	if (workload->exits >= 0 && row != 0 && row != WTL_NO_SLOT)
-		return row;
+	if (!is_lost && wtl_children_count(workload, parent) > 0) {
+		wtl_children_bill(workload, parent, use_ns);
+		return;
+	}
+	wtl_children_inherit(workload, parent, WTL_NO_SLOT);
 	children_key(workload, parent, &key);
-	return wtl_rows_slot(workload, &key);
+	wtl_children_bill_slot(workload, wtl_rows_slot(workload, &key), use_ns);
 }
 
 static void parent_read(struct wtl_workload *workload, uint32_t slot)
@@ -136,7 +133,7 @@ static void parent_read(struct wtl_workload *workload, uint32_t slot)
 		return;
 	billed_ns = unseen(workload, more_ns);
 	if (billed_ns > 0) /* may move the places */
-		row_bill(workload, children_slot(workload, slot), billed_ns);
+		children_bill(workload, slot, billed_ns);
 	/* Against the same base for ever, so that cuts do not add up. A little that there is no room
 	 * for waits for some; much is use that is billed to somebody already. */
 	workload->roster.places[slot].children_ns += more_ns <= CHILD_WAIT_NS ? billed_ns : more_ns;
@@ -189,13 +186,11 @@ static void tree_end(struct wtl_workload *workload)
 {
 	uint32_t slot = wtl_roster_find(&workload->roster, workload->tree_pid);
 	int64_t more_ns = workload->tree_cpu_ns - tree_billed(workload);
-	struct wtl_row_key key;
 
 	workload->tree_cpu_ns = 0;
 	if (slot == WTL_NO_SLOT || more_ns <= 0)
 		return;
-	children_key(workload, slot, &key);
-	row_bill(workload, wtl_rows_slot(workload, &key), more_ns);
+	children_bill(workload, slot, more_ns);
 	workload->roster.places[slot].children_ns += more_ns;
 }
 
@@ -350,7 +345,7 @@ static void unit_read(struct wtl_workload *workload, struct wtl_unit_use *unit)
 	key.sets = wtl_workload_group_sets(workload, unit->group);
 	more_ns = unseen(workload, more_ns);
 	if (more_ns > 0)
-		row_bill(workload, wtl_rows_slot(workload, &key), more_ns);
+		wtl_children_bill_slot(workload, wtl_rows_slot(workload, &key), more_ns);
 }
 
 void wtl_short_lived_read(struct wtl_workload *workload)

@@ -29,7 +29,19 @@ enum {
 	WTL_EXITS_MAX = 512,  /* records of processes that nobody saw, taken together */
 	WTL_ROWS_MAX = 1024,
 	WTL_UNITS_MAX = 256,
-	WTL_TEXT_MAX = 8192, /* of one of a process's files */
+	WTL_CHILDREN_MAX = 512, /* parents and slots that their ended children are in */
+	WTL_TEXT_MAX = 8192,	/* of one of a process's files */
+};
+
+/* So many in that slot ended below that parent. */
+struct wtl_ended_children {
+	uint32_t parent, slot, n;
+};
+
+struct wtl_children {
+	struct wtl_ended_children at[WTL_CHILDREN_MAX];
+	uint32_t n;
+	uint32_t scan_lost; /* the last one that records were lost before; 0: none */
 };
 
 struct wtl_finder {
@@ -118,6 +130,7 @@ struct wtl_workload {
 	bool kernel_ended;    /* a kernel thread did, and is to be folded */
 	uint32_t turn;	      /* where the rotation of names stands */
 	struct wtl_memory_turns memory_busy, memory_all;
+	uint32_t resident_slot; /* whose turn it is where RSS alone is read */
 	struct wtl_finder find;
 	struct wtl_busy busy;
 	int stat; /* /proc/stat, kept open */
@@ -138,6 +151,7 @@ struct wtl_workload {
 	} offer;
 	struct wtl_counters *counters;
 	struct wtl_folded_rows rows;
+	struct wtl_children children;
 	struct wtl_unit_use units[WTL_UNITS_MAX];
 	size_t n_units, n_groups_seen;
 	size_t n_groups_kept;	/* when some were given up last */
@@ -154,9 +168,26 @@ void wtl_workload_end(struct wtl_workload *workload, uint32_t slot);
 /* Another process has that number now: the slot's ended, and the new one's slot (or negative). */
 int64_t wtl_workload_replace(struct wtl_workload *workload, uint32_t slot);
 /* CPU time of an ended process that we learn of after its end: `ancestor` is the nearest one that is
- * followed, and will be told of it. row: that it is in, or WTL_NO_SLOT. */
+ * followed, and will be told of it, or whoever of its own lives. child: the slot that it is in, if it has ended just now, or
+ * WTL_NO_SLOT. */
 void wtl_workload_child_used(struct wtl_workload *workload, uint32_t ancestor, int64_t cpu_ns,
-			     uint32_t row);
+			     uint32_t child);
+
+/* ---- children.c ---- */
+
+/* Use that was told to somebody else is this slot's. It may move the places. */
+void wtl_children_bill_slot(struct wtl_workload *workload, uint32_t slot, int64_t use_ns);
+/* A child of the parent ended, and is in that slot: its own, or a row. */
+void wtl_children_add(struct wtl_workload *workload, uint32_t parent, uint32_t child);
+/* The parent ended: its own one is told all that it was. WTL_NO_SLOT: nobody is. */
+void wtl_children_inherit(struct wtl_workload *workload, uint32_t parent, uint32_t heir);
+/* What was in one slot is in another. */
+void wtl_children_fold(struct wtl_workload *workload, uint32_t from, uint32_t into);
+/* Those with slots of their own that ended before this scan: a part of a recording that begins here does not know them. */
+void wtl_children_forget(struct wtl_workload *workload);
+uint64_t wtl_children_count(const struct wtl_workload *workload, uint32_t parent);
+/* Divides the use among those that ended below the parent, of which there are some, and begins anew. */
+void wtl_children_bill(struct wtl_workload *workload, uint32_t parent, int64_t use_ns);
 
 /* ---- find.c ---- */
 

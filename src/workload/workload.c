@@ -225,6 +225,7 @@ int wtl_workload_tick(struct wtl_workload *workload)
 	wtl_names_read_born(workload);
 	if (workload->exits >= 0)
 		wtl_ended_read(workload);
+	wtl_children_forget(workload);
 	wtl_short_lived_read(workload);
 	bill_rest(workload);
 	forget_ended(workload);
@@ -255,6 +256,7 @@ void wtl_workload_reset(struct wtl_workload *workload)
 		wtl_roster_remove(roster, roster->ended[i]);
 	roster->n_ended = 0;
 	workload->kernel_ended = false;
+	workload->children.n = 0;
 	wtl_rows_reset(workload);
 	wtl_short_lived_reset(workload);
 	wtl_counters_reset(workload);

@@ -153,6 +153,12 @@ void wtl_workload_choose_nobody(struct wtl_workload *workload, unsigned set);
 unsigned wtl_workload_read_memory(struct wtl_workload *workload, unsigned budget);
 
 /*
+ * Where nobody asks for PSS and USS: the RSS of at most `budget` live processes in turn, of those that ran for half a
+ * millisecond since it was read last. Who did nothing has what it had. Returns how many were read.
+ */
+unsigned wtl_workload_read_resident(struct wtl_workload *workload, unsigned budget);
+
+/*
  * The process that is followed has ended and has not been waited for yet; it and its descendants that
  * were waited for used so much in all, as wait4() tells. What the next scan does not find of that
  * becomes the row of that process's children.

@@ -4,6 +4,7 @@
 import atexit
 import csv
 import io
+import itertools
 import json
 import os
 import pty
@@ -55,6 +56,24 @@ while steps:
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "alone: holds wattle to work that has this machine's processors for itself")
+    config.addinivalue_line("markers", "waits: takes seconds of real time, and hardly any of a processor's")
+
+
+def pytest_collection_modifyitems(items):
+    """Side by side, tests that wait go between the other files' tests, from the beginning on: workers get tests by runs, and a run
+    of those that wait would leave the processors idle, at the end above all. Tests of a file stay together: they share fixtures."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return
+    waiting = [item for item in items if item.get_closest_marker("waits")]
+    others = [item for item in items if not item.get_closest_marker("waits")]
+    files = [list(group) for _, group in itertools.groupby(others, key=lambda item: item.path)]
+    spread, done = [], 0
+    for tests in files:
+        # All of them have begun after two thirds of the others.
+        due = min(len(waiting), -(-len(waiting) * 3 * (done + len(tests)) // (2 * max(len(others), 1))))
+        spread += waiting[len(spread) - done:due] + tests
+        done += len(tests)
+    items[:] = spread + waiting[len(spread) - done:]
 
 
 def command_path():
@@ -145,6 +164,16 @@ def whole(args):
     return [words[0], "--full", *more, *words[1:]]
 
 
+def cut_environment(marker):
+    """In which a recording's FILE-shm or a model is truncated in the middle of what is done with it, once the file `marker` is there."""
+    shim = Path(os.environ.get("WATTLE_BUILD_ROOT") or ".") / "tests/gate/libcutgate.so"
+    if not shim.exists():
+        pytest.skip("WATTLE_BUILD_ROOT does not name a build with the gate")
+    # What is in its middle is left behind.
+    checks = f"{os.environ.get('ASAN_OPTIONS', '')}:detect_leaks=0"
+    return {"LD_PRELOAD": shim, "WATTLE_TEST_CUT": marker, "ASAN_OPTIONS": checks}
+
+
 def run_wattle(*args, env=None, timeout=TIMEOUT, stdin=b"", as_typed=False, **options):
     """Runs the command. env: changes to a clean environment. as_typed: nothing is added to run's options, see whole().
     Other options are subprocess.run's."""
@@ -158,6 +187,16 @@ def run_wattle(*args, env=None, timeout=TIMEOUT, stdin=b"", as_typed=False, **op
     done = subprocess.run([command_path(), *words], env=clean_env(**(env or {})),
                           timeout=timeout, check=False, **options)
     return Result(done.returncode, done.stdout, done.stderr)
+
+
+def run_for_memory(*args):
+    """Runs the command and tells its largest memory, in kB: mapped files that it looked at are in it."""
+    script = "import resource, subprocess, sys; code = subprocess.call(sys.argv[2:], stderr=subprocess.STDOUT); " \
+             "open(sys.argv[1], 'w').write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)); sys.exit(code)"
+    with tempfile.NamedTemporaryFile("r") as told:
+        done = subprocess.run([sys.executable, "-c", script, told.name, command_path(), *args], env=clean_env(),
+                              timeout=TIMEOUT, check=False, capture_output=True, text=True)
+        return done, int(told.read())
 
 
 def start_wattle(*args, env=None, **options):

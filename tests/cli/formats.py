@@ -122,7 +122,7 @@ COMMAND = schema_of({}, {**SHARE, "gpu_dynamic_j": number, "gpu_full_j": number,
 PROCESS = schema_of(
     {"state": one_of(*STATES), "in_command": boolean, "full_j": number, "uncertainty_j": number},
     {"pid": count, "cpu_s": number, "parent": count, "start_utc": utc, "n_processes": count, "name": any_text, "command": any_text, "user": text,
-     "uid": count, "cgroup": text, "unit": text, "container": text, "pod": text, "job": text, "dynamic_j": number,
+     "uid": count, "cgroup": text, "unit": text, "container": text, "pod": text, "job": text, "step": text, "dynamic_j": number,
      "per_cpu_w": number, "per_cpu_uncertainty_w": number, "gpu_dynamic_j": number, "gpu_j": number, "pss_bytes": count, "uss_bytes": count, "rss_bytes": count, "gpu_memory_bytes": count})
 OTHERS = schema_of({"n_processes": count, "full_j": number, "uncertainty_j": number}, {"cpu_s": number, "dynamic_j": number})
 CARBON = schema_of({"location": text, "location_is_default": boolean},
@@ -169,7 +169,7 @@ WINDOW = schema_of(
 GAP = schema_of({"kind": one_of(*GAPS), "begin_utc": utc, "duration_s": signed}, {"domain": text, "text": text})
 INTENSITY = schema_of({"file": text, "known_s": number, "missing_s": number, "missing_j": number},
                       {"min_g_per_kwh": number, "max_g_per_kwh": number, "reason": text})
-POLICY = schema_of({"idle": text}, {"idle_given": array(text)})
+POLICY = schema_of({"idle": text}, {"idle_given": array(text), "weight": text})
 RECORDING = schema_of(
     {"schema": one_of("wattle.recording/1"), "version": text, "recording": fields(FILE),
      "policy": fields(POLICY), "command": or_null(array(any_text)), **MEASURED, "end_utc": utc,
@@ -187,7 +187,9 @@ COMPARISON = schema_of(
 RUN = schema_of({"file": text, "run": count, "command": or_null(array(any_text)), "interrupted": boolean, **MEASURED},
                 {"exit_status": count, "exit_signal": count, "is_unfinished": boolean, "command_energy": fields(COMMAND), "carbon": fields(CARBON), "gco2e_per_s": number})
 RUNS_FILE = schema_of({"recording": fields(FILE), "policy": fields(POLICY), "gaps": array(fields(GAP))})
-RUNS = schema_of({"schema": one_of("wattle.runs/1"), "version": text, "runs": array(fields(RUN)), "files": array(fields(RUNS_FILE)),
+SUM = schema_of({"n_runs": count, "duration_s": number, "n_energy": count, "n_emitted": count},
+                {"energy_j": number, "uncertainty_j": number, "gco2e": number, "gco2e_uncertainty": number})
+RUNS = schema_of({"schema": one_of("wattle.runs/1"), "version": text, "runs": array(fields(RUN)), "sum": fields(SUM), "files": array(fields(RUNS_FILE)),
                   "statistics": fields(STATISTICS)})
 SCHEMAS = {"wattle.report/1": REPORT, "wattle.series/1": SERIES, "wattle.doctor/1": DOCTOR, "wattle.recording/1": RECORDING,
            "wattle.comparison/1": COMPARISON, "wattle.runs/1": RUNS}

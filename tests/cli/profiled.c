@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -46,6 +47,49 @@ USES(in_thread)
 USES(in_child)
 USES(before)
 USES(after)
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static double rested_s;
+
+__attribute__((noinline)) void rests(long ms);
+__attribute__((noinline)) void rests(long ms)
+{
+	const struct timespec time = {.tv_nsec = ms * 1000000};
+	double begin_s = now_s();
+
+	nanosleep(&time, NULL);
+	rested_s += now_s() - begin_s;
+}
+
+static void *thread_there(void *there_s)
+{
+	double begin_s = now_s();
+
+	in_thread(100);
+	*(double *)there_s = now_s() - begin_s;
+	return NULL;
+}
+
+/* It sleeps while its thread works, and says how long both were there. */
+static void waits(void)
+{
+	double begin_s = now_s(), there_s;
+	pthread_t other;
+
+	pthread_create(&other, NULL, thread_there, &there_s);
+	for (int i = 0; i < 10; i++)
+		rests(30);
+	heavy(100);
+	pthread_join(other, NULL);
+	printf("there %.6f s, rested %.6f s\n", now_s() - begin_s + there_s, rested_s);
+}
 
 static __attribute__((noipa)) void recursive(int depth, long ms)
 {
@@ -165,6 +209,8 @@ int main(int argc, char **argv)
 			heavy(90);
 			light(30);
 		}
+	if (strcmp(what, "waits") == 0)
+		waits();
 	if (strcmp(what, "grows") == 0) {
 		grows();
 		heavy(100);

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from onnx_file import BOOL, Graph, info, node, text
 
 REPO = Path(__file__).resolve().parents[2]
 ROOTS = REPO / "tests" / "fixtures" / "roots"
@@ -186,6 +187,35 @@ def test_doctor(wattle, shim, tmp_path):
             assert lines_of(result), f"allocation {n}: exit {result.returncode} without a word"
 
     with ThreadPoolExecutor(2 * WORKERS) as pool:
+        list(pool.map(once, range(1, total + 2)))
+
+
+@pytest.mark.parametrize("options", [(), ("--device", "horowitz-45nm", "--rates", "0.1"), ("--device", "horowitz-45nm", "--rates", "0.1,0.2", "--steps", "2,4")],
+                         ids=["counts", "joules", "sweep"])
+def test_estimate(wattle, shim, tmp_path, options):
+    """A network with branches, functions and a node without a rule. What is told is told whole."""
+    side = Graph(name="side")
+    side.outputs = [side.add("MatMul", "x", side.weights(4, 2))]
+    function = text(1, "F") + text(4, "a") + text(5, "z") + text(7, node("Relu", ["a"], ["z"])) + text(10, "my")
+    g = Graph(info("x", [3, 4]), info("c", [], BOOL))
+    g.add("F", g.add("If", "c", then_branch=side, else_branch=side), domain="my")
+    g.add("Strange", "x", domain="my")
+    model = tmp_path / "model.onnx"
+    model.write_bytes(g.model(functions=[function], domains=["my"]))
+    args = [wattle, "estimate", "-f", "json", *options, str(model)]
+    whole = call(args, LD_PRELOAD=shim, WATTLE_TEST_ALLOC_LOG=str(tmp_path / "count"))
+    total = int((tmp_path / "count").read_text().split()[0])
+    assert whole.returncode == 0 and 10 < total < AT_MOST
+
+    def once(n):
+        result = call(args, LD_PRELOAD=shim, WATTLE_TEST_FAIL_ALLOC=str(n))
+        check_survived(result, f"allocation {n}")
+        if result.returncode == 0:
+            assert result.stdout == whole.stdout, f"allocation {n}: something else"
+        else:
+            assert len(lines_of(result)) == 1, f"allocation {n}: exit {result.returncode}: {result.stderr}"
+
+    with ThreadPoolExecutor(WORKERS) as pool:
         list(pool.map(once, range(1, total + 2)))
 
 

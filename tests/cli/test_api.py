@@ -13,6 +13,7 @@ from api_server import Mover, Server, tape_server
 from conftest import REPO, fake_library, run_wattle, wait_for
 from test_plot_recording import shifted
 
+STEP = Decimal("0.001")  # each figure is rounded down to whole ones
 ACCOUNTS = ("processes_j", "kernel_j", "idle_j", "unattributed_j")
 GROUPINGS = {"user", "unit", "container", "pod", "job", "name"}
 
@@ -38,11 +39,32 @@ def test_ledger_adds_up(played):
         assert live["total"]["accounts"][account] == sum(d["accounts"][account] for d in counted)
     assert set(live["groups"]) == GROUPINGS
     for grouping, groups in live["groups"].items():
-        assert sum(g["dynamic_j"] for g in groups) == live["total"]["accounts"]["processes_j"], grouping
+        rest = live["total"]["accounts"]["processes_j"] - sum(g["dynamic_j"] for g in groups)
+        assert 0 <= rest <= STEP * len(groups) * len(counted), grouping
         for group in groups:
             parts = [p for p in group["domains"] if p["name"] in {d["name"] for d in counted}]
             assert sum(p["dynamic_j"] for p in parts) == group["dynamic_j"]
             assert sum(p["idle_j"] for p in parts) == group["idle_j"]
+
+
+def figures_of(value):
+    """All energies and powers."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key.endswith(("_j", "_w")) and isinstance(inner, (Decimal, int)):
+                yield key, inner
+            yield from figures_of(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from figures_of(inner)
+
+
+@pytest.mark.parametrize("path", ["live", "use", "windows"])
+def test_steps(played, path):
+    """Whoever is on this machine may ask: no figure is finer than a millijoule or a milliwatt."""
+    found = list(figures_of(played.json(f"/api/v1/{path}")))
+    assert len(found) > 5 or path == "windows"
+    assert not [(key, value) for key, value in found if value % STEP]
 
 
 def test_same_energy_as_metrics(played):
@@ -108,10 +130,10 @@ def test_use_adds_up(played):
     whole = {g["name"]: g["dynamic_j"] + g["idle_j"] for g in live["groups"]["user"]}
     assert {g["name"] for g in use["groups"]["user"]} <= set(whole)
     for group in use["groups"]["user"]:
-        assert group["energy_j"] <= whole[group["name"]]
-        assert abs(group["power_w"] * use["duration_s"] - group["energy_j"]) < Decimal("0.001")
+        assert group["energy_j"] <= whole[group["name"]] + STEP * 2 * len(live["domains"])
+        assert abs(group["power_w"] * use["duration_s"] - group["energy_j"]) < STEP * (1 + use["duration_s"])
     sums = {by: sum(g["energy_j"] for g in groups) for by, groups in use["groups"].items()}
-    assert len(set(sums.values())) == 1, sums
+    assert max(sums.values()) - min(sums.values()) <= STEP * max(map(len, use["groups"].values())), sums
     before = played.json(f"/api/v1/use?from=0&to={seconds(use['begin_utc']) - 5:.3f}")
     assert before.get("energy_j", 0) == 0 or before["end_utc"] > before["begin_utc"]
 
@@ -148,6 +170,7 @@ def test_empty_times(played, query):
     assert played.json(f"/api/v1/windows?{query}")["windows"] == []
 
 
+@pytest.mark.waits
 def test_no_total_without_a_part(machine, gpus):
     """A GPU that does not answer for some seconds is not 0 W of the machine."""
     text = (REPO / "tests/fake/scripts/a100.nvml").read_text() + "  answer * 999 from 5 until 9\n"
@@ -219,6 +242,7 @@ def numbers(found):
     return [int(e[b"id"].split(b"-")[1]) for e in found if e[b"event"] == b"live"]
 
 
+@pytest.mark.waits
 def test_stream(machine):
     """Each snapshot once; who comes back gets what is kept; who never reads holds up nobody."""
     root = machine("nvidia-server").without_perf()
@@ -266,11 +290,13 @@ def test_streams_are_bounded(played):
 
 # ---- Over a restart ----
 
-def mark(*args, env):
-    result = run_wattle("mark", *args, env=env)
+def mark(*args, store, env):
+    """Other tests record at the same time: the file is named."""
+    result = run_wattle("mark", *args, "--file", sorted(store.glob("*.wattle"))[-1], env=env)
     assert result.code == 0, result
 
 
+@pytest.mark.waits
 def test_yesterday_comes_from_the_recordings(machine, tmp_path):
     root, store = machine("nvidia-server").without_perf(), tmp_path / "store"
     env = {"XDG_RUNTIME_DIR": tmp_path}
@@ -278,9 +304,9 @@ def test_yesterday_comes_from_the_recordings(machine, tmp_path):
     with Mover(root, {"intel-rapl:0": 40, "intel-rapl:1": 30}):
         with Server(*options, env=env) as server:
             server.live(lambda live: live["total"].get("power_w"))
-            mark("begin", "bake", env=env)
+            mark("begin", "bake", store=store, env=env)
             before = server.live(lambda live: live["number"] >= 4)
-            mark("end", "bake", env=env)
+            mark("end", "bake", store=store, env=env)
             [window] = server.json("/api/v1/windows?seconds=60")["windows"]
             assert window["name"] == "bake" and 20 < window["energy_j"] / Decimal(
                 seconds(window["end_utc"]) - seconds(window["begin_utc"])) < 200

@@ -146,29 +146,43 @@ def test_three_are_sorted(server):
     assert [c["command"] for c in report["commands"]] == lines
 
 
+def zero_error(report, joules=(10, 20)):
+    """Of ln(ratio), k = 2: DRAM of a server has a zero of 2 W each, which is more of the one that takes longer for its joules."""
+    a, b = (float(command["duration_s"]["mean"]) / j for command, j in zip(report["commands"], joules))
+    return 2 * 4 * abs(b - a)
+
+
 def test_gain_cancels_where_the_parts_are_alike(server):
     """Packages and DRAM alike: nothing of the gain. In b DRAM has 0.8 instead of 0.5: 0.3 by 5 % of DRAM's gain and 0.3
     by 3 % of the packages' are left, twice for k = 2."""
     a = using(server, 10)
-    alike = commands_of(compare(server, "-r", "2", "-f", "json", a, using(server, 20)).json)[1]["ratio"]
-    other = commands_of(compare(server, "-r", "2", "-f", "json", a, using(server, 20, parts=(1, 4, 1, 4))).json)[1]["ratio"]
+    alike = compare(server, "-r", "2", "-f", "json", a, using(server, 20)).json
+    other = compare(server, "-r", "2", "-f", "json", a, using(server, 20, parts=(1, 4, 1, 4))).json
     gain = 2 * 0.3 * math.hypot(0.05, 0.03)
-    assert float(other["of_all"]) == pytest.approx(math.hypot(gain, float(alike["of_all"])), abs=0.004)
+    assert float(commands_of(alike)[1]["ratio"]["of_all"]) == pytest.approx(zero_error(alike), abs=0.004)
+    assert float(commands_of(other)[1]["ratio"]["of_all"]) == pytest.approx(math.hypot(gain, zero_error(other)), abs=0.004)
 
 
 def test_a_zero_error_is_less_of_more_power(server):
-    """DRAM of a server has a zero of 2 W each: (T/E of b - T/E of a) x 4 W, k = 2."""
     report = compare(server, "-r", "2", "-f", "json", using(server, 10, 0.05), using(server, 20, 0.4)).json
-    a, b = commands_of(report)
-    apart = float(b["duration_s"]["mean"]) / 20 - float(a["duration_s"]["mean"]) / 10
-    assert float(b["ratio"]["of_all"]) == pytest.approx(2 * 4 * apart, rel=0.02)
+    assert float(commands_of(report)[1]["ratio"]["of_all"]) == pytest.approx(zero_error(report), rel=0.02)
 
 
-def test_one_run_has_no_interval(server):
-    text = compare(server, "-r", "1", using(server, 10), using(server, 20)).out
-    assert "used 2.000 times less machine energy" in text and "chance" in text
-    ratio = commands_of(compare(server, "-r", "1", "-f", "json", using(server, 10), using(server, 20)).json)[1]["ratio"]
-    assert ratio["n"] == 1 and "low" not in ratio and ratio["reason"]
+def test_one_run_has_the_sensors_interval_alone(server):
+    """Gains of DRAM and packages are left in the ratio where the parts differ: 0.035 of ln(ratio), so 0.07 of 2."""
+    lines = using(server, 10), using(server, 20, parts=(1, 4, 1, 4))
+    text = compare(server, "-r", "1", *lines).out
+    ratio = commands_of(compare(server, "-r", "1", "-f", "json", *lines).json)[1]["ratio"]
+    assert ratio["n"] == 1 and "low" not in ratio and "significant" not in ratio and "one run" in ratio["reason"]
+    of_all = float(ratio["of_all"])
+    assert of_all > 0.03 and "of_pairs" not in ratio
+    said = re.search(r"used (\d\.\d+) ± (\d\.\d+) times less machine energy", " ".join(text.split()))
+    assert said, text
+    assert float(said[1]) == pytest.approx(2, abs=0.02)
+    assert float(said[2]) >= 0.07
+    for words in ("one run of each has no spread", "chance", "± is what sensors and idle power may be wrong by"):
+        assert words in " ".join(text.split()), text
+    assert "95 %" not in text
 
 
 def test_no_energy_at_all(server, tmp_path):

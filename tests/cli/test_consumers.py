@@ -353,7 +353,7 @@ def test_models_need_no_watching(tmp_path):
     path = tmp_path / "idle"
     result = run_json("--root", ROOTS / "vm-nothing", "--idle-first", "60", "--idle-file", path, command=("sleep", "0.1"))
     assert "nothing to watch first" in result.err
-    assert idle_watts(result.json) == {"package-0": 3.2, "dram-0": 3.0}
+    assert idle_watts(result.json) == {"package-0": 3.2, "dram-0": 3.0, "machine": 6.044}
     assert {domain["idle_method"] for domain in result.json["domains"]} == {"modelled"}
     assert not any("idle_age_s" in domain or "idle_t_utc" in domain for domain in result.json["domains"])
     assert not path.exists()

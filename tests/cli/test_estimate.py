@@ -12,8 +12,8 @@ from pathlib import Path
 import nets
 import onnx_file
 import pytest
-from conftest import command_path, run_wattle
-from onnx_file import BOOL, FLOAT, INT8, INT64, UINT8, Graph, info, node, number, tensor, text
+from conftest import command_path, cut_environment, run_for_memory, run_wattle
+from onnx_file import BOOL, FLOAT, FLOAT16, INT8, INT32, INT64, UINT8, Graph, info, node, number, tensor, text, varint
 
 TESTDATA = Path("/usr/share/libonnx-testdata/data")  # Debian's libonnx-testdata: ONNX's own test cases
 MS = "com.microsoft"
@@ -115,6 +115,7 @@ def test_groups_transposes_and_dimensions(tmp_path):
     g.add("Einsum", y, g.weights(6, 7), equation="nchwd,ck->nkhwd")
     conv, transposed, einsum = (layer["macs"] for layer in estimate(write(tmp_path, g))["layers"])
     out = 2 * 6 * 4 * 4 * 4
+    assert layer_of(estimate(tmp_path / "model.onnx"), "Einsum")["output_shape"] == "2x7x4x4x4"
     assert (conv, transposed, einsum) == (out * 2 * 3 * 2, 2 * 4 * 6 * 5 * 4 * 3 * 8, out * 7)
 
 
@@ -154,6 +155,40 @@ def test_weights_of_four_bits(tmp_path):
     assert (layer["weights"], layer["activations"]) == ("int4", "fp32")
 
 
+def test_weights_of_four_bits_without_blocks(tmp_path):
+    g = Graph(info("x", [2, 5, 64]))
+    g.constants += [tensor("b", [512], raw=bytes(512), kind=UINT8), tensor("s", [16], [1.0] * 16)]
+    g.add("MatMulBnb4", "x", "b", "s", domain=MS, K=64, N=16, block_size=64, quant_type=1)
+    layer = layer_of(estimate(write(tmp_path, g)), "MatMulBnb4")
+    assert (layer["macs"], layer["parameters"], layer["weight_bytes"], layer["scales"]) == (10 * 64 * 16, 1024, 512 + 64, 16)
+
+
+def bias(n):
+    return tensor("bias", [n], raw=bytes(4 * n), kind=INT32)
+
+
+def test_biases_of_quantized_layers_are_parameters(tmp_path):
+    """They are int32: dequantized, or an input of the layer, which may leave out what follows it."""
+    g = Graph(info("x", [2, 6], INT8))
+    g.constants += [tensor("w", [6, 4], raw=bytes(24), kind=INT8), tensor("s", [], [0.5]), tensor("z", [], raw=b"\0", kind=INT8), bias(4)]
+    g.add("QGemm", "x", "s", "z", "w", "s", "z", "bias", domain=MS)
+    assert layer_of(estimate(write(tmp_path, g)), "QGemm")["parameters"] == 28
+    g = Graph(info("x", [1, 3, 8, 8]))
+    g.constants += [tensor("w", [4, 3, 3, 3], raw=bytes(108), kind=INT8), tensor("s", [], [0.5]), bias(4)]
+    g.add("Conv", "x", g.add("DequantizeLinear", "w", "s"), g.add("DequantizeLinear", "bias", "s"))
+    conv = layer_of(estimate(write(tmp_path, g)), "Conv")
+    assert (conv["parameters"], conv["buffers"]) == (112, 0)
+
+
+def test_layers_without_macs_have_a_precision(tmp_path):
+    g = Graph(info("h", [4, 4], FLOAT16), info("c", [4, 4], BOOL), info("x", [4, 4]))
+    g.constants += [tensor("s", [], [0.5]), tensor("z", [], raw=b"\0", kind=UINT8)]
+    g.add("Where", "c", g.add("Relu", "h"), "h")
+    g.add("Sigmoid", g.add("DequantizeLinear", g.add("QuantizeLinear", "x", "s", "z"), "s", "z"))
+    found = estimate(write(tmp_path, g))
+    assert [layer_of(found, op)["activations"] for op in ("Relu", "Where", "Sigmoid")] == ["fp16", "fp16", "int8"]
+
+
 def test_attention_of_onnx_runtime(tmp_path):
     g = Graph(info("x", [2, 7, 32]), info("k", [2, 9, 32]), info("kv", [2, 7, 16]))
     g.add("Attention", "x", g.weights(32, 96), g.weights(96), domain=MS, num_heads=4)
@@ -184,6 +219,21 @@ def test_an_if_is_a_range(tmp_path):
     assert layer_of(found, "Relu")["other_ops"] == 15
     page = run_wattle("estimate", tmp_path / "model.onnx").out
     assert "60 to 84" in page and "one side runs" in page
+
+
+def test_branches_within_branches_are_ranges_of_all_that_runs(tmp_path):
+    """Then: 4x5 or 4x1, and a Relu; else: nothing but two Relus."""
+    inner = Graph(name="i")
+    inner.outputs = [inner.add("If", "d", then_branch=branch(5), else_branch=branch(1)), inner.add("Relu", "x")]
+    other = Graph(name="o")
+    other.outputs = [other.add("Relu", other.add("Relu", "x")), "x"]
+    g = Graph(info("x", [3, 4]), info("c", [], BOOL), info("d", [], BOOL))
+    g.add("If", "c", n_out=2, then_branch=inner, else_branch=other)
+    totals = estimate(write(tmp_path, g))["totals"]
+    assert (totals["macs_min"], totals["macs"], totals["parameters"]) == (0, 60, 24)
+    assert (totals["other_ops_min"], totals["other_ops"]) == (12, 24)
+    assert (totals["output_bytes_min"], totals["output_bytes"]) == (4 * 15, 4 * 27)
+    assert "60 bytes to 108 bytes written" in run_wattle("estimate", tmp_path / "model.onnx").out
 
 
 @pytest.mark.parametrize("value,macs", [(1, 60), (0, 24)])
@@ -244,6 +294,19 @@ def test_functions(tmp_path):
     assert found["totals"]["macs"] == 3 * 4 * 5 + 3 * 4 * 6 and found["totals"]["other_ops"] == 15 + 18
 
 
+def test_functions_of_one_name(tmp_path):
+    """Each by its domain and overload; of two that are the same, the first."""
+    def function(op, domain, overload=""):
+        return text(1, "F") + text(4, "a") + text(5, "z") + text(7, node(op, ["a"], ["z"])) + text(10, domain) + text(13, overload)
+    g = Graph(info("x", [3, 4]))
+    for domain in ("one", "two"):
+        g.add("F", "x", domain=domain)
+    g.nodes[-1] += text(8, "o")
+    functions = [function("Relu", "two"), function("Tanh", "one"), function("Sigmoid", "two", "o"), function("Erf", "one")]
+    found = estimate(write(tmp_path, g, functions=functions, domains=["one", "two"]))
+    assert [layer["op"] for layer in found["layers"]] == ["Tanh", "Sigmoid"]
+
+
 # ---- Sizes that are open ----
 
 def test_open_sizes_are_asked_for_by_name(tmp_path):
@@ -289,6 +352,25 @@ def test_coverage_names_what_is_missing(tmp_path):
     assert "2 my.Strange" in page and "1 MatMul (only running it tells the sizes)" in page
 
 
+def test_weights_of_unknown_ops_are_parameters(tmp_path):
+    g = Graph(info("x", [3, 4]))
+    g.add("Strange", "x", g.weights(4, 5), domain="my")
+    found = estimate(write(tmp_path, g))
+    assert found["totals"]["parameters"] == 20 and found["totals"]["weight_bytes"] == 80
+    assert found["layers"][0]["not_counted"] == "there is no rule for it"
+    rows = list(csv.DictReader(io.StringIO(run_wattle("estimate", "-f", "csv", tmp_path / "model.onnx").out)))
+    assert rows[0]["not_counted"] == "there is no rule for it"
+
+
+def test_a_scan_of_old_is_not_counted(tmp_path):
+    body = Graph(info("x", [4]), name="body")
+    body.outputs = [body.add("Relu", "x")]
+    g = Graph(info("xs", [6, 4]))
+    g.add("Scan", "", "xs", body=body, num_scan_inputs=1)
+    coverage = estimate(write(tmp_path, g, opset=8))["coverage"]
+    assert (coverage["nodes"], coverage["counted"], coverage["not_counted"][0]["op"]) == (1, 0, "Scan")
+
+
 def test_shapes_that_the_file_tells(tmp_path):
     g = Graph(info("x", [3, 4]))
     strange = g.add("Strange", "x", domain="my")
@@ -323,6 +405,33 @@ def test_what_is_no_model(tmp_path):
     refused(write(tmp_path, number(1, 8)), says=["no graph"])
     refused(tmp_path / "none.onnx", says=["No such file"])
     refused(tmp_path, says=["directory"])
+
+
+@pytest.mark.parametrize("sizes, says", [(text(3, b"\xff"), "field 3"), (text(3, b"".join(number(0, 1)[1:] for _ in range(65))), "more than 64 dimensions"),
+                                         (number(3, -2), "-2"), (varint(3 << 3 | 5) + b"abcd", "field 3")],
+                         ids=["cut", "rank", "negative", "wire"])
+def test_a_damaged_sparse_tensor(sizes, says, tmp_path):
+    g = small()
+    values = tensor("values", [1], [1.0])
+    refused(write(tmp_path, number(1, 8) + text(7, g.message() + text(15, text(1, values) + sizes)) + text(8, number(2, 17))), says=[says])
+
+
+def test_too_many_layers(tmp_path):
+    g = Graph(info("x", [4]))
+    y = "x"
+    for _ in range(20_000):
+        y = g.add("Relu", y)
+    estimate(write(tmp_path, g), "-f", "ndjson")
+    g.add("Relu", y)
+    refused(write(tmp_path, g), says=["more than 20000 layers", "n20001"])
+
+
+def test_a_file_that_somebody_truncates_while_it_is_read(tmp_path):
+    path = write(tmp_path, small())
+    for args in ((), ("--device", "horowitz-45nm")):
+        result = run_wattle("estimate", *args, path, env=cut_environment(path))
+        assert result.code == 1 and result.out == "" and f"{path}: another program has truncated it" in result.complaint()
+        write(tmp_path, small())
 
 
 def test_a_circle_of_nodes(tmp_path):
@@ -414,12 +523,10 @@ def test_two_gigabytes_in_little_memory(tmp_path):
         file.write(number(1, 8) + onnx_file.varint(7 << 3 | 2) + onnx_file.varint(whole) + graph)
         file.seek(rows * 4000, os.SEEK_CUR)
         file.write(rest + text(8, number(2, 17)))
-    script = "import os, resource, subprocess, sys; code = subprocess.call(sys.argv[1:]); " \
-             "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr); sys.exit(code)"
-    done = subprocess.run(["python3", "-c", script, str(command_path()), "estimate", "-f", "json", path], capture_output=True, text=True)
+    done, peak_kb = run_for_memory("estimate", "-f", "json", path)
     path.unlink()
-    assert done.returncode == 0, done.stderr
-    assert int(done.stderr) < 64 << 10  # kB
+    assert done.returncode == 0, done.stdout
+    assert peak_kb < 64 << 10
     totals = json.loads(done.stdout)["totals"]
     assert totals["macs"] == totals["parameters"] == rows * 1000
 

@@ -17,7 +17,7 @@ WHATS = ("samples", "power", "processes", "windows", "gaps", "devices")
 COLUMNS = {
     "samples": "t_utc,t_mono_ns,domain,source,status,count,energy_j,power_w",
     "power": "t_utc,t_mono_ns,domain,in_total,status,energy_j,power_w,gap_s",
-    "processes": "run,pid,parent,start_utc,state,n_processes,name,command,uid,user,cgroup,unit,container,pod,job,in_command,cpu_s,"
+    "processes": "run,pid,parent,start_utc,state,n_processes,name,command,uid,user,cgroup,unit,container,pod,job,step,in_command,cpu_s,"
                  "dynamic_j,full_j,uncertainty_j,gpu_j,rss_bytes,pss_bytes,uss_bytes,gpu_memory_bytes",
     "windows": "id,name,begin_utc,begin_mono_ns,duration_s,is_open,pid,domain,energy_j,uncertainty_j,mean_w,max_w,measured_s,gap_s",
     "gaps": "kind,begin_utc,begin_mono_ns,duration_ns,domain,text",

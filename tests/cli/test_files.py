@@ -11,11 +11,12 @@ import subprocess
 import tempfile
 import termios
 import threading
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
-from conftest import REPO, ROOTS, TIMEOUT, command_path, finish, run_wattle, start_wattle, wait_for
+from conftest import REPO, ROOTS, TIMEOUT, clean_env, command_path, finish, run_wattle, start_wattle, wait_for
 
 XEON = ("--root", ROOTS / "xeon-2s-dram")
 TAPE = REPO / "tests" / "fixtures" / "tapes" / "server.tape"
@@ -217,6 +218,110 @@ def test_what_is_written_to_a_pipe_that_is_read_later(place, how):
     with subprocess.Popen(["cat", place / "pipe"], stdout=subprocess.PIPE) as reader:
         assert finish(process).code == 0
         assert len(reader.communicate(timeout=TIMEOUT)[0]) > 100
+
+
+# ---- Where lines are written that nobody reads ----
+
+F_SETPIPE_SZ = 1031  # fcntl has it from Python 3.10 on
+PAGE = 4096  # a pipe of two: what is said to have room for more has a free one
+
+
+@pytest.fixture(name="full")
+def a_small_pipe(place):
+    """The end of place/pipe that could be read."""
+    fd = os.open(place / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    fcntl.fcntl(fd, F_SETPIPE_SZ, 2 * PAGE)
+    yield fd
+    os.close(fd)
+
+
+def wait_until_full(fd):
+    """It takes no line more."""
+    wait_for(lambda: unread(fd) > PAGE, "the pipe to be full")
+
+
+def interrupted(process, number=signal.SIGINT):
+    """With as many Ctrl-C as it takes."""
+    try:
+        wait_for(lambda: process.poll() is not None or process.send_signal(number), "the end")
+    finally:
+        process.kill()
+    return finish(process, HANGS)
+
+
+def test_measuring_does_not_wait_for_a_pipes_reader(place, full):
+    """The run ends and is reported. Nothing is left out of the lines that come when it reads at last: some are of a longer interval."""
+    process = start_wattle("run", "-i", "10ms", "--every", "10ms", "-f", "csv", "-o", "pipe", "--record", "r.wattle", "--", "sleep", "4", cwd=place)
+    assert process.stderr.readline() == b"wattle: sleep 4\n"
+    os.set_blocking(full, True)
+    with os.fdopen(os.dup(full), "rb") as pipe:
+        text = pipe.read().decode()
+    assert finish(process).code == 0
+    head, *rows = [line.split(",") for line in text.splitlines()]
+    told = [{name: Decimal(cell) for name, cell in zip(head, row) if cell not in ("", "true", "false")} for row in rows]
+    report = run_wattle("report", "-f", "json", place / "r.wattle").json
+    assert sum(row["energy_j"] for row in told) == report["total"]["energy_j"]
+    assert sum(row["duration_s"] for row in told) == told[-1]["time_s"] >= 4
+    assert max(row["duration_s"] for row in told) > 20 * min(row["duration_s"] for row in told)
+
+
+@pytest.mark.parametrize("form", ["text", "csv", "json"])
+def test_lines_that_nobody_takes_can_be_left(place, full, form):
+    process = start_wattle("run", *XEON, "-i", "10ms", "--every", "10ms", "-f", form, "-o", "pipe", "--", "sleep", "600", cwd=place)
+    wait_until_full(full)
+    process.send_signal(signal.SIGINT)
+    result = finish(process)
+    assert result.code == 125
+    assert result.err.count("Operation canceled") == 1 and "cannot write the lines of --every: Operation canceled\n" in result.err
+    assert "wattle: sleep 600\n" in result.err  # the report
+
+
+@pytest.mark.parametrize("where", ["pipe", "-"])
+def test_a_report_that_a_pipe_does_not_take_can_be_left(place, full, where):
+    out = os.open(place / "pipe", os.O_WRONLY)
+    process = start_wattle("run", *XEON, "-f", "json", "-r", "9", "-o", where, "--", "true", cwd=place,
+                           stdout=out if where == "-" else subprocess.DEVNULL)
+    os.close(out)
+    wait_until_full(full)
+    process.send_signal(signal.SIGINT)
+    result = finish(process, HANGS)
+    assert result.code == 125
+    place_named = "standard output" if where == "-" else "'pipe'"
+    assert f"cannot write the result to {place_named}: Operation canceled; here it is instead:\n" in result.err
+    assert "wattle: true\n" in result.err
+
+
+def test_standard_error_that_nobody_reads_can_be_left(place, full):
+    """Lines, the report and complaints: none of them holds it up. The report goes where it can."""
+    into = os.open(place / "pipe", os.O_WRONLY)
+    words = ("run", *XEON, "-i", "10ms", "--every", "10ms", "--", "sleep", "600")  # not start_wattle()'s: it adds -o
+    process = subprocess.Popen([command_path(), *words], cwd=place, env=clean_env(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=into)
+    os.close(into)
+    wait_until_full(full)
+    result = interrupted(process)
+    assert result.code == 125 and "wattle: sleep 600\n" in result.out
+
+
+def test_a_tape_that_nobody_takes_can_be_left(place, full):
+    process = start_wattle("run", *XEON, "-i", "1ms", "--tape-record", "pipe", "--", "sleep", "600", cwd=place)
+    wait_until_full(full)
+    process.send_signal(signal.SIGINT)
+    result = finish(process, HANGS)
+    assert result.code == 128 + signal.SIGINT
+    assert result.err.count("Operation canceled") == 1 and "the tape 'pipe' is not whole: Operation canceled\n" in result.err
+    assert "wattle: sleep 600\n" in result.out
+
+
+@pytest.mark.parametrize("words", [("export", "a.wattle"), ("export", "-f", "ndjson", "a.wattle"), ("report", "-f", "json", "a.wattle"),
+                                   ("plot", "--format", "svg", "a.wattle"), ("query", "-q", "-lms", "10")], ids=" ".join)
+@pytest.mark.parametrize("where", ["pipe", "-"])
+def test_what_measures_nothing_ends_by_the_signal(place, full, words, where):
+    out = os.open(place / "pipe", os.O_WRONLY)
+    option = "-f" if words[0] == "query" else "-o"
+    process = start_wattle(*words, option, "pipe" if where == "pipe" else "/dev/stdout", cwd=place, stdout=out)
+    os.close(out)
+    wait_until_full(full)
+    assert interrupted(process).code == -signal.SIGINT
 
 
 # ---- Who may read what is written ----

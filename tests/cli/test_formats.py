@@ -23,7 +23,7 @@ GPU_SCRIPTS = ["a100", "eight-gpus", "laptop", "mig", "lost-for-good", "no-permi
 EXPORTS = {
     "samples": "t_utc,t_mono_ns,domain,source,status,count,energy_j,power_w",
     "power": "t_utc,t_mono_ns,domain,in_total,status,energy_j,power_w,gap_s",
-    "processes": "run,pid,parent,start_utc,state,n_processes,name,command,uid,user,cgroup,unit,container,pod,job,in_command,cpu_s,"
+    "processes": "run,pid,parent,start_utc,state,n_processes,name,command,uid,user,cgroup,unit,container,pod,job,step,in_command,cpu_s,"
                  "dynamic_j,full_j,uncertainty_j,gpu_j,rss_bytes,pss_bytes,uss_bytes,gpu_memory_bytes",
     "windows": "id,name,begin_utc,begin_mono_ns,duration_s,is_open,pid,domain,energy_j,uncertainty_j,mean_w,max_w,measured_s,gap_s",
     "gaps": "kind,begin_utc,begin_mono_ns,duration_ns,domain,text",
@@ -333,6 +333,8 @@ def test_root_run(bench, machine, name):
     steps = []
     for n, path in enumerate(movable(copy_.path)):
         steps += ["add", path, (3 + n) * (10 ** 6 if "powercap" in str(path) else 2 ** 32)]
+    if name == "zero-counters":  # counters that stand at 0 are none: the first run moves them, and later ones need no model
+        bench.good("run", "--root", copy_.path, "--", *mover(*steps))
     for form in ("json", "csv", "text"):
         result = bench.good("run", "--root", copy_.path, "-i", "20", "-f", form, "--", *mover(*steps, "sleep", "0.1"))
         if form == "json":

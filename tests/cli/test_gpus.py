@@ -118,6 +118,31 @@ def test_power_samples_where_there_is_no_counter(gpus):
     agrees(line, 32, 0.05)
 
 
+AVERAGED = """\
+driver 550.54.15
+gpu NVIDIA GeForce RTX 3090
+  cc 8.6
+  power 0 const 100
+  sensor usage gpu 100 1000
+  sensor average gpu 100 1000
+  limit 350 350 100 350
+"""
+
+
+def test_a_short_command_waits_for_its_sensor(gpus, tmp_path):
+    """A reading is the mean of the last second: the last half of one is told when the command has ended. What is recorded ends
+    with the command."""
+    waited = measure(gpus(text=AVERAGED), seconds="0.5")
+    recorded = measure(gpus(text=AVERAGED), "--record", tmp_path / "a.wattle", seconds="0.5")
+    settled, live = domain(waited, "gpu-0"), domain(recorded, "gpu-0")
+    assert settled["method"] == live["method"] == "integrated"
+    for line, report in ((settled, waited), (live, recorded)):
+        agrees(line, 100, 0.05)
+        assert abs(line["measured_s"] - report["duration_s"]) < Decimal("0.2")
+    assert settled["uncertainty_j"] / settled["energy_j"] < Decimal("0.4") * live["uncertainty_j"] / live["energy_j"]
+    assert waited["total"]["uncertainty_j"] < Decimal("0.5") * waited["total"]["energy_j"]
+
+
 def test_grace_hopper_shows_the_module_but_adds_it_nowhere(gpus):
     report = measure(gpus("gh200"))
     module = domain(report, "gpu-0-module")

@@ -83,8 +83,9 @@ def test_files(installed):
     ):
         assert path.exists(), path
     if (prefix / "share" / "man" / "man1" / "wattle-serve.1").exists():
-        for name in ("prometheus/wattle.rules.yml", "grafana/wattle-fleet.json", "grafana/wattle-machine.json"):
-            assert (prefix / "share" / "wattle" / name).exists(), name
+        for folder in ("prometheus", "grafana", "kubernetes"):
+            for file in (REPO / "share" / folder).rglob("*.*"):
+                assert (prefix / "share" / "wattle" / file.relative_to(REPO / "share")).exists(), file
     # Test doubles and internal headers stay at home.
     names = {path.name for path in prefix.rglob("*")}
     assert not any(name.startswith(("libnvidia-ml", "libfailmalloc", "libwtl_", "example_")) for name in names)

@@ -115,6 +115,17 @@ def test_set(limits):
     assert not limits.notes()  # it stays
 
 
+def test_set_those_that_cuda_shows(limits):
+    rows = limits.run("--gpus", "GPU-aaaaaaaa-0000-0000-0000-000000000002", "--power", "200").out.splitlines()[1:]
+    assert [(row.split()[0], row.split()[3]) for row in rows] == [("1", "200.00")]
+    assert [row.split()[0] for row in limits.run("--gpus", "1,0").out.splitlines()[1:]] == ["0", "1"]
+    for words in (("--gpus", ""), ("--gpus", "-1")):  # an empty CUDA_VISIBLE_DEVICES is none, and never all
+        result = limits.run(*words, "--power", "200")
+        assert (result.code, result.out) == (3, "") and result.complaint() == "wattle: limit: --gpus names no GPU"
+    result = limits.run("--gpus", "0,7", "--power", "200")
+    assert (result.code, result.out) == (3, "") and "there is no GPU '7'" in result.complaint()
+
+
 def test_set_all_and_default(limits):
     rows = limits.run("--power", "default").out.splitlines()[1:]
     assert [row.split()[3] for row in rows] == ["250.00", "250.00"]
@@ -156,6 +167,7 @@ def test_no_permission_is_one_line(limits):
 @pytest.mark.parametrize("words", [
     ("--power", "0"), ("--power", "-5"), ("--power", "x"), ("--power", ""), ("--power", "1e3"),
     ("--persistence", "maybe"), ("--restore", "--power", "200"), ("--restore", "-i", "0"),
+    ("--restore", "--gpus", "0"), ("--gpus", "0", "-i", "0"),
     ("--no-such-option",), ("--", "true"), ("-i", "0", "true"),
 ])
 def test_bad_usage(limits, words):

@@ -18,7 +18,8 @@ from pathlib import Path
 import pytest
 
 from api_server import Server, tape_server
-from conftest import REPO, clean_env, command_path, fake_library, finish, start_wattle, wait_for
+from serving import Agent, Moving
+from conftest import REPO, clean_env, command_path, fake_library, finish, run_wattle, start_wattle, wait_for
 
 sys.path.insert(0, str(REPO / "tests" / "sim"))
 
@@ -56,7 +57,7 @@ def values(series, name):
 
 @pytest.fixture(name="played", scope="module", params=["busy-thread", "server"])
 def played_tape(request):
-    with tape_server(request.param, *EVERYTHING) as server:
+    with tape_server(request.param, *EVERYTHING, "--weight", "cpu-time") as server:
         yield request.param, server
 
 
@@ -369,7 +370,7 @@ def test_prometheus_takes_all(prometheus, simulated):
 
 
 # Of the simulated machine: it has no such groups, and nothing is wrong with it.
-MAY_BE_EMPTY = re.compile(r"wattle_(unit|container|pod|job)_|_throttled|_up\{|> 60$|== 0")
+MAY_BE_EMPTY = re.compile(r"wattle_(unit|container|pod|job|push)_|_throttled|_up\{|> 60$|== 0")
 
 
 def fill_in(query):
@@ -378,9 +379,9 @@ def fill_in(query):
     return query.replace('instance=".*"', 'instance=~".*"')
 
 
-@pytest.mark.parametrize("path", sorted((SHARE / "grafana").glob("*.json")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [SHARE / "grafana" / f"wattle-{name}.json" for name in ("fleet", "machine")], ids=lambda path: path.stem)
 def test_dashboards(prometheus, path):
-    """Each query of each panel is understood, and has an answer."""
+    """Each query of each panel is understood, and has an answer. That of machines that push: test_push.py."""
     board = json.loads(path.read_text())
     assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
     empty = []
@@ -394,7 +395,7 @@ def test_dashboards(prometheus, path):
 
 def test_recording_rules(prometheus):
     rules = [rule for group in prometheus.ask("rules")["groups"] for rule in group["rules"]]
-    assert len(rules) == 15
+    assert len(rules) == 28
     wait_for(lambda: all(rule["health"] == "ok" for group in prometheus.ask("rules")["groups"] for rule in group["rules"]), "rules")
     for rule in rules:
         if rule["type"] == "recording" and not MAY_BE_EMPTY.search(rule["query"]):
@@ -417,3 +418,49 @@ KNOWN_QUERIES = {  # as their dashboards ask
 def test_queries_of_other_dashboards(prometheus, name):
     for query in KNOWN_QUERIES[name]:
         wait_for(lambda q=query: prometheus.query(q), query, timeout=10)
+
+
+# ---- Batch jobs ----
+
+def test_jobs_of_slurm(machine, tmp_path):
+    """Whose a job is: not root's, who has a helper in each step. Its steps are one group."""
+    root = machine("xeon-2s-dram")
+    ours = "0::/system.slice/slurmstepd.scope/job_41/step_"
+    with Moving(root, processes=4):
+        for i, (uid, path) in enumerate(((0, f"{ours}0/slurm"), (4711, f"{ours}0/user/task_0"), (4711, f"{ours}batch/user/task_0"),
+                                         (0, "0::/system.slice/cron.service"))):
+            root.put(f"proc/{1000 + i}/cgroup", path + "\n")
+            root.put(f"proc/{1000 + i}/status", f"Name:\tx\nUid:\t{uid}\t{uid}\t{uid}\t{uid}\n")
+        with Agent("--root", root.path, "--store", tmp_path / "store") as agent:
+            def jobs():
+                told = parse(agent.scrape())
+                known = {labels["user"] for labels, _ in values(told, "wattle_job_info")}
+                return told if "4711" in known and len(values(told, "wattle_job_power_watts")) > 1 else None
+            told = wait_for(jobs, "a job")
+            agent.end()
+        [recording] = (tmp_path / "store").glob("*.wattle")
+    assert values(told, "wattle_job_info") == [({"job_id": "slurm/41", "user": "4711"}, 1)]
+    assert {labels["job_id"] for labels, _ in values(told, "wattle_job_power_watts")} == {"slurm/41", ""}
+    report = run_wattle("report", "-f", "json", recording).json
+    assert {process.get("step") for process in report["processes"] if process.get("job") == "slurm/41"} == {"0", "batch"}
+
+
+# ---- Kubernetes ----
+
+def test_names_of_pods(machine, tmp_path):
+    """The kubelet's folders of logs say what a pod is called."""
+    uid, unknown = "01234567-89ab-cdef-0123-456789abcdef", "11111111-89ab-cdef-0123-456789abcdef"
+    root = machine("xeon-2s-dram")
+    (root.path / f"var/log/pods/team-a_trainer-0_{uid}").mkdir(parents=True)
+    (root.path / "var/log/pods/not-a-pod").mkdir()
+    with Moving(root, processes=2):
+        for i, pod in enumerate((uid, unknown)):
+            root.put(f"proc/{1000 + i}/cgroup", f"0::/kubepods.slice/kubepods-pod{pod.replace('-', '_')}.slice/cri-containerd-{'3f' * 32}.scope\n")
+        with Agent("--root", root.path, "--store", tmp_path / "store") as agent:
+            def pods():
+                told = parse(agent.scrape())
+                return told if len(values(told, "wattle_pod_energy_joules_total")) >= 2 else None
+            told = wait_for(pods, "two pods")
+            live = json.loads(agent.ask("/api/v1/live")[2])
+    assert values(told, "wattle_pod_info") == [({"pod_id": uid, "namespace": "team-a", "pod": "trainer-0"}, 1)]
+    assert {pod["name"]: pod.get("title") for pod in live["groups"]["pod"] if pod["name"]} == {uid: "team-a/trainer-0", unknown: None}

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
+import nvtop
 from conftest import TIMEOUT, fake_library, parse_json, run_wattle
 from test_top import Screen
 
 NVITOP = "1.7.0"
-NVTOP = "3.0.1-1"
 
 TWO = """\
 driver 550.54.15
@@ -104,33 +104,19 @@ def test_nvitop(nvitop, two):
     assert re.search(rf"\|\s+0 +{pid} C .* 1500MiB .* sleep 1000", screen), screen
 
 
-@pytest.fixture(name="nvtop")
+@pytest.fixture(name="monitor")
 def nvtop_path(tmp_path):
-    """nvtop: the one that is installed, or Debian's, unpacked."""
     if not shutil.which("tmux"):
         pytest.skip("tmux is not installed")
-    if shutil.which("nvtop"):
-        return shutil.which("nvtop")
-    (tmp_path / "lists/partial").mkdir(parents=True)
-    (tmp_path / "sources.list").write_text("deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] "
-                                           "http://deb.debian.org/debian bookworm contrib\n")
-    apt = ["apt-get", "-qq", *(f"-oDir::{key}={tmp_path / value}" for key, value in {
-        "Etc::sourcelist": "sources.list", "Etc::sourceparts": "none", "State::lists": "lists", "Cache": "cache"}.items()),
-           "-oAPT::Sandbox::User=", "-oAcquire::http::Timeout=20", "-oAcquire::Retries=0"]
-    for args in ([*apt, "update"], [*apt, "download", f"nvtop={NVTOP}"], ["sh", "-c", "dpkg -x nvtop_*.deb ."],
-                 [tmp_path / "usr/bin/nvtop", "--version"]):
-        try:
-            done = subprocess.run(args, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            pytest.skip(f"nvtop is neither installed nor to be had from Debian here: {error}")
-        if done.returncode:
-            pytest.skip(f"nvtop is neither installed nor to be had from Debian here: {done.stderr.strip()}")
-    return tmp_path / "usr/bin/nvtop"
+    try:
+        return nvtop.find(tmp_path)
+    except nvtop.Missing as why:
+        pytest.skip(str(why))
 
 
-def test_nvtop(nvtop, two, tmp_path):
+def test_nvtop(monitor, two, tmp_path):
     env, gpus, pid = two
-    screen = Screen(tmp_path, nvtop, "-d", "1", "-p", "-C", columns=140, env=env)
+    screen = Screen(tmp_path, monitor, "-d", "1", "-p", "-C", columns=140, env=env)
     try:
         screen.wait(rf"{pid} .*sleep 1000")
         text = screen.text()

@@ -38,9 +38,10 @@ SHARED = {
 
 # command -> (the words that stand after the option, option -> what the complaint says that it takes)
 TABLE = {
+    "calibrate": (("none.wattle",), {"wattmeter": FREE, "of": FREE, "load": FREE, "duration": "seconds from 10 to 600|is for --sensor"}),
     "run": (("--", "true"), {
         "repeat": "1 to 1000", "max-repeat": "1 to 1000", "until": "100%|such as 0.02", "format": "text, json, ndjson or csv",
-        "top": "0 to 65536", "record": FREE, "every": "seconds from 0.01 to 86400",
+        "top": "0 to 65536", "record": FREE, "emissions": FREE, "emissions-format": "2023 or latest", "every": "seconds from 0.01 to 86400",
     }),
     "compare": (("true", "true"), {
         "repeat": "1 to 1000", "max-repeat": "1 to 1000", "until": "100%|such as 0.02", "warmup": "0 to 1000",
@@ -50,12 +51,18 @@ TABLE = {
     "record": (("--", "true"), {
         "duration": "a time from 100ms to 366 days", "max-age": "a time from 100ms to 366 days", "max-size": "a size of at least 256k",
         "pid": "1 to 1073741824", "container": FREE, "unit": FREE,
+        "profile-rate": "1 to 10000|is for --profile",
     }),
     "report": (("none.wattle",), {
-        "from": TIME, "to": TIME, "by": "process, user, command", "top": "0 to 65536", "policy": "idle=recorded",
+        "unit-count": "1 to", "embodied": "grams such as 14.96", "from": TIME, "to": TIME, "by": "process, user, command", "top": "0 to 65536", "policy": "idle=recorded",
         "format": "text, json, ndjson or csv", "intensity": FREE,
+        "intensity-token": FREE,
     }),
-    "export": (("none.wattle",), {"format": "csv, json or ndjson", "what": "samples, power, processes"}),
+    "export": (("none.wattle",), {"format": "csv, json or ndjson", "what": "samples, power, processes", "to": "codecarbon"}),
+    "import": (("none.csv", "-o", "none.wattle"), {
+        "from": "nvidia-smi", "time-zone": "a zone that this machine knows", "start": TIME + "|a date and time|none.csv",
+        "interval": "1ms to 1d", "columns": FREE, "domain": FREE,
+    }),
     "mark": (("begin", "x"), {"file": FREE}),
     "top": (("--once",), {
         "rows": "0 to 900", "filter": FREE, "sort": "there is no field", "config": FREE, "replay": FREE,
@@ -67,9 +74,10 @@ TABLE = {
         "scale": "1 to 8",
     }),
     "profile": (("--", "true"), {
-        "keep": FREE, "sort": "energy, calls, cpu or samples", "window": FREE, "fail-if": "an expression such as", "rate": "1 to 10000",
+        "keep": FREE, "sort": "energy, calls, cpu, samples or wall", "window": FREE, "fail-if": "an expression such as", "rate": "1 to 10000",
         "stack": "1024 to 65528", "format": "text, wprof, html, svg", "pid": "1 to 1073741824", "kineto": FREE,
-        "duration": "a time from 100ms to a day", "rows": "1 to 10000",
+        "duration": "a time from 100ms to a day", "rows": "1 to 10000", "policy": "idle=recorded", "from": TIME + "|is for wattle profile show",
+        "to": TIME + "|is for wattle profile show",
     }),
     # Listening fails where no interface has the address: else it would serve without an end.
     "serve": (("--port", "1", "--address", "192.0.2.1", "--insecure-listen"), {
@@ -77,23 +85,26 @@ TABLE = {
         "host": FREE, "store": FREE, "max-size": "a size of at least 2M", "socket": FREE, "share-with": "group or everyone",
         "limit-group": "there is no group",
         "max-age": "a time from 1h to ten years",
+        "push": FREE, "push-interval": "a time from 1s to 1h", "push-as": "remote-write or influx", "push-label": FREE, "push-verify": FREE,
+        "push-headers": FREE, "push-ca": FREE, "push-certificate": FREE,
     }),
     "doctor": ((), {"format": "text, json, ndjson or csv"}),
     "query": ((), {
         "query-gpu": FREE, "query-compute-apps": FREE, "query-accounted-apps": FREE, "query-domain": FREE,
-        "format": FREE, "id": FREE, "loop": "seconds from 0.001 to 86400", "loop-ms": "milliseconds from 1",
+        "format": FREE, "id": FREE, "gpus": FREE, "loop": "seconds from 0.001 to 86400", "loop-ms": "milliseconds from 1",
         "count": "1 to 4294967295", "filename": FREE, "select": FREE, "delay": "seconds from 0.001 to 86400", "display": FREE,
         "options": FREE,
     }),
     "limit": (("-i", "0", "-p", "250", "--", "true"), {
-        "id": FREE, "power": "watts such as 250", "persistence": "on or off", "state": FREE,
+        "id": FREE, "gpus": FREE, "power": "watts such as 250", "persistence": "on or off", "state": FREE,
     }),
     # Of the device: else the options for prices are refused before their values are looked at.
     "estimate": (("none.onnx", "--device", "horowitz-45nm"), {
         "format": "text, json, ndjson, csv or markdown", "dim": FREE, "input": FREE, "device": FREE, "devices": FREE,
-        "as": "both, ann or snn", "steps": "1 to 1000000000", "rates": FREE, "neuron": "none, if, lif, alif or tc-lif",
+        "as": "both, ann or snn", "steps": "numbers from 1 to 1000000000", "rates": FREE, "neuron": "none, if, lif, alif or tc-lif",
         "memory": "local, dram-once, dram-per-use or none", "sram": "horowitz, lemaire-2022 or packed64",
         "rules": "own or lemaire-2022", "precision": "own, fp64, fp32", "reuse": "1 to 1000000000", "hops": "1 to 1000000", "paper": FREE, "lint": FREE,
+        "python": FREE, "repeat": "1 to 1000",
     }),
     "help": ((), {"man": FREE, "completion": FREE}),
 }
@@ -135,7 +146,7 @@ def at_once(function, works):
         return list(pool.map(lambda work: function(*work), works))
 
 
-@pytest.mark.parametrize("command", [c for c in TABLE if c != "mark" and c != "help"])
+@pytest.mark.parametrize("command", [c for c in TABLE if c not in ("mark", "calibrate", "help")])
 def test_values_that_are_none(command, tmp_path):
     told = said(command)
 
@@ -191,7 +202,7 @@ def test_values_that_may_be_anything(command, tmp_path):
     at_once(once, [(name, value) for name in names for value in values])
 
 
-@pytest.mark.parametrize("command", [c for c in TABLE if c not in ("report", "export", "mark", "estimate", "help")])
+@pytest.mark.parametrize("command", [c for c in TABLE if c not in ("report", "export", "import", "mark", "estimate", "calibrate", "help")])
 @pytest.mark.parametrize("value", ["", ":", "open", "open:", "open:0", "open:-1", "open:" + HUGE, "open:1:EWHAT", "open:1:",
                                    "open:1:EIO:never", "what:1", "open:1:EIO:always:always", "\x1b[1m:1"])
 def test_faults_that_are_none(command, value, tmp_path):
@@ -208,6 +219,7 @@ def test_faults_that_are_none(command, value, tmp_path):
 
 WORDS = {
     "export": [((), "FILE|recording|which"), (("a", "b"), "one word too many|one|a time")],
+    "import": [((), "which file"), (("a",), "where to"), (("a", "b"), "one file at a time")],
     "report": [((), "FILE|recording|which")],
     "mark": [((), "begin"), (("what",), "begin"), (("begin",), "which window"), (("begin", "a", "b"), "'b'"),
              (("list", "x"), "list"), (("end", "a", "b"), "'b'")],

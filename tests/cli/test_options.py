@@ -10,8 +10,8 @@ import pytest
 
 from conftest import clean_env, command_path, run_wattle
 
-COMMANDS = ["run", "compare", "record", "report", "export", "mark", "top", "plot", "profile", "serve", "doctor", "query", "limit", "estimate", "help"]
-USAGE = {"run": 125, "compare": 125, "record": 2, "report": 2, "export": 2, "mark": 2, "top": 2, "plot": 2, "profile": 125, "serve": 2, "doctor": 2, "query": 2, "limit": 125,
+COMMANDS = ["run", "compare", "record", "report", "export", "import", "mark", "calibrate", "top", "plot", "profile", "serve", "doctor", "query", "limit", "estimate", "help"]
+USAGE = {"run": 125, "compare": 125, "record": 2, "report": 2, "export": 2, "import": 2, "mark": 2, "calibrate": 2, "top": 2, "plot": 2, "profile": 125, "serve": 2, "doctor": 2, "query": 2, "limit": 125,
          "estimate": 2, "help": 2}
 HUGE = "99999999999999999999"
 
@@ -403,10 +403,12 @@ def test_completion_of_values():
 VALUES = [
     ("run", "--format", "text json ndjson csv"), ("report", "-f", "text json ndjson csv"), ("query", "--format", "text json ndjson csv"),
     ("doctor", "--format", "text json ndjson csv"),
-    ("plot", "--format", "svg png pdf"), ("plot", "--what", "power processes windows memory runs"),
+    ("plot", "--format", "svg png pdf"), ("plot", "--what", "power processes windows memory runs emissions"),
     ("plot", "--by", "process user container unit"),
     ("report", "--by", "process user command container pod unit job cgroup window"),
     ("export", "--format", "csv json ndjson"), ("export", "--what", "samples power processes windows gaps devices"),
+    ("export", "--to", "tables codecarbon aipowermeter zeus influx perfetto prometheus"),
+    ("import", "--from", "auto nvidia-smi-xml powermetrics codecarbon zeus-monitor zeus omegawatt perf nvidia-smi dmon prometheus wattmeter aipowermeter scaphandre"),
     ("run", "--weight", "cpu-time instructions cycles learned"), ("top", "--weight", "cpu-time instructions cycles learned"),
     ("limit", "--persistence", "on off"), ("help", "--completion", "bash zsh fish"),
     ("report", "--to", ""), ("plot", "--from", ""), ("plot", "--to", ""), ("top", "--at", ""), ("run", "--pue", ""),
@@ -455,9 +457,10 @@ def test_completion_beside_files():
 
 
 @pytest.mark.parametrize("words,says", [
-    (("plot", "", "-o", "x.svg"), "FILE is the path of a recording or report, not ''"),
+    (("plot", "", "-o", "x.svg"), "FILE is the path of a recording, report or .dat, not ''"),
     (("report", "", "x"), "FILE is the path of a recording, not ''"),
     (("export", ""), "FILE is the path of a recording, not ''"),
+    (("import", "", "-o", "x"), "FILE is the path of a file, not ''"),
     (("record", "--stop", ""), "--stop takes the path of a recording, not ''"),
     (("record", "--output="), "--output takes the path of a file, not ''"),
     (("run", "--record=", "--", "true"), "--record takes the path of a file, not ''"),

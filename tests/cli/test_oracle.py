@@ -329,7 +329,7 @@ def recorder_of(tmp_path):
 
     def make(*args, env=None, oracle=True):
         path = tmp_path / f"{next(numbers)}.wattle"
-        result = run_wattle("record", "-q", "-o", path, *args,
+        result = run_wattle("record", "-q", "--weight", "cpu-time", "-o", path, *args,
                             env={"XDG_RUNTIME_DIR": str(tmp_path), "XDG_STATE_HOME": str(tmp_path), "WATTLE_MARK": None, **(env or {})})
         if "built without recordings" in result.err:
             pytest.skip("built without recordings")
@@ -404,7 +404,7 @@ def test_marks(record):
 
 def test_run_records_the_same(tmp_path):
     path = tmp_path / "run.wattle"
-    live = run_wattle("run", "--record", path, "-f", "json", "--top", "65536", "--", "sh", "-c", STORM,
+    live = run_wattle("run", "--weight", "cpu-time", "--record", path, "-f", "json", "--top", "65536", "--", "sh", "-c", STORM,
                       env={"XDG_RUNTIME_DIR": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)})
     assert live.code == 0, live
     case = Case(path, str(tmp_path)).check()
@@ -414,7 +414,7 @@ def test_run_records_the_same(tmp_path):
 def test_repeated_runs(tmp_path):
     """Each run's accounts begin anew; the windows are all there."""
     path = tmp_path / "runs.wattle"
-    live = run_wattle("run", "--record", path, "--repeat", "3", "-f", "json", "--", "sleep", "0.3",
+    live = run_wattle("run", "--weight", "cpu-time", "--record", path, "--repeat", "3", "-f", "json", "--", "sleep", "0.3",
                       env={"XDG_RUNTIME_DIR": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)})
     assert live.code == 0, live
     oracle = Oracle(path)
@@ -703,7 +703,7 @@ def test_cut_off(tmp_path):
     """What a killed recorder left: all that was committed is there, and adds up."""
     path = tmp_path / "cut.wattle"
     env = {"XDG_RUNTIME_DIR": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)}
-    process = start_wattle("record", "-q", "-o", path, "--duration", "60", env=env)
+    process = start_wattle("record", "-q", "--weight", "cpu-time", "-o", path, "--duration", "60", env=env)
     end = time.monotonic() + 30
     seen = 0
     while seen < 4 and time.monotonic() < end:

@@ -386,7 +386,7 @@ def test_bad_options(file, tmp_path):
             ((path, "-o", tmp_path / "x.gif"), "its name has to end in .svg, .png or .pdf"),
             ((path, "-o", tmp_path / "x"), "its name has to end in .svg, .png or .pdf"),
             ((path, "-o", out, "--format", "gif"), "--format takes svg, png or pdf, not 'gif'"),
-            ((path, "-o", out, "--what", "art"), "--what takes power, processes, windows, memory or runs"),
+            ((path, "-o", out, "--what", "art"), "--what takes power, processes, windows, memory, runs or emissions"),
             ((path, "-o", out, "--by", "mood"), "--by takes process, user, container or unit"),
             ((path, "-o", out, "--from", "yesterday"), "--from takes a time such as"),
             ((path, "-o", out, "--to", "-5s"), "--to takes a time such as"),

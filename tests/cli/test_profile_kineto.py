@@ -121,3 +121,9 @@ def test_no_trace(program, tmp_path, text, says):
 def test_a_copy_needs_a_trace():
     result = run_wattle("profile", "-f", "kineto", "-o", "x", "--", "true")
     assert result.code == 125 and "--kineto says which" in result.err
+
+
+def test_a_window_of_it(tmp_path):
+    """Kernels are told of the whole profile: half a table would not add up."""
+    refused = run_wattle("profile", "--window", "one", "--kineto", "t.json", "--", "touch", "ran", cwd=tmp_path)
+    assert refused.code == 125 and "does not go with --kineto" in refused.complaint() and list(tmp_path.iterdir()) == []

@@ -2,8 +2,10 @@
 """wattle profile with every CPython that is installed: its functions by their names, below who called them."""
 
 import glob
+import json
 import os
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -90,17 +92,28 @@ ROW = re.compile(r"^ *([\d.]+) ± *([\d.]+) +([\d.]+) +(-?[\d.]+)  ( *)(\S.*)$")
 PYTHON = re.compile(r"^(\S+) \(script\.py:\d+\)$")
 
 
+VERSIONS = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.13t", "3.14"]
+
+
 def interpreters():
+    """Those of the system, of pyenv, in PATH, and that WATTLE_PYTHONS lists: one of each version at least, or a test that says it is skipped."""
+    tell = "import sys; print('%d.%d' % sys.version_info[:2] + ('t' if not getattr(sys, '_is_gil_enabled', lambda: True)() else ''))"
+    paths = [*os.environ.get("WATTLE_PYTHONS", "").split(":"), "/usr/bin/python3", *glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")),
+             *(shutil.which(f"python{version}") or "" for version in VERSIONS[-2:])]
     found = {}
-    for path in [*glob.glob("/usr/bin/python3"), *glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3"))]:
-        done = subprocess.run([path, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], stdout=subprocess.PIPE, check=False)
-        version = tuple(int(part) for part in done.stdout.decode().strip().split(".")) if done.returncode == 0 else ()
-        if (3, 8) <= version <= (3, 13):
-            found[path] = f"{version[0]}.{version[1]}-{path.split('/')[1]}"
-    return [pytest.param(path, id=name) for path, name in sorted(found.items(), key=lambda item: item[1])]
+    for path in filter(None, paths):
+        done = subprocess.run([path, "-c", tell], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+        version = done.stdout.decode().strip()
+        if done.returncode == 0 and version in VERSIONS and os.path.realpath(path) not in map(os.path.realpath, found):
+            found[path] = version
+    missing = [pytest.param(None, id=version, marks=pytest.mark.skip(reason=f"there is no CPython {version} (WATTLE_PYTHONS=PATH:PATH names some)"))
+               for version in VERSIONS if version not in found.values()]
+    ordered = sorted(found.items(), key=lambda item: VERSIONS.index(item[1]))
+    return [pytest.param(path, id=f"{version}-{path.split('/')[1]}") for path, version in ordered], missing
 
 
-INTERPRETERS = interpreters() or [pytest.param(None, id="none", marks=pytest.mark.skip(reason="there is no CPython 3.8 to 3.13"))]
+FOUND, MISSING = interpreters()
+INTERPRETERS = FOUND + MISSING
 
 
 @pytest.fixture(name="script")
@@ -171,8 +184,22 @@ def test_threads(python, script):
     assert found.cpu_s["heavy"] > 0.2 and found.cpu_s["sort"] > 0.2, found.out
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="where threads wait is told to root")
+@pytest.mark.parametrize("python", INTERPRETERS)
+def test_waiting(python, tmp_path):
+    """Below the function that waits; another one's time is not added."""
+    path = tmp_path / "script.py"
+    path.write_text("import time\ndef rest():\n    for _ in range(5):\n        time.sleep(0.06)\n"
+                    "def spin():\n    end = time.thread_time() + 0.1\n    while time.thread_time() < end:\n        pass\nrest()\nspin()\nrest()\n")
+    done = run_wattle("profile", "-q", "--wall", "-o", tmp_path / "p.json", "--", python, path)
+    assert done.code == 0, done
+    rows = {row["function"].split(" ")[0]: row for row in json.loads((tmp_path / "p.json").read_text())["functions"]}
+    assert rows["rest"]["wait_s"] > 0.6 * 0.9 and rows["rest"]["cpu_s"] < 0.1, rows["rest"]
+    assert rows["spin"]["cpu_s"] > 0.08, rows["spin"]
+
+
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-@pytest.mark.parametrize("python", INTERPRETERS[-1:])
+@pytest.mark.parametrize("python", FOUND[-1:])
 def test_child(python, script, method):
     found = profile(python, script, "in_a_child", 0.5, method)
     found.check()

@@ -88,6 +88,8 @@ def test_a_program_that_is_called_show(tmp_path):
 @pytest.mark.parametrize("words, says", [
     ((), "one file"), (("a", "b"), "one file"), (("none.wprof",), "No such file"), ((".",), "directory"),
     (("--rate", "100", "a"), "--rate"), (("--pid", "1", "a"), "--pid"), (("-o", "x.what", "a"), ".pb.gz"),
+    (("--sort", "cpu", "a"), "--sort is for --table"), (("--fail-strict", "a"), "--fail-strict is for --fail-if"),
+    (("--window=", "a"), "--window takes a NAME"),
 ])
 def test_what_show_does_not_take(words, says, tmp_path):
     shown = run_wattle("profile", "show", *words, cwd=tmp_path)
@@ -140,3 +142,39 @@ def test_tables_are_sorted(kept, sort, column):
     values = [float(row[column]) for row in rows]
     assert values == sorted(values, reverse=True) and shown.code == 0
     assert sort == "energy" or rows
+
+
+@pytest.mark.parametrize("name", ["p.json", "-", "p", "p.wprof.html"])
+def test_what_is_kept_is_called_so(name, tmp_path):
+    taken = run_wattle("profile", "--keep", name, "--", "touch", "ran", cwd=tmp_path)
+    assert taken.code == 125 and "ends in .wprof" in taken.complaint() and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("options, says", [(("--fail-strict",), "--fail-strict is for --fail-if"), (("--window=",), "--window takes a NAME"),
+                                           (("--sort", "cpu"), "--sort is for --table")])
+def test_options_of_no_use(options, says, tmp_path):
+    taken = run_wattle("profile", *options, "--", "touch", "ran", cwd=tmp_path)
+    assert taken.code == 125 and says in taken.complaint() and list(tmp_path.iterdir()) == []
+
+
+def test_what_rows_leave_out_is_counted(kept, tmp_path):
+    """All calls that are not shown, with those that they called; their joules once."""
+    run_wattle("profile", "show", kept[0], "-o", tmp_path / "p.json")
+    rows = [row for row in parse_json((tmp_path / "p.json").read_text())["calls"] if row["function"] not in ("[not seen]", "[at an unknown time]")]
+    shown = run_wattle("profile", "show", kept[0], "--rows", "1")
+    left_out = [int(n) for n in re.findall(r" J in (\d+) .*not shown$", shown.out, re.M)]
+    assert sum(left_out) == len(rows) - 1 > 2, shown.out
+
+
+def test_the_status_of_the_command_is_not_lost(program, tmp_path):
+    """125 is wattle's; what the command ended with is said."""
+    taken = run_wattle("profile", "-q", "-o", "/dev/full", "-f", "wprof", "--", program, "none", "7")
+    assert taken.code == 125 and re.search(r"^wattle: .*the command's own was 7$", taken.err, re.M), taken.err
+
+
+def test_profiles_are_not_plotted(kept, tmp_path):
+    """Which file is, is said."""
+    plotted = run_wattle("plot", kept[0], "-o", tmp_path / "p.svg")
+    assert plotted.code == 1 and "profile show" in plotted.complaint() and ".dat" in plotted.complaint()
+    (tmp_path / "x.txt").write_text("hello\n")
+    assert ".dat" in run_wattle("plot", tmp_path / "x.txt", "-o", tmp_path / "p.svg").complaint()

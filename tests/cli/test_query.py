@@ -390,6 +390,21 @@ def test_no_such_gpu(query):
     assert query("--query-gpu=index", "--format=csv,noheader", "-i=0,1").out == "0\n1\n"
 
 
+def test_gpus_as_cuda_names_them(query):
+    def indices(*words, **script):
+        return query("--query-gpu=index", "--format=csv,noheader", *words, **script).out.split()
+    assert indices("--gpus", "1") == indices("--gpus", "GPU-aaaaaaaa-0000-0000-0000-000000000002") == ["1"]
+    assert indices("--gpus", "1,0") == ["0", "1"]
+    for device in ("MIG-00000001-0000-0000-0000-000000000001", "MIG-00000001"):
+        assert indices("--gpus", device, script="a100-mig") == ["0"]
+    # None is an answer, as it is to CUDA; a name that nobody has is not.
+    assert query("--query-gpu=index", "--gpus", "").out == "No devices were found\n"
+    unknown = query("--query-gpu=index", "--gpus", "1,MIG-1")
+    assert unknown.code == 3 and unknown.complaint() == "wattle: query: there is no GPU 'MIG-1': see wattle query -L"
+    both = query("--gpus", "1", "-i", "1")
+    assert both.code == 2 and both.complaint() == "wattle: query: -i and --gpus both say which GPUs: use one"
+
+
 @pytest.mark.parametrize("words", [("--query-gpu=index",), ("--query-compute-apps=pid",), ("-L",), ("dmon",), ("pmon",)])
 def test_no_gpu_at_all(words):
     result = run_wattle("query", *NOTHING, "--nvml", "", *words)
@@ -921,7 +936,8 @@ def test_ids_are_for_domains_too(query):
         return query("--query-domain=name", "--format=csv,noheader", *words).out.splitlines()
     every = names()
     assert {"package-0", "gpu-0", "gpu-1"} <= set(every)
-    assert names("-i", "1") == [name for name in every if name != "gpu-0"]
+    assert names("-i", "1") == names("--gpus", "1") == [name for name in every if name != "gpu-0"]
+    assert names("--gpus", "") == [name for name in every if not name.startswith("gpu")]
     assert names("-i", "0,1") == every
     told = [d["name"] for d in query("--format", "json", "-i", "0").json["domains"]]
     assert told == [name for name in every if name != "gpu-1"]

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from conftest import clean_env, command_path, finish, wait_for
+from conftest import clean_env, command_path, cut_environment, finish, wait_for
 from test_record import ended, places, stop  # noqa: F401 (the fixture "place") pylint: disable=unused-import
+from test_top import screens  # noqa: F401 (the fixture "screen") pylint: disable=unused-import
 
 NOBODY = 65534
 TRUNCATED = "the recording stopped: another program has truncated "
@@ -220,12 +221,7 @@ def test_it_is_truncated_while_recording(place):
 
 def cutting(place):
     """The environment of a command that finds it truncated in the middle of what SQLite does, once the file is there."""
-    shim = Path(os.environ.get("WATTLE_BUILD_ROOT") or ".") / "tests/gate/libcutgate.so"
-    if not shim.exists():
-        pytest.skip("WATTLE_BUILD_ROOT does not name a build with the gate")
-    # What is in its middle is left behind.
-    checks = f"{os.environ.get('ASAN_OPTIONS', '')}:detect_leaks=0"
-    return place.file("cut"), {"LD_PRELOAD": shim, "WATTLE_TEST_CUT": place.file("cut"), "ASAN_OPTIONS": checks}
+    return place.file("cut"), cut_environment(place.file("cut"))
 
 
 def test_it_is_truncated_while_it_is_written(place):
@@ -266,19 +262,38 @@ def test_it_is_truncated_as_a_recording_begins(place):
     assert not [name for name in os.listdir(place.path) if "wattle" in name]
 
 
-def test_it_is_truncated_while_somebody_reads(place):
+READ_MEANWHILE = "another program has truncated a file while it was read"
+
+
+@pytest.mark.parametrize("words", [("report",), ("report", "--check"), ("export",), ("plot", "--format", "svg"), ("plot", "--what", "processes"),
+                                   ("top", "--once", "--replay")], ids=" ".join)
+def test_it_is_truncated_while_somebody_reads(place, words):
     """A signal would be all that is said."""
     process = place.running()
     wait_for(lambda: recorded(place), "the commits")
     process.send_signal(signal.SIGSTOP)
     now, env = cutting(place)
     now.touch()
-    result = place.run("report", place.file(), env=env)
+    result = place.run(*words, place.file(), env=env)
     process.send_signal(signal.SIGCONT)
     process.kill()
     process.communicate()
-    assert result.code == 1
-    assert "report: another program has truncated a file while it was read" in result.complaint()
+    assert (result.code, result.out) == (1, "")
+    assert f"{words[0]}: {READ_MEANWHILE}" in result.complaint()
+
+
+def test_it_is_truncated_while_it_is_on_the_screen(place, screen):
+    """Touched by the thread that reads, long after the first picture: the terminal is given back, and the line is on it."""
+    process = place.running()
+    wait_for(lambda: place.file().exists() and place.rows("SELECT count(*) FROM part")[0][0] >= 5, "the commits")
+    process.kill()
+    process.communicate()
+    top = screen("--replay", place.file(), "--speed", "max", columns=160)
+    top.wait("the end: it was cut off")
+    os.truncate(place.file("a.wattle-shm"), 0)
+    top.keys("b")  # from the begin again: the file is read once more
+    top.wait("ENDED 1")
+    assert "BEFORE" in top.text() and f"wattle: top: {READ_MEANWHILE}" in top.text() and "DOMAIN" not in top.text()
 
 
 def test_a_signal_of_that_number(place):

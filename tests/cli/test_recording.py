@@ -95,7 +95,7 @@ KEPT = [
     ("miss", "src/energy/catalog.h", "wtl_miss", {}),
     ("consumer", "src/record/store.h", "wtl_stored_consumer", {"consumer": "pid", "group": "has_group", "per_cpu": "per_cpu_uw"}),
     ("consumer", "src/energy/consumer.h", "wtl_consumer", {"group": "has_group", "sets": None, "watts_key": None}),
-    ("consumer", "src/energy/consumer.h", "wtl_group", {}),
+    ("consumer", "src/energy/consumer.h", "wtl_group", {"step": None}),
     ("window", "src/record/store.h", "wtl_stored_window", {"total": None, "energies": None, "n_energies": None}),
     ("energy", "include/wattle.h", "wattle_energy", {"size": None}),
     ("gap", "src/record/store.h", "wtl_stored_gap", {}),

@@ -241,9 +241,10 @@ def test_lines_change_no_figure():
     """Of a tape, which is the same every time; and they leave no window behind."""
     tapes = REPO / "tests/fixtures/tapes"
     for name in ("server", "busy-thread"):
-        plain = brief("--tape", tapes / f"{name}.tape").out
+        options = ("--weight", "cpu-time", "--tape", tapes / f"{name}.tape")  # what is told by the second is not divided anew by learned watts
+        plain = brief(*options).out
         for every in ("0.1", "1", "5"):
-            assert brief("--tape", tapes / f"{name}.tape", "-I", every).out.endswith(plain)
+            assert brief(*options, "-I", every).out.endswith(plain)
 
 
 def test_lines_leave_recordings_and_marks_alone(tmp_path):
@@ -623,7 +624,8 @@ def test_total_says_that_it_is_incomplete():
     assert "incomplete" not in whole["total"]["flags"]
     part = run_wattle("run", "--root", ROOTS / "rubbish", "--nvml", "", "-f", "json", "--", "true").json
     assert any(d["in_total"] and "energy_j" not in d for d in part["domains"])
-    assert "incomplete" in part["total"]["flags"]
+    # A counter that has stood still for 20 ms has failed: on a busy machine none may be left.
+    assert part["total"]["status"] == "absent" or "incomplete" in part["total"]["flags"]
 
 
 def test_modelled_figures_say_why():

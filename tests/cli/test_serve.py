@@ -13,6 +13,8 @@ import pytest
 from conftest import ROOTS, run_wattle, wait_for
 from serving import Agent, Moving
 
+pytestmark = pytest.mark.waits
+
 XEON = ("--root", ROOTS / "xeon-2s-dram")
 
 

@@ -3,6 +3,7 @@
 
 import contextlib
 import fcntl
+import json
 import os
 import re
 import shutil
@@ -628,6 +629,26 @@ def test_the_exporter_serves_what_the_reader_reads(shared, halves):
         assert finish(reader).code == 0
 
 
+def test_an_exporter_knows_what_was_before_it(shared, halves):
+    """The page's past is the reader's, who has been there for longer; also once the exporter was started again."""
+    shared.start("--reader")
+    shared.add(11)
+    _, url = halves()
+    wait_for(lambda: fetch(url + "healthz") == (200, "ok\n"), "a snapshot")
+
+    def known(url):
+        shared.add(1)   # a counter that stands still has no power
+        steps = json.loads(fetch(url + "api/v1/history?seconds=60")[1])["total"]["power_w"]
+        return sum(watts is not None for watts in steps)
+    wait_for(lambda: known(url) > 4, "a past")
+    before, begin = known(url), time.monotonic()
+    _, later = halves()
+    wait_for(lambda: fetch(later + "healthz") == (200, "ok\n"), "a snapshot")
+    assert known(later) >= min(before, known(url) - 1)
+    assert known(later) > time.monotonic() - begin + 1
+    assert json.loads(fetch(later + "api/v1/use?seconds=600")[1])["duration_s"] > 2
+
+
 def test_the_reader_listens_at_no_port(shared):
     reader = shared.start("--reader")
     files = []
@@ -655,11 +676,15 @@ def test_the_reader_listens_at_no_port(shared):
     (b"rubbish" * 1000, True, "its snapshot is damaged"),
     (b"wattle-live\0" + b"\xff" * 60000, True, "of another release"),
     (b"wattle-live\0" + b"\xff" * 60000, False, "its snapshot is damaged"),
+    (b"wattle-live\0" + b"\xff" * 60000, None, "its snapshot is damaged"),
     (b"", True, "its snapshot is damaged"),
-], ids=["rubbish", "release", "unsealed", "empty"])
-def test_an_exporter_believes_no_reader(shared, halves, blob, seals, said):
+], ids=["rubbish", "release", "unsealed", "a file", "empty"])
+def test_an_exporter_believes_no_reader(shared, halves, tmp_path, blob, seals, said):
     """A snapshot that is none, or that could be changed while it is read, is not served."""
-    memory = os.memfd_create("x", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    if seals is None:  # of a kind that has no seals
+        memory = os.open(tmp_path / "x", os.O_RDWR | os.O_CREAT)
+    else:
+        memory = os.memfd_create("x", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     os.write(memory, blob)
     if seals:
         fcntl.fcntl(memory, fcntl.F_ADD_SEALS, fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)

@@ -16,6 +16,8 @@ import pytest
 
 from conftest import Machine, clean_env, command_path, finish, run_wattle, wait_for
 
+pytestmark = pytest.mark.waits
+
 AGENT, GROUP = 1, "users"   # daemon has the files; members of users may set limits
 CARD = "sys/class/drm/card0/device/hwmon/hwmon1/power1_cap"
 MEMBER = ("setpriv", "--reuid=65534", "--regid=65534", "--groups={}")

@@ -282,7 +282,7 @@ def weights(report):
 def test_vector_worker(tmp_path):
     """By CPU time alone it gets too little, and the others too much: as much as their CPU time is of all."""
     sim_path()
-    found, scores = attempt(tmp_path, VECTOR.format("").replace("duration 10", "duration 4"), TWO_IDLE)
+    found, scores = attempt(tmp_path, VECTOR.format("").replace("duration 10", "duration 4"), TWO_IDLE, options=("--weight", "cpu-time"))
     assert weights(found.report) == {"cpu-time"}
     assert -0.45 < scores["vector"].error < -0.1 < scores["scalar"].error < 0.4
     others = found.truth["others"]

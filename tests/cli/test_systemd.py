@@ -7,6 +7,8 @@ import pytest
 
 from conftest import REPO, command_path
 
+pytestmark = pytest.mark.waits
+
 
 def test_units_under_systemd():
     done = subprocess.run([REPO / "tools/systemd-check.sh", command_path()], capture_output=True, text=True, timeout=300, check=False)

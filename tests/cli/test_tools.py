@@ -24,8 +24,13 @@ ORDERS = (
     "base energy document text report cli commands".split(),
     "base energy document draw cli commands".split(),
     "base energy document smi cli commands".split(),
+    "base energy gpu sensors meter replay import commands".split(),
+    "base energy gpu workload meter replay import commands".split(),
+    "base energy record replay import commands".split(),
+    "base energy document smi import commands".split(),
     "base energy profile commands".split(),
     "base energy neural commands".split(),
+    "base energy client commands".split(),
 )
 LAYERS = sorted({layer for order in ORDERS for layer in order})
 

@@ -103,7 +103,7 @@ def test_shows_and_gives_the_terminal_back(screen):
     top.wait(r"DOMAIN +POWER")
     text = top.text()
     assert "package-0" in text and "dram-1" in text and "F10Quit" in text and "BEFORE" not in text
-    assert re.search(r"wattle \d+\.\d % \d+\.\dM", text), text
+    top.wait(r"wattle \d+\.\d % \d+\.\dM")
     top.keys("q")
     top.wait("ENDED 0")
     assert "BEFORE" in top.text() and "DOMAIN" not in top.text()

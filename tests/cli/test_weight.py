@@ -51,7 +51,7 @@ def test_tape_without_counters():
     done = run_wattle("run", "--tape", TAPE, "--weight", "instructions", "-f", "json")
     assert done.code == 0 and "this tape lacks them" in done.err
     assert cpu_weights(done.json) == {"cpu-time"}
-    assert done.json["ledger"] == run_wattle("run", "--tape", TAPE, "-f", "json").json["ledger"]
+    assert done.json["ledger"] == run_wattle("run", "--tape", TAPE, "--weight", "cpu-time", "-f", "json").json["ledger"]
 
 
 def test_without_processes():

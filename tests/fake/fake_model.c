@@ -1,13 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /* The arithmetic of the fake: exact integrals of the scripted power, and the sensors on top. */
+#include <math.h>
 #include <string.h>
 
 #include "fake_script.h"
 
 #define PJ_PER_MJ 1000000000
 
+/* How long the load has run by then, since a moment. */
+static int64_t loaded_ns(const struct fake_gpu *gpu, int64_t from_ns, int64_t t_ns)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < gpu->n_loads && gpu->loads[i].on_ns < t_ns; i++) {
+		int64_t on = gpu->loads[i].on_ns, off = gpu->loads[i].off_ns;
+
+		on = on > from_ns ? on : from_ns;
+		off = off < t_ns ? off : t_ns;
+		sum += off > on ? off - on : 0;
+	}
+	return sum;
+}
+
 /* The energy of one segment, x ns after its start. */
-static __int128 segment_pj(const struct fake_segment *segment, int64_t x)
+static __int128 segment_pj(const struct fake_gpu *gpu, const struct fake_segment *segment,
+			   int64_t x)
 {
 	__int128 a = segment->a_mw, b = segment->b_mw, n, rest, on;
 
@@ -18,6 +35,8 @@ static __int128 segment_pj(const struct fake_segment *segment, int64_t x)
 		if (x <= segment->span_ns)
 			return a * x + (b - a) * x * x / (2 * (__int128)segment->span_ns);
 		return (a + b) * segment->span_ns / 2 + b * (x - segment->span_ns);
+	case FAKE_FOLLOW:
+		return a * x + (b - a) * loaded_ns(gpu, segment->from_ns, segment->from_ns + x);
 	case FAKE_SQUARE:
 		break;
 	}
@@ -42,7 +61,7 @@ static __int128 gpu_pj(const struct fake_gpu *gpu, int64_t t_ns)
 
 		if (i + 1 < gpu->n_power && gpu->power[i + 1].from_ns < t_ns)
 			end = gpu->power[i + 1].from_ns;
-		sum += segment_pj(&gpu->power[i], end - gpu->power[i].from_ns);
+		sum += segment_pj(gpu, &gpu->power[i], end - gpu->power[i].from_ns);
 	}
 	return sum;
 }
@@ -80,11 +99,30 @@ uint64_t fake_counter_mj(const struct fake_gpu *gpu, enum fake_scope scope, int6
 	return start_mj + (uint64_t)(energy * gpu->counter_ppm / 1000000 / PJ_PER_MJ);
 }
 
+/* As a capacitor shows the load: the only one that is no exact sum. */
+static double charged(const struct fake_gpu *gpu, int64_t constant_ns, int64_t t_ns)
+{
+	double tau = (double)constant_ns, sum = 0;
+
+	for (size_t i = 0; i < gpu->n_loads && gpu->loads[i].on_ns < t_ns; i++) {
+		int64_t on = gpu->loads[i].on_ns, off = gpu->loads[i].off_ns;
+
+		off = off < t_ns ? off : t_ns;
+		sum += exp(-(double)(t_ns - off) / tau) - exp(-(double)(t_ns - on) / tau);
+	}
+	return sum;
+}
+
 uint32_t fake_power_mw(const struct fake_gpu *gpu, const struct fake_sensor_spec *sensor,
 		       enum fake_scope scope, int64_t t_ns)
 {
-	int64_t end_ns = floor_to(t_ns, sensor->update_ns);
+	int64_t end_ns = floor_to(t_ns, sensor->update_ns) - sensor->latency_ns;
 	int64_t window_ns = sensor->window_ns > 0 ? sensor->window_ns : 1000;
+	const struct fake_segment *last = &gpu->power[gpu->n_power - 1];
+
+	if (sensor->is_lowpass && last->shape == FAKE_FOLLOW)
+		return (uint32_t)((double)last->a_mw + (double)(last->b_mw - last->a_mw) *
+							       charged(gpu, window_ns, end_ns));
 
 	return (uint32_t)((fake_energy_pj(gpu, scope, end_ns) -
 			   fake_energy_pj(gpu, scope, end_ns - window_ns)) /

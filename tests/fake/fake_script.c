@@ -337,7 +337,7 @@ static int do_pci(struct line *line)
 	       unsigned32(line, 2, 1, &line->gpu->pci_subsystem);
 }
 
-/* power FROM const W | FROM ramp W W SECONDS | FROM square LOW HIGH PERIOD [DUTY] */
+/* power FROM const W | FROM ramp W W SECONDS | FROM square LOW HIGH PERIOD [DUTY] | FROM follow LOW HIGH */
 static int do_power(struct line *line)
 {
 	struct fake_gpu *gpu = line->gpu;
@@ -356,12 +356,15 @@ static int do_power(struct line *line)
 			number(line, 5, 1e9, &segment->span_ns);
 		if (line->n > 6)
 			error = error || number(line, 6, 1, &duty);
+	} else if (strcmp(shape, "follow") == 0) {
+		segment->shape = FAKE_FOLLOW;
+		error = error || number(line, 4, 1e3, &segment->b_mw);
 	} else if (strcmp(shape, "const") != 0) {
-		return fail(line, "power: '%s' is not const, ramp or square", shape);
+		return fail(line, "power: '%s' is not const, ramp, square or follow", shape);
 	}
 	if (error)
 		return -1;
-	if (segment->shape != FAKE_CONST && segment->span_ns <= 0)
+	if ((segment->shape == FAKE_RAMP || segment->shape == FAKE_SQUARE) && segment->span_ns <= 0)
 		return fail(line, "power: a ramp or square needs a time above 0");
 	segment->on_ns = (int64_t)((__int128)segment->span_ns * duty / 100);
 	if (gpu->n_power ? segment->from_ns <= gpu->power[gpu->n_power - 1].from_ns
@@ -371,7 +374,7 @@ static int do_power(struct line *line)
 	return 0;
 }
 
-/* sensor counter|average|instant|usage gpu|module|memory UPDATE_MS [WINDOW_MS] */
+/* sensor counter|average|instant|usage gpu|module|memory UPDATE_MS [WINDOW_MS [LATENCY_MS [lowpass]]] */
 static int do_sensor(struct line *line)
 {
 	static const char *const sensors[] = {"counter", "average", "instant", "usage"};
@@ -393,6 +396,9 @@ static int do_sensor(struct line *line)
 	spec.window_ns = spec.update_ns;
 	if (line->n > 4 && number(line, 4, 1e6, &spec.window_ns) < 0)
 		return -1;
+	if (line->n > 5 && number(line, 5, 1e6, &spec.latency_ns) < 0)
+		return -1;
+	spec.is_lowpass = line->n > 6;
 	line->gpu->sensors[sensor][scope] = spec;
 	return 0;
 }
@@ -679,7 +685,7 @@ static const struct command commands[] = {
 	{"cc", 1, 1, true, do_cc},
 	{"pci", 2, 2, true, do_pci},
 	{"power", 3, 6, true, do_power},
-	{"sensor", 3, 4, true, do_sensor},
+	{"sensor", 3, 6, true, do_sensor},
 	{"memory-share", 1, 1, true, do_memory_share},
 	{"module-extra", 1, 1, true, do_module_extra},
 	{"counter-start", 1, 1, true, do_counter_start},

@@ -21,6 +21,7 @@ enum {
 	FAKE_MIGS_MAX = 8,
 	FAKE_NAMES_MAX = 64,
 	FAKE_INSTANCE_USES_MAX = 32,
+	FAKE_LOADS_MAX = 4096,
 };
 
 #define FAKE_FOREVER INT64_MAX
@@ -35,15 +36,17 @@ enum fake_sensor {
 	FAKE_SENSORS
 };
 
-enum fake_shape { FAKE_CONST, FAKE_RAMP, FAKE_SQUARE };
+enum fake_shape { FAKE_CONST, FAKE_RAMP, FAKE_SQUARE, FAKE_FOLLOW };
 
 /* The true power from a moment on. */
 struct fake_segment {
 	int64_t from_ns;
 	enum fake_shape shape;
-	int64_t a_mw, b_mw; /* const: a; ramp: a to b, then b; square: a (low), b (high, first) */
-	int64_t span_ns;    /* ramp: its length; square: its period */
-	int64_t on_ns;	    /* square: time at b in each period */
+	int64_t a_mw,
+		b_mw; /* const: a; ramp: a to b, then b; square: a (low), b (high, first); follow: a, and b
+			     * under the load */
+	int64_t span_ns; /* ramp: its length; square: its period */
+	int64_t on_ns;	 /* square: time at b in each period */
 };
 
 /* An answer that a function (or "field:ID:SCOPE", or "*") gives in place of its own. */
@@ -62,8 +65,8 @@ struct fake_rules {
 };
 
 struct fake_sensor_spec {
-	bool present;
-	int64_t window_ns, update_ns;
+	bool present, is_lowpass; /* then window_ns is its time constant */
+	int64_t window_ns, update_ns, latency_ns;
 };
 
 struct fake_process_spec {
@@ -124,6 +127,11 @@ struct fake_gpu {
 	struct fake_instance_use instance_uses[FAKE_INSTANCE_USES_MAX];
 	size_t n_instance_uses;
 	uint64_t calls; /* made with this GPU's handle */
+	/* When the load ran that power follows (fake_nvml_load()), ns since the script's start; they rise. */
+	struct fake_load {
+		int64_t on_ns, off_ns;
+	} * loads; /* room for FAKE_LOADS_MAX; NULL: there was none */
+	size_t n_loads;
 };
 
 /* What nvmlSystemGetProcessName() knows. */

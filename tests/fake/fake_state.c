@@ -60,6 +60,20 @@ int64_t fake_now_ns(void)
 	return strtoll(text, NULL, 10);
 }
 
+/* For tests/fake/fake_cuda.c: a load ran on that GPU from one moment of CLOCK_MONOTONIC to another. */
+FAKE_API void fake_nvml_load(unsigned gpu, int64_t on_mono_ns, int64_t off_mono_ns);
+
+FAKE_API void fake_nvml_load(unsigned gpu, int64_t on_mono_ns, int64_t off_mono_ns)
+{
+	struct fake_gpu *own = &fake_script.gpus[gpu];
+
+	if (gpu < fake_script.n_gpus && !own->loads)
+		own->loads = calloc(FAKE_LOADS_MAX, sizeof(*own->loads));
+	if (gpu < fake_script.n_gpus && own->loads && own->n_loads < FAKE_LOADS_MAX)
+		own->loads[own->n_loads++] =
+			(struct fake_load){on_mono_ns - load_mono_ns, off_mono_ns - load_mono_ns};
+}
+
 uint64_t fake_utc_us(int64_t t_ns)
 {
 	int64_t base_ns = clock_file < 0 ? load_utc_ns : VIRTUAL_EPOCH * NS_PER_S;

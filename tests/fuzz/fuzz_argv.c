@@ -18,20 +18,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum { WORDS_MAX = 300 };
 
 extern const struct wtl_command wtl_command_run, wtl_command_compare, wtl_command_record,
-	wtl_command_report, wtl_command_export, wtl_command_mark, wtl_command_top, wtl_command_plot,
-	wtl_command_serve, wtl_command_doctor, wtl_command_query, wtl_command_limit,
+	wtl_command_report, wtl_command_export, wtl_command_import, wtl_command_calibrate,
+	wtl_command_mark, wtl_command_top, wtl_command_plot, wtl_command_profile, wtl_command_serve,
+	wtl_command_doctor, wtl_command_query, wtl_command_limit, wtl_command_estimate,
 	wtl_command_help;
 
 static const struct wtl_command *const commands[] = {
-	&wtl_command_run,    &wtl_command_compare,
+	&wtl_command_run,      &wtl_command_compare,
 #if HAVE_RECORDINGS
-	&wtl_command_record, &wtl_command_report,  &wtl_command_export, &wtl_command_mark,
+	&wtl_command_record,   &wtl_command_report,  &wtl_command_export,
+	&wtl_command_import,   &wtl_command_mark,    &wtl_command_calibrate,
 #endif
-	&wtl_command_top,    &wtl_command_plot,
+	&wtl_command_top,      &wtl_command_plot,
+#if HAVE_PROFILER
+	&wtl_command_profile,
+#endif
 #if HAVE_SERVER
 	&wtl_command_serve,
 #endif
-	&wtl_command_doctor, &wtl_command_query,   &wtl_command_limit,	&wtl_command_help, NULL,
+	&wtl_command_doctor,   &wtl_command_query,   &wtl_command_limit,
+	&wtl_command_estimate, &wtl_command_help,    NULL,
 };
 
 static void check(int good)

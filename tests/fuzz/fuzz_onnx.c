@@ -19,6 +19,7 @@ static void check(int good)
 
 static void check_model(const struct wtl_onnx_model *model)
 {
+	const struct wtl_coverage *coverage = &model->network.coverage;
 	size_t n_uncounted = 0;
 
 	check(model->network.macs_min <= model->network.macs_max);
@@ -28,13 +29,11 @@ static void check_model(const struct wtl_onnx_model *model)
 
 		check(layer->name && layer->op);
 		check(layer->recurrent_macs <= layer->macs);
-		check(layer->kernel >= 1 && layer->stride >= 1 && layer->groups >= 1);
+		check(layer->kernel >= 1 && layer->groups >= 1);
 	}
-	for (size_t i = 0; i < model->n_uncounted; i++)
-		n_uncounted += model->uncounted[i].n;
-	/* A Scan of old stands in both: what is in it is not counted. */
-	check(model->n_counted <= model->n_nodes);
-	check(model->n_counted + n_uncounted >= model->n_nodes);
+	for (size_t i = 0; i < coverage->n; i++)
+		n_uncounted += coverage->uncounted[i].n;
+	check(coverage->n_counted + n_uncounted == coverage->n_nodes);
 }
 
 static void read_model(const uint8_t *data, size_t size, const struct wtl_onnx_options *options)

@@ -453,7 +453,7 @@ static void change_one(struct input *input)
 				(int64_t)((uint64_t)run->values[at % run->n] + byte(input) - 128);
 		return;
 	case 3:
-		snprintf(series->name, sizeof(series->name), "gone");
+		stand_name_series(series, "gone");
 		return;
 	default:
 		if (run->n)

@@ -26,8 +26,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum {
-	TYPED_MAX = 2048,
-	DRAWN_EACH = 16,
+	TYPED_MAX = 512,
+	DRAWN_EACH = 64,
 	ROWS_MAX = 40,
 	COLUMNS_MAX = 120,
 	PROCESSES = 6,
@@ -85,7 +85,7 @@ static void add_process(int pid, int parent, const char *name, const char *comma
 	memset(process, 0, sizeof(*process));
 	process->consumer = (struct wtl_consumer){.pid = pid,
 						  .parent = parent,
-						  .start_ns = pid % 2 ? pid * WTL_NS_PER_MS : -1,
+						  .start_ns = pid % 2 ? pid * WTL_NS_PER_MS : 0,
 						  .n_processes = 1,
 						  .is_readable = true,
 						  .n_threads = 1};
@@ -220,7 +220,7 @@ static void obey(enum wtl_top_wish wish)
 {
 	if (wish == WTL_TOP_WISH_SIGNAL)
 		check(top.ui.victim.pid > 1 && top.ui.victim.signal > 0 &&
-		      top.ui.victim.start_ns >= 0);
+		      top.ui.victim.start_ns > 0);
 	if (wish == WTL_TOP_WISH_PLAY)
 		wtl_play_order(&top.ui.play, &top.ui.order, NOW_NS);
 }

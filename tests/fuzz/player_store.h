@@ -30,6 +30,7 @@ struct stand_run {
 
 struct stand_series {
 	char name[WTL_STORE_NAME_SIZE];
+	uint64_t hash; /* of the name */
 	struct stand_run runs[STAND_PERIODS];
 	int64_t *lent; /* until the next call for this series */
 };
@@ -68,6 +69,7 @@ struct stand_store {
 extern struct stand_store stand;
 
 void stand_clear(void);
+void stand_name_series(struct stand_series *series, const char *name);
 /* Appends to the last period. */
 void stand_put(const char *series, int64_t value);
 void stand_put_numbered(const char *prefix, size_t number, const char *name, int64_t value);

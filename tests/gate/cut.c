@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Truncates a recording's FILE-shm in the middle of what the command does with it, by LD_PRELOAD, once the file
- * $WATTLE_TEST_CUT is there: as soon as it is mapped, and before a write to FILE-wal.
+ * Truncates a recording's FILE-shm or a model.onnx in the middle of what the command does with it, by LD_PRELOAD, once
+ * the file $WATTLE_TEST_CUT is there: as soon as it is mapped, and before a write to FILE-wal.
  */
 #undef _FILE_OFFSET_BITS /* the calls by both of their names */
 #include <stdio.h>
@@ -23,7 +23,8 @@ static int is_of(int fd, const char *end, char path[4096])
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	len = readlink(link, path, 4095);
 	path[len > 0 ? len : 0] = '\0';
-	return len > 4 && strcmp(path + len - 4, end) == 0;
+	len -= (ssize_t)strlen(end);
+	return len > 0 && strcmp(path + len, end) == 0;
 }
 
 static void cut(const char *path)
@@ -37,7 +38,7 @@ static void *map(void *at, size_t len, int rights, int flags, int fd, off_t from
 	void *mapped = (void *)syscall(SYS_mmap, at, len, rights, flags, fd, from);
 	char path[4096];
 
-	if (fd >= 0 && is_of(fd, "-shm", path))
+	if (fd >= 0 && (is_of(fd, "-shm", path) || is_of(fd, ".onnx", path)))
 		cut(path);
 	return mapped;
 }

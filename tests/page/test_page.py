@@ -100,7 +100,7 @@ def test_same_figures_as_the_api(played, opened):
         assert row[7] == shown(page, domain["energy_j"], 0, "J")
     assert [r[1] for r in table(page, "accounts")] == \
         [shown(page, v, 0, "J") for v in (*use["accounts"].values(), use["energy_j"])]
-    assert abs(use["energy_j"] - float(total["energy_j"])) < 1e-6
+    assert abs(use["energy_j"] - float(total["energy_j"])) < 0.01  # both in steps of 1 mJ, of other parts
     for by, groups in use["groups"].items():
         page.select_option("#by", by)
         names = {g["name"] or "(in none)": g["energy_j"] for g in groups}

@@ -298,23 +298,29 @@ if __name__ == "__main__":
            machine.path, how, timeout=120)
 
 
-def test_a_data_loader_with_workers(python, machine):
+@pytest.mark.parametrize("how", ["fork", "forkserver"])  # CPython's own choice before 3.14, and since
+def test_a_data_loader_with_workers(tmp_path, python, machine, how):
     """With Debian's torch 1.13.1."""
     if subprocess.run([sys.executable, "-c", "import torch"], capture_output=True).returncode:
         pytest.skip("torch is not installed")
-    program = HEAD + """
+    (tmp_path / "main.py").write_text(HEAD + """
 import torch
 from torch.utils.data import DataLoader
-m = meter(sync="torch")
-for epoch in range(2):
-    with m.window("epoch") as w:
-        for batch in DataLoader(list(range(32)), batch_size=4, num_workers=2):
-            with m.window("step", exact=False) as step:
-                pass
-            assert step.duration_s is not None
-    assert w.duration_s is not None and m.open_windows == ()
-"""
-    python(program, machine.path, timeout=120)
+
+def main():
+    m = meter(sync="torch", attribution=True)
+    for epoch in range(2):
+        with m.window("epoch") as w:
+            for batch in DataLoader(list(range(32)), batch_size=4, num_workers=2, multiprocessing_context=sys.argv[2]):
+                with m.window("step", exact=False) as step:
+                    pass
+                assert step.duration_s is not None
+        assert w.duration_s is not None and m.open_windows == ()
+
+if __name__ == "__main__":
+    main()
+""")
+    python("import subprocess, sys; subprocess.run([sys.executable, 'main.py', *sys.argv[1:]], check=True)", machine.path, how, timeout=120)
 
 
 # ---- A GPU that is lost ----

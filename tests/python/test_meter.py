@@ -2,6 +2,7 @@
 """Windows, samples and users of energy, on machines whose counters the test moves."""
 
 import asyncio
+import contextvars
 import random
 import subprocess
 import sys
@@ -58,7 +59,9 @@ def test_begin_and_end_nest_and_overlap(machine, meter):
     assert epoch.energy_j == 3
 
 
-def test_push_and_pop_are_of_the_task_or_thread(machine, meter):
+@pytest.mark.parametrize("inherits", [False, True], ids=["", "context"])
+def test_push_and_pop_are_of_the_task_or_thread(machine, meter, inherits):
+    """A thread of a free-threaded CPython 3.14 begins with a copy of its parent's context."""
     meter.push("a")
     meter.push("a")
     machine.add("intel-rapl:0", J)
@@ -66,11 +69,14 @@ def test_push_and_pop_are_of_the_task_or_thread(machine, meter):
 
     def other():
         try:
+            meter.push("own")
+            assert meter.pop().name == "own"
             meter.pop()
         except wattle.WindowError as error:
             failed.append(str(error))
 
-    thread = threading.Thread(target=other)
+    context = contextvars.copy_context()
+    thread = threading.Thread(target=lambda: context.run(other) if inherits else other())
     thread.start()
     thread.join()
     assert "pop without push" in failed[0]
@@ -124,7 +130,7 @@ def test_threads_share_a_meter(machine, meter):
     for thread in threads:
         thread.join()
     assert [results[name].energy_j for name in names] == [3] * 8
-    assert len(same) == 400 and {window.energy_j for window in same} == {0}
+    assert len(same) == 400 and {window.energy_j for window in same} <= {0, None}  # None: the counters stood still for 2 s
 
 
 def test_wrong_windows(meter):

@@ -102,6 +102,19 @@ def test_an_interrupt_of_a_kernel_ends_the_window():
     assert "interrupted" in said and "long True ()" in said
 
 
+def test_windows_go_on_from_cell_to_cell():
+    nbformat = pytest.importorskip("nbformat")
+    pytest.importorskip("ipykernel")
+    cells = [
+        "import asyncio, warnings; warnings.simplefilter('ignore')\nimport wattle\nm = wattle.Meter()\nm.begin('named')\nm.push('outer')",
+        "await asyncio.sleep(0)\nm.push('inner')",
+        "print(m.pop().name, m.pop().name, m.end('named').duration_s is not None, m.open_windows)",
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    execute(notebook)
+    assert "".join(outputs(notebook)).strip() == "inner outer True ()"
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebooks_run(path):
     """As committed, they have outputs and no faults; executed here, on whatever there is, they end with the same kinds of output."""

@@ -93,6 +93,8 @@ def test_installed(interpreter, wheel, tmp_path):
     assert "wattle" in installed("wattle", "record", "--help")
 
     assert installed("python", "-c", "import importlib.metadata as m; print(m.version('wattle'))").strip() == VERSION
+    model = REPO / "tests" / "fixtures" / "models" / "digits.onnx"
+    assert "416520" in installed("python", "-c", f"import wattle; print(wattle.estimate({str(model)!r}, dims={{'batch': 1}}).totals)")
     assert not FOREIGN & set(installed("python", "-W", "error", "-c", PROGRAM, ROOT).split())
     # Every file is Python of that version.
     installed("python", "-c", "import compileall, sys, wattle; sys.exit(not compileall.compile_dir(wattle.__path__[0], force=True, quiet=1))")

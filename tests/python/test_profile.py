@@ -368,7 +368,7 @@ def test_command(tmp_path):
     if not command:
         pytest.skip("no command")
     (tmp_path / "wattle").symlink_to(command)
-    elsewhere = "import runpy, sysconfig; sysconfig.get_path = lambda _: '/absent'; runpy.run_module('wattle', run_name='__main__', alter_sys=True)"
+    elsewhere = "import runpy, sysconfig, wattle._lib; wattle._lib._HERE = '/absent/_lib'; sysconfig.get_path = lambda _: '/absent'; runpy.run_module('wattle', run_name='__main__', alter_sys=True)"
 
     def run(path):
         environment = {**os.environ, "PATH": str(path)}

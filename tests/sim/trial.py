@@ -33,7 +33,19 @@ class Trial:
     def scores(self):
         for worker in self.truth["workers"]:
             if worker["pid"] > 0:
-                yield Score(worker, list(self.rows_of(worker)))
+                yield Score(worker, list(self.rows_of(worker)), self.sensor, self.idle)
+
+    @property
+    def sensor(self):
+        """The relative ± of the sensors: that of all energy."""
+        total = self.report["total"]
+        return float(total["uncertainty_j"] / total["energy_j"])
+
+    @property
+    def idle(self):
+        """The relative ± of the idle power of all that has one."""
+        known = [domain for domain in self.report["domains"] if domain.get("idle_w")]
+        return float(sum(domain["idle_uncertainty_w"] for domain in known) / max(sum(domain["idle_w"] for domain in known), Decimal("1e-9")))
 
     def unattributed_j(self):
         return sum(line["unattributed_j"] for line in self.report["ledger"])
@@ -42,8 +54,8 @@ class Trial:
 class Score:
     """One worker."""
 
-    def __init__(self, worker, rows):
-        self.name = worker["name"]
+    def __init__(self, worker, rows, sensor, idle):
+        self.name, self.sensor, self.idle = worker["name"], sensor, idle
         self.rows = rows
         self.true_j, self.true_cpu_s, self.true_gpu_j = (float(worker[key]) for key in ("dynamic_j", "cpu_s", "gpu_j"))
         self.dynamic_j = float(sum(row["dynamic_j"] for row in rows))
@@ -66,6 +78,20 @@ class Score:
     def stated(self):
         """The uncertainty (k = 2), as a part of the truth."""
         return self.uncertainty_j / self.true_j
+
+    @property
+    def division_j(self):
+        """Of the uncertainty, what is neither the sensor's nor of idle power: both are exact where they are told."""
+        idle_j = self.idle * (self.sum("full_j") - self.dynamic_j)
+        return max(0.0, self.uncertainty_j ** 2 - (self.sensor * self.dynamic_j) ** 2 - idle_j ** 2) ** 0.5
+
+    @property
+    def stated_of_division(self):
+        return self.division_j / self.true_j
+
+    @property
+    def is_divided_well(self):
+        return abs(self.dynamic_j - self.true_j) <= self.division_j
 
     @property
     def is_covered(self):

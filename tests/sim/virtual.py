@@ -140,15 +140,22 @@ class Machine:
         return {"workers": found}
 
 
-def run(wattle, folder, scenario, watts, *, begin_s=0):
-    """A Trial of what was learned, and one of the same recording by CPU time. watts: the idle power that wattle is told, by domain.
+LIVE, BY_TIME, SMOOTHED = (), ("--policy", "weight=cpu-time"), ("--policy", "weight=smoothed")
+
+
+def run(wattle, folder, scenario, watts, *, begin_s=0, policies=(LIVE, BY_TIME)):
+    """A Trial of one recording by each of the policies. watts: the idle power that wattle is told, by domain; None: what
+    it knows from the run before in that folder.
     begin_s: so long it looks on before the workers begin."""
     folder = Path(folder)
     machine = Machine(scenario, begin_s)
     tape, recording = folder / "machine.tape", folder / "machine.wattle"
     tape.write_text(machine.tape(), encoding="utf-8")
-    idle = trial.idle_file(folder / "idle", {name: idle_w for name, idle_w in watts.items() if name.startswith("package")}, "rapl-perf")
+    recording.unlink(missing_ok=True)
+    idle = folder / "idle"
+    if watts is not None:
+        trial.idle_file(idle, {name: idle_w for name, idle_w in watts.items() if name.startswith("package")}, "rapl-perf")
     subprocess.run([wattle, "record", "-q", "--tape", tape, "--idle-file", idle, "--weight", "learned", "-o", recording], check=True)
     reports = (subprocess.run([wattle, "report", "-f", "json", "--top", "65536", *policy, recording], stdout=subprocess.PIPE,
-                              check=True, text=True).stdout for policy in ((), ("--policy", "weight=cpu-time")))
+                              check=True, text=True).stdout for policy in policies)
     return [trial.Trial(machine.truth(), json.loads(report, parse_float=Decimal)) for report in reports]

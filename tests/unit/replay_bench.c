@@ -12,7 +12,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "golden.h"
 #include "record/writer.h"
+#include "replay/history.h"
 #include "unit.h"
 
 enum { TEXT_MAX = 1 << 20 };
@@ -188,6 +190,7 @@ static void print_domains(struct wtl_buf *text, struct wattle_meter *meter,
 		struct wattle_domain domain;
 		struct wtl_baseline idle;
 		struct wtl_ledger l;
+		const char *weight;
 
 		wtl_meter_domain(meter, i, &domain);
 		wtl_buf_printf(text,
@@ -199,44 +202,79 @@ static void print_domains(struct wtl_buf *text, struct wattle_meter *meter,
 			       e->has_energy, e->energy_uj, e->uncertainty_uj, e->mean_uw,
 			       e->max_uw, e->measured_ns, e->gap_ns, e->flags, e->samples);
 		wtl_consumers_baseline(consumers, i, &idle);
+		weight = wtl_consumers_weight(consumers, i);
 		wtl_consumers_ledger(consumers, i, &l);
 		assert_true(wtl_ledger_closed(&l));
 		wtl_buf_printf(text,
 			       "  live %" PRIu64 " exited %" PRIu64 " kernel %" PRIu64
 			       " idle %" PRIu64 " unattributed %" PRIu64 " of %" PRIu64
-			       ", idle %d %" PRIu64 " uW\n",
+			       ", idle %d %" PRIu64 " uW, by %s\n",
 			       l.live_uj, l.exited_uj, l.kernel_uj, l.idle_uj, l.unattributed_uj,
-			       l.total_uj, idle.is_known, idle.idle_uw);
+			       l.total_uj, idle.is_known, idle.idle_uw, weight ? weight : "-");
 	}
+}
+
+static void print_energy(struct wtl_buf *text, const char *of, const struct wtl_share_energy *e)
+{
+	wtl_buf_printf(text,
+		       "  %s: full %" PRIu64 " +- %" PRIu64 ", dynamic %d %" PRIu64 " +- %" PRIu64
+		       ", doubts %" PRIu64 " %" PRIu64 "\n",
+		       of, e->full_uj, e->full_uncertainty_uj, e->has_dynamic, e->dynamic_uj,
+		       e->uncertainty_uj, e->idle_doubt_uj, e->weight_doubt_uj);
+}
+
+static void print_accounts(struct wtl_buf *text, const struct wtl_consumers *consumers, size_t slot)
+{
+	static const char *const parts[WTL_PARTS] = {"all", "cpu", "gpu"};
+	struct wtl_consumer_power p = {.full_uw = 0};
+	struct wtl_share_energy e;
+	struct wtl_per_cpu w;
+
+	for (enum wtl_part part = 0; part < WTL_PARTS; part++) {
+		wtl_consumers_energy(consumers, slot, part, &e);
+		if (e.full_uj > 0)
+			print_energy(text, parts[part], &e);
+	}
+	if (wtl_consumers_power(consumers, slot, WTL_PART_ALL, &p) && p.full_uw > 0)
+		wtl_buf_printf(text, "  %" PRIu64 " uW, dynamic %d %" PRIu64 " uW\n", p.full_uw,
+			       p.has_dynamic, p.dynamic_uw);
+	wtl_consumers_per_cpu(consumers, slot, &w);
+	if (w.power_uw > 0)
+		wtl_buf_printf(text, "  %" PRIu64 " +- %" PRIu64 " uW per CPU\n", w.power_uw,
+			       w.uncertainty_uw);
 }
 
 static void print_consumers(struct wtl_buf *text, const struct wtl_consumers *consumers)
 {
 	for (size_t slot = 0; slot < wtl_consumers_slots(consumers); slot++) {
 		const struct wtl_consumer *c = wtl_consumers_get(consumers, slot);
-		struct wtl_share_energy e;
-		struct wtl_consumer_power p = {.full_uw = 0};
-		struct wtl_per_cpu w;
 
 		if (!c)
 			continue;
-		wtl_consumers_energy(consumers, slot, WTL_PART_ALL, &e);
-		wtl_consumers_power(consumers, slot, WTL_PART_ALL, &p);
-		wtl_consumers_per_cpu(consumers, slot, &w);
-		wtl_buf_printf(text,
-			       "slot %zu: %d %d of %d at %" PRId64 ", %s [%s] of %u in %s, %u "
-			       "processes, %d %d, cpu %" PRId64 " counted %" PRId64
-			       " %u, memory %" PRIu64 " %" PRIu64 " %" PRIu64 ", gpu %" PRIu64
-			       " %u, threads %u, full %" PRIu64 " dynamic %" PRIu64 " +- %" PRIu64
-			       ", %" PRIu64 " uW, %" PRIu64 " +- %" PRIu64 " uW per CPU\n",
-			       slot, c->state, c->pid, c->parent, c->start_ns, c->name,
-			       c->command ? c->command : "-", c->uid,
-			       c->group ? c->group->cgroup : "-", c->n_processes, c->is_in_tree,
-			       c->is_readable, c->cpu_ns, c->counted_ns, c->cpu_ppm, c->rss_bytes,
-			       c->pss_bytes, c->uss_bytes, c->gpu_memory_bytes, c->gpu_ppm,
-			       c->n_threads, e.full_uj, e.dynamic_uj, e.uncertainty_uj, p.full_uw,
-			       w.power_uw, w.uncertainty_uw);
+		wtl_buf_printf(
+			text,
+			"slot %zu: %d %d of %d at %" PRId64 ", %s [%s] of %u in %s, %u "
+			"processes, %d %d, cpu %" PRId64 " counted %" PRId64 " %u, memory %" PRIu64
+			" %" PRIu64 " %" PRIu64 ", gpu %" PRIu64 " %u, threads %u\n",
+			slot, c->state, c->pid, c->parent, c->start_ns, c->name,
+			c->command ? c->command : "-", c->uid, c->group ? c->group->cgroup : "-",
+			c->n_processes, c->is_in_tree, c->is_readable, c->cpu_ns, c->counted_ns,
+			c->cpu_ppm, c->rss_bytes, c->pss_bytes, c->uss_bytes, c->gpu_memory_bytes,
+			c->gpu_ppm, c->n_threads);
+		print_accounts(text, consumers, slot);
 	}
+}
+
+static void print_command(struct wtl_buf *text, const struct wtl_consumers *consumers)
+{
+	struct wtl_command_account command;
+
+	wtl_consumers_command(consumers, &command);
+	wtl_buf_printf(text, "command: cpu %" PRId64 " ns, %" PRIu64 " processes\n", command.cpu_ns,
+		       command.n_processes);
+	print_energy(text, "all", &command.all);
+	print_energy(text, "cpu", &command.cpu);
+	print_energy(text, "gpu", &command.gpu);
 }
 
 static char *print_all(struct wattle_meter *meter, const struct wtl_consumers *consumers,
@@ -248,6 +286,7 @@ static char *print_all(struct wattle_meter *meter, const struct wtl_consumers *c
 	wtl_buf_init(&text, TEXT_MAX);
 	print_domains(&text, meter, consumers, energies);
 	print_consumers(&text, consumers);
+	print_command(&text, consumers);
 	copy = strdup(wtl_buf_str(&text));
 	wtl_buf_done(&text);
 	assert_non_null(copy);
@@ -283,6 +322,55 @@ char *replay_bench_print_played(struct wtl_player *player)
 
 	assert_true(wtl_player_billed(player, &window, &energies));
 	return print_all(wtl_player_meter(player), wtl_player_consumers(player), energies);
+}
+
+/* To six digits: all processors agree on those. */
+static void put_rounded(struct wtl_buf *text, const char *from)
+{
+	while (*from) {
+		unsigned long long unit = 1, value;
+		char *end;
+
+		if (*from < '0' || *from > '9') {
+			wtl_buf_putc(text, *from++);
+			continue;
+		}
+		value = strtoull(from, &end, 10);
+		while (value != UINT64_MAX && value / unit >= 1000000)
+			unit *= 10;
+		wtl_buf_printf(text, "%llu", unit == 1 ? value : (value + unit / 2) / unit * unit);
+		from = end;
+	}
+}
+
+static void print_means(struct wtl_buf *text, const struct wtl_workload_means *means)
+{
+	for (size_t i = 0; i < WTL_WAYS; i++) {
+		const struct wtl_workload_way *way = &means->ways[i];
+
+		if (way->way)
+			wtl_buf_printf(text, "%s: %d, %s (%s)\n", way->way, way->is_used,
+				       way->reason, way->remedy ? way->remedy : "-");
+	}
+	wtl_buf_printf(text,
+		       "lost %" PRIu64 ", bad %" PRIu64 ", late %" PRIu64 ", unfollowed %" PRIu64
+		       ", reused %" PRIu64 ", live %u, unreadable %u\n",
+		       means->n_lost_exits, means->n_bad_exits, means->n_found_late,
+		       means->n_unfollowed, means->n_reused, means->n_live, means->n_unreadable);
+}
+
+void replay_bench_golden(struct replay_bench *f, const char *name)
+{
+	struct wtl_buf text;
+	char file[128];
+
+	assert_true(f->n_bills > 0);
+	wtl_buf_init(&text, TEXT_MAX);
+	put_rounded(&text, f->bills[f->n_bills - 1]);
+	print_means(&text, wtl_consumers_means(f->consumers));
+	snprintf(file, sizeof(file), "accounts-%s.txt", name);
+	golden_check(file, wtl_buf_str(&text));
+	wtl_buf_done(&text);
 }
 
 void replay_bench_check_same(char *live, char *played)
@@ -396,6 +484,12 @@ void replay_bench_crowd(struct replay_bench *f)
 	}
 }
 
+static void take_complaint(void *context, const char *text)
+{
+	(void)context;
+	fail_msg("%s", text);
+}
+
 void replay_bench_check(struct replay_bench *f, unsigned counts[WTL_PLAYED_LOST + 1])
 {
 	unsigned own[WTL_PLAYED_LOST + 1] = {0};
@@ -414,6 +508,7 @@ void replay_bench_check(struct replay_bench *f, unsigned counts[WTL_PLAYED_LOST 
 	assert_int_equal(own[WTL_PLAYED_LOST], 0);
 	replay_bench_check_same(replay_bench_print_live(f), replay_bench_print_played(player));
 	wtl_player_close(player);
+	assert_int_equal(wtl_history_check(f->path, take_complaint, NULL, &err), 0);
 	if (counts)
 		memcpy(counts, own, sizeof(own));
 }

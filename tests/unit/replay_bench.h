@@ -76,6 +76,9 @@ void replay_bench_crowd(struct replay_bench *f);
 char *replay_bench_print_live(struct replay_bench *f);
 char *replay_bench_print_played(struct wtl_player *player);
 
+/* The figures of the last bill are what they were when a person last looked at them: tests/golden/accounts-NAME.txt. */
+void replay_bench_golden(struct replay_bench *f, const char *name);
+
 /* Plays it to its end; counts[] is how often each kind of step came. */
 struct wtl_player *replay_bench_play(const char *path, unsigned counts[WTL_PLAYED_LOST + 1]);
 /* Live and played are the same. Frees both. */

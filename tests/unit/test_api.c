@@ -107,7 +107,7 @@ static void test_option_sizes(void **state)
 	wide.options.root = root;
 	wide.options.size = sizeof(wide);
 	assert_return_code(wattle_meter_open(&wide.options, &meter, &error), 0);
-	assert_int_equal(wattle_meter_domains(meter), 2);
+	assert_int_equal(wattle_meter_domains(meter), 3);
 	wattle_meter_close(meter);
 
 	meter = (void *)7;
@@ -119,7 +119,7 @@ static void test_option_sizes(void **state)
 	/* An older one, which knew the root only. */
 	wide.options.size = offsetof(struct wattle_options, nvml_path);
 	assert_return_code(wattle_meter_open(&wide.options, &meter, &error), 0);
-	assert_int_equal(wattle_meter_domains(meter), 2);
+	assert_int_equal(wattle_meter_domains(meter), 3);
 	wattle_meter_close(meter);
 
 	wide.options.size = 0;
@@ -337,11 +337,22 @@ static void test_log(void **state)
 					       .nvml_path = "",
 					       .log = count_line,
 					       .log_context = &lines};
+	struct wattle_options warned = options;
 	struct wattle_meter *meter;
 
 	(void)state;
 	assert_return_code(wattle_meter_open(&options, &meter, NULL), 0);
 	assert_true(lines > 0);
+	wattle_meter_close(meter);
+
+	lines = 0;
+	warned.log_warnings_only = 1;
+	assert_return_code(wattle_meter_open(&warned, &meter, NULL), 0);
+	assert_int_equal(lines, 0);
+	wattle_meter_close(meter);
+	warned.gpus = "99"; /* which is none here */
+	assert_return_code(wattle_meter_open(&warned, &meter, NULL), 0);
+	assert_int_equal(lines, 1);
 	wattle_meter_close(meter);
 	free(root);
 }

@@ -82,13 +82,34 @@ static void test_widen(void **state)
 	free(numbers);
 }
 
+/* Times before 0 come before others; addresses of the upper half come last. */
+static void test_up_to(void **state)
+{
+	static const struct {
+		char name;
+		int64_t t_ns;
+	} times[] = {{'a', -5}, {'b', 0}, {'c', 0}, {'d', 7}};
+	static const struct {
+		uint64_t address;
+	} places[] = {{1}, {INT64_MAX}, {UINT64_MAX - 1}};
+
+	(void)state;
+	assert_int_equal(WTL_TIMES_UP_TO(times, 4, t_ns, -6), 0);
+	assert_int_equal(WTL_TIMES_UP_TO(times, 4, t_ns, -5), 1);
+	assert_int_equal(WTL_TIMES_UP_TO(times, 4, t_ns, 0), 3);
+	assert_int_equal(WTL_TIMES_UP_TO(times, 4, t_ns, INT64_MAX), 4);
+	assert_int_equal(WTL_TIMES_UP_TO(times, 0, t_ns, INT64_MAX), 0);
+	assert_int_equal(WTL_ADDRESSES_UP_TO(places, 3, address, 0), 0);
+	assert_int_equal(WTL_ADDRESSES_UP_TO(places, 3, address, (uint64_t)INT64_MAX + 1), 2);
+	assert_int_equal(WTL_ADDRESSES_UP_TO(places, 3, address, UINT64_MAX), 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_grows),
-		cmocka_unit_test(test_enough),
-		cmocka_unit_test(test_too_much),
-		cmocka_unit_test(test_widen),
+		cmocka_unit_test(test_grows),	 cmocka_unit_test(test_enough),
+		cmocka_unit_test(test_too_much), cmocka_unit_test(test_widen),
+		cmocka_unit_test(test_up_to),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

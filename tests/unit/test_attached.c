@@ -212,6 +212,7 @@ static void start(struct machine *m)
 	m->bench.io.ops = &m->ops;
 	m->bench.options.root = m->bench.root;
 	m->bench.options.attribution = 1;
+	m->bench.options.weight = WATTLE_WEIGHT_CPU_TIME;
 	m->bench.options.idle_file = m->idle_path;
 	m->bench.options.max_windows = 3;
 	world_init(&m->world);
@@ -433,6 +434,31 @@ static void test_set_ends_a_window(void **state)
 	finish(&m);
 }
 
+/* A window's own accounts go with it. */
+static void test_windows_leave_nothing(void **state)
+{
+	static struct machine m; /* large */
+	long blocks = 0;
+
+	(void)state;
+	need_counter();
+	start(&m);
+	reopen(&m);
+	for (int i = 0; i < 20; i++) {
+		assert_return_code(
+			wattle_window_begin_with(m.bench.meter, "w", WATTLE_WINDOW_CONSUMERS), 0);
+		pass(&m, S, 100 * MS, 0);
+		wattle_consumers_free(list_of(&m, "w"));
+		assert_return_code(i % 2 ? wattle_window_cancel(m.bench.meter, "w")
+					 : wattle_window_end(m.bench.meter, "w", NULL, NULL, 0),
+				   0);
+		if (i == 9)
+			blocks = wattle_test_blocks();
+	}
+	assert_int_equal(wattle_test_blocks(), blocks);
+	finish(&m);
+}
+
 /* ---- Whole lives, on machines that tell more or less ---- */
 
 static void print_list(FILE *out, const struct wattle_consumers *list)
@@ -585,7 +611,7 @@ static void test_lives(void **state)
 		unit_write(m.bench.root, "idle",
 			   IDLE "package-0 rapl-powercap 10000000 100000" SEEN
 				"dram-0 rapl-powercap 1000000 1" SEEN);
-		m.bench.options.weight = kinds[i].weight;
+		m.bench.options.weight = kinds[i].weight ? kinds[i].weight : WATTLE_WEIGHT_CPU_TIME;
 		m.world.exits_errno = kinds[i].exits_errno;
 		m.world.no_clocks = kinds[i].no_clocks;
 		m.world.no_loadavg = kinds[i].no_loadavg;
@@ -1137,6 +1163,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_shares),
 		cmocka_unit_test(test_set_ends_a_window),
+		cmocka_unit_test(test_windows_leave_nothing),
 		cmocka_unit_test(test_lives),
 		cmocka_unit_test(test_idle_is_kept),
 		cmocka_unit_test(test_idle_files),

@@ -643,7 +643,7 @@ static void test_modelled(void **state)
 
 	(void)state;
 	assert_non_null(learner);
-	wtl_baseline_learner_model(learner, 20 * WATT);
+	wtl_baseline_learner_model(learner, 20 * WATT, 10 * WATT);
 	for (int i = 0; i < 2; i++) {
 		baseline = learned(learner);
 		assert_true(baseline.is_known && baseline.is_modelled);

@@ -65,11 +65,53 @@ static void test_choose_none(void **state)
 		assert_int_equal(choose(none[i], places), -ENOENT);
 }
 
+/* As CUDA counts: NVIDIA's alone, 0 the H100, 1 the lost one, 2 the one with MIG devices. */
+static void test_choose_visible(void **state)
+{
+	static const struct {
+		const char *list, *places;
+		int bad; /* where the list ends before its time; < 0: it does not */
+	} cases[] = {
+		{"0", "0", -1},
+		{"2,0", "03", -1},
+		{" GPU-7be2 , 1", "01", -1},
+		{"gpu-7BE2D1AA-90c1-4d8e-a9a0-70f1c2d3e4f5", "0", -1},
+		{"MIG-00000001-0000", "3", -1},
+		{"MIG-GPU-7be2d1aa-90c1-4d8e-a9a0-70f1c2d3e4f5/1/0", "0", -1},
+		{"2,MIG-00000001-0000-0000-0000-000000000001", "3", -1},
+		{"", "", -1},
+		{"-1", "", -1},
+		{"NoDevFiles", "", 0},
+		{"0,3", "", 2}, /* the AMD GPU has no number there */
+		{"0,x", "", 2},
+		{"GPU-0000", "", 0}, /* two */
+		{"MIG-9", "", 0},
+	};
+
+	(void)state;
+	smi_bench_init(&bench);
+	for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+		size_t chosen[SMI_GPUS];
+		const char *bad = NULL;
+		int n = wtl_gpu_choose_visible(bench.gpus, SMI_GPUS, cases[i].list, chosen, &bad);
+
+		if (cases[i].bad >= 0) {
+			assert_int_equal(n, -ENOENT);
+			assert_ptr_equal(bad, cases[i].list + cases[i].bad);
+			continue;
+		}
+		assert_int_equal(n, strlen(cases[i].places));
+		for (int k = 0; k < n; k++)
+			assert_int_equal(chosen[k], cases[i].places[k] - '0');
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_choose),
 		cmocka_unit_test(test_choose_none),
+		cmocka_unit_test(test_choose_visible),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

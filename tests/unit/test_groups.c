@@ -85,6 +85,25 @@ static const struct {
 	 "", "containerd/3f1c0a5b7d2e", UID, ""},
 	{"0::/kubepods/pod" UID "/" ID "\n", "/kubepods/pod" UID "/" ID, "",
 	 "containerd/3f1c0a5b7d2e", UID, ""},
+	/* … of version 1, and as a container sees another pod that has control groups of its own */
+	{"11:memory:/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod" UID_SLICE
+	 ".slice/crio-" ID ".scope\n1:name=systemd:/\n",
+	 "/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod" UID_SLICE
+	 ".slice/crio-" ID ".scope",
+	 "", "crio/3f1c0a5b7d2e", UID, ""},
+	{"9:cpu,cpuacct:/kubepods.slice/kubepods-pod" UID_SLICE ".slice/cri-containerd-" ID
+	 ".scope\n",
+	 "/kubepods.slice/kubepods-pod" UID_SLICE ".slice/cri-containerd-" ID ".scope", "",
+	 "containerd/3f1c0a5b7d2e", UID, ""},
+	{"0::/../../kubepods-burstable-pod" UID_SLICE ".slice/cri-containerd-" ID ".scope\n",
+	 "/../../kubepods-burstable-pod" UID_SLICE ".slice/cri-containerd-" ID ".scope", "",
+	 "containerd/3f1c0a5b7d2e", UID, ""},
+	{"0::/../../pod" UID "/" ID "\n", "/../../pod" UID "/" ID, "", "containerd/3f1c0a5b7d2e",
+	 UID, ""},
+	{"7:pids:/system.slice/docker-" ID ".scope\n", "/system.slice/docker-" ID ".scope", "",
+	 "docker/3f1c0a5b7d2e", "", ""},
+	{"7:pids:/machine.slice/libpod-" ID ".scope\n", "/machine.slice/libpod-" ID ".scope", "",
+	 "podman/3f1c0a5b7d2e", "", ""},
 	/* No pods. */
 	{"0::/podium/x\n", "/podium/x", "", "", "", ""},
 	{"0::/pod0123456789abcdef0123456789abcdez/x\n", "/pod0123456789abcdef0123456789abcdez/x",
@@ -140,6 +159,35 @@ static void test_parse(void **state)
 		assert_string_equal(group.container, cases[i].container);
 		assert_string_equal(group.pod, cases[i].pod);
 		assert_string_equal(group.job, cases[i].job);
+	}
+}
+
+static void test_steps(void **state)
+{
+	static const struct {
+		const char *text, *step;
+	} given[] = {
+		/* Slurm with control groups of version 2, and of version 1 */
+		{"0::/system.slice/slurmstepd.scope/job_12/step_0/user/task_3\n", "0"},
+		{"0::/system.slice/node1_slurmstepd.scope/job_7/step_batch/slurm\n", "batch"},
+		{"0::/system.slice/slurmstepd.scope/job_12/step_interactive\n", "interactive"},
+		{"8:cpuset:/slurm/uid_1000/job_99/step_extern\n1:name=systemd:/a.service\n",
+		 "extern"},
+		{"6:freezer:/slurm/uid_1000/job_99/step_17/task_0\n5:memory:/\n", "17"},
+		{"6:freezer:/slurm/uid_1000/job_99\n", ""},
+		{"0::/system.slice/slurmstepd.scope/job_12/step_\n", ""},
+		/* Of no job, and longer than any step's name */
+		{"0::/jobs/step_5\n", ""},
+		{"0::/slurm/job_1/step_0123456789abcdef\n", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(given); i++) {
+		struct wtl_group group;
+
+		assert_int_equal(wtl_group_parse(given[i].text, strlen(given[i].text), &group), 0);
+		if (strcmp(group.step, given[i].step) != 0)
+			fail_msg("%s: '%s'", given[i].text, group.step);
 	}
 }
 
@@ -273,10 +321,10 @@ static void test_sweep(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parse),	    cmocka_unit_test(test_rubbish),
-		cmocka_unit_test(test_equal_bytes), cmocka_unit_test(test_long),
-		cmocka_unit_test(test_intern),	    cmocka_unit_test(test_too_many),
-		cmocka_unit_test(test_sweep),
+		cmocka_unit_test(test_parse),	 cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_rubbish),	 cmocka_unit_test(test_equal_bytes),
+		cmocka_unit_test(test_long),	 cmocka_unit_test(test_intern),
+		cmocka_unit_test(test_too_many), cmocka_unit_test(test_sweep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

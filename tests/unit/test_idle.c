@@ -28,9 +28,9 @@ static const struct wtl_baseline idle = {
 	.seen_ns = 12 * WTL_NS_PER_S,
 };
 
-static void start(struct session *s)
+static void start_with(struct session *s, enum wtl_weight weight)
 {
-	const struct wtl_consumers_options options = {.nvml_path = ""};
+	const struct wtl_consumers_options options = {.nvml_path = "", .weight = weight};
 
 	memset(s, 0, sizeof(*s));
 	meter_bench_root(&s->bench, "xeon-2s-dram");
@@ -42,6 +42,11 @@ static void start(struct session *s)
 	world_init(&s->world);
 	assert_int_equal(
 		wtl_consumers_new(s->bench.meter, &s->world.io, &options, &s->consumers, NULL), 0);
+}
+
+static void start(struct session *s)
+{
+	start_with(s, WTL_WEIGHT_CPU_TIME);
 }
 
 static void finish(struct session *s)
@@ -100,6 +105,57 @@ static void test_kept(void **state)
 	assert_true(wtl_idle_is_known(s.bench.meter, s.consumers));
 	finish(&s);
 	free(text);
+	free(path);
+	unit_rmtree(dir);
+}
+
+static size_t count(const char *text, const char *part)
+{
+	size_t n = 0;
+
+	for (const char *at = strstr(text, part); at; at = strstr(at + 1, part))
+		n++;
+	return n;
+}
+
+/* What programs draw: as many as there is room for, those that were seen most. By CPU time alone, and for other devices,
+ * lines stay. */
+static void test_programs(void **state)
+{
+	char *dir = unit_tmpdir(), *path = unit_path(dir, "idle"), *text;
+	char lines[16384] = "wattle-idle/2\n";
+	struct session s;
+	int len = (int)strlen(lines);
+
+	(void)state;
+	for (int i = 1; i <= 70; i++)
+		len += snprintf(
+			lines + len, sizeof(lines) - (size_t)len,
+			"watts:packages p%d 10000000 500000 2026-11-21T10:55:45Z %d000000000\n", i,
+			i);
+	len += snprintf(
+		lines + len, sizeof(lines) - (size_t)len,
+		"watts:package-0 p1 10000000 500000 2026-11-21T10:55:45Z 1 0000000000000001\n"
+		"watts:packages \n");
+	for (int is_learned = 0; is_learned <= 1; is_learned++) {
+		unit_write(dir, "idle", lines);
+		start_with(&s, is_learned ? WTL_WEIGHT_LEARNED : WTL_WEIGHT_CPU_TIME);
+		assert_true(load(&s, path));
+		assert_int_equal(s.n_taken, 0);
+		assert_int_equal(wtl_idle_is_known(s.bench.meter, s.consumers), is_learned);
+		wtl_idle_save(s.bench.meter, s.consumers, path);
+		text = unit_read(dir, "idle");
+		assert_int_equal(count(text, "watts:packages p"), is_learned ? 64 : 70);
+		assert_int_equal(count(text, "watts:packages p70 10000000 500000 "
+					     "2026-11-21T10:55:45Z 70000000000\n"),
+				 1);
+		assert_int_equal(count(text, "watts:packages p6 "), is_learned ? 0 : 1);
+		assert_int_equal(count(text, "watts:package-0 p1 10000000 500000 "
+					     "2026-11-21T10:55:45Z 1 0000000000000001\n"),
+				 1);
+		free(text);
+		finish(&s);
+	}
 	free(path);
 	unit_rmtree(dir);
 }
@@ -286,9 +342,10 @@ static void test_another_device(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kept),	      cmocka_unit_test(test_other_files),
-		cmocka_unit_test(test_other_lines),   cmocka_unit_test(test_others_stay),
-		cmocka_unit_test(test_damaged_files), cmocka_unit_test(test_another_device),
+		cmocka_unit_test(test_kept),	       cmocka_unit_test(test_programs),
+		cmocka_unit_test(test_other_files),    cmocka_unit_test(test_other_lines),
+		cmocka_unit_test(test_others_stay),    cmocka_unit_test(test_damaged_files),
+		cmocka_unit_test(test_another_device),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,9 @@
 
 #include <cmocka.h>
 
+#include "base/buf.h"
 #include "energy/integrate.h"
+#include "golden.h"
 #include "power_trace.h"
 
 #define MS(x)  ((int64_t)(x)*1000000)
@@ -823,11 +825,96 @@ static void test_made_up_beats_cold(void **state)
 	}
 }
 
+/* ---- What it says of one load, in figures ---- */
+
+/* What a sensor shows of a load that jumps and creeps, and rests now and then; seldom absurd. */
+static uint64_t restless_uw(const struct wtl_sensor_class *class, int64_t t_ns)
+{
+	int64_t at_ns = t_ns - t_ns % class->update_ns;
+	uint64_t seed = (uint64_t)at_ns, noise_uw = next_random(&seed) % W(5);
+
+	if (next_random(&seed) % 200 == 0)
+		return WTL_INTEGRAL_MAX_UW + 1;
+	if (at_ns / MS(1900) % 4 == 3)
+		return W(40);
+	return (at_ns / MS(700) % 3 ? W(90) : W(260)) + (uint64_t)(at_ns / MS(50)) * W(1) / 10 +
+	       noise_uw;
+}
+
+static void put_figures(struct wtl_buf *buf, const struct wtl_integral *in,
+			const struct wtl_integral_mark *a, const struct wtl_integral_mark *b)
+{
+	struct wtl_integral_energy e;
+
+	assert_int_equal(wtl_integral_between(in, a, b, &e), 0);
+	wtl_buf_printf(buf,
+		       "  %.6g J in %.6g s, %.6g s unknown, %llu updates%s: sampling %.5g, "
+		       "interpolation %.5g, edge %.5g, lag %.5g, tail %.5g J\n",
+		       (double)e.energy_uj / 1e6, (double)e.covered_ns / 1e9,
+		       (double)e.uncovered_ns / 1e9, (unsigned long long)e.updates,
+		       e.settled ? "" : ", not settled", e.sampling_uj / 1e6,
+		       e.interpolation_uj / 1e6, e.edge_uj / 1e6, e.lag_uj / 1e6, e.tail_uj / 1e6);
+}
+
+/* Each kind of sensor, polled at odd times, with a pause; windows as they end and later on, short, long, over the pause,
+ * from before the first reading, and of times that have left the ring. */
+static void test_figures(void **state)
+{
+	static const int64_t windows[][2] = {{900, 1000},  {1000, 2511},   {2000, 6000},
+					     {100, 12345}, {11000, 11010}, {7000, 19000}};
+	const struct wtl_sensor_class *class;
+	struct wtl_buf buf;
+
+	(void)state;
+	wtl_buf_init(&buf, 1 << 20);
+	for (unsigned row = 0; (class = wtl_sensor_class_row(row)) != NULL; row++) {
+		enum wtl_integral_stamp stamp = row % 3 ? WTL_STAMP_POLL : WTL_STAMP_SENSOR;
+		struct wtl_integral_mark marks[6][2], first;
+		struct wtl_integral in;
+		uint64_t seed = row;
+		int64_t t = 0;
+
+		wtl_integral_init(&in, class, stamp, row % 2 ? 0 : MS(900));
+		in.most_uw = row % 4 == 3 ? W(300) : 0;
+		wtl_buf_printf(&buf, "%u %s\n", row, class->name);
+		for (int k = 0; t < SEC(25); k++) {
+			int64_t before = t;
+
+			t += k % 400 == 399 ? MS(1500) : MS(5) + next_random(&seed) % MS(20);
+			wtl_integral_add(&in, t, restless_uw(class, t));
+			if (k == 0)
+				assert_int_equal(wtl_integral_mark(&in, -SEC(2), &first), 0);
+			for (int w = 0; w < 6; w++)
+				for (int end = 0; end < 2; end++)
+					if (before < MS(windows[w][end]) &&
+					    t >= MS(windows[w][end])) {
+						assert_int_equal(
+							wtl_integral_mark(&in, t, &marks[w][end]),
+							0);
+						if (end)
+							put_figures(&buf, &in, &marks[w][0],
+								    &marks[w][1]);
+					}
+		}
+		for (int w = 0; w < 6; w++) {
+			put_figures(&buf, &in, &marks[w][0], &marks[w][1]);
+			put_figures(&buf, &in, &first, &marks[w][0]);
+		}
+		wtl_buf_printf(&buf, "  %llu samples, %llu refused, %llu gaps, %.6g J in all\n",
+			       (unsigned long long)in.samples, (unsigned long long)in.rejected,
+			       (unsigned long long)in.gaps,
+			       (double)wtl_integral_total_uj(&in, t) / 1e6);
+	}
+	golden_check("integrated.txt", wtl_buf_str(&buf));
+	wtl_buf_done(&buf);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_short_window_of_slow_sensor),
 		cmocka_unit_test(test_cold_windows),
+		cmocka_unit_test(test_figures),
 		cmocka_unit_test(test_made_up_beats_cold),
 		cmocka_unit_test(test_constant),
 		cmocka_unit_test(test_ramp_is_exact_under_jitter),

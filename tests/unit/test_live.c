@@ -21,7 +21,7 @@ static void fill(struct wtl_live *live)
 	}
 	for (size_t i = 0; i < live->n_groups; i++) {
 		live->groups[i].by = (uint8_t)(i / 2);
-		live->groups[i].name[0] = '\0';
+		live->groups[i].name[0] = live->groups[i].title[0] = '\0';
 		live->groups[i].power_uw = i;
 		for (size_t k = 0; k < live->n_domains; k++) {
 			uint64_t *energy_uj = &live->groups[i].energy_uj[k * WTL_TOTALS_PARTS];

@@ -55,10 +55,12 @@ static const struct {
 			"psys-0 rapl-perf/rapl-powercap ok\n"},
 	{"container-masked", "package-0 model ok +\n"
 			     "core-0 - denied\n"
-			     "dram-0 model ok +\n"},
+			     "dram-0 model ok +\n"
+			     "machine model ok\n"},
 	{"eacces", "package-0 model ok +\n"
 		   "core-0 - denied\n"
-		   "dram-0 model ok +\n"},
+		   "dram-0 model ok +\n"
+		   "machine model ok\n"},
 	{"grace", "dram-0 model ok +\n"
 		  "gpu-0 - absent +\n"
 		  "module-0 hwmon ok\n"
@@ -125,7 +127,8 @@ static const struct {
 		    "board-2 - failed\n"
 		    "board-3 hwmon ok\n"},
 	{"vm-nothing", "package-0 model ok +\n"
-		       "dram-0 model ok +\n"},
+		       "dram-0 model ok +\n"
+		       "machine model ok\n"},
 	{"xeon-2s-dram", "package-0 rapl-perf/rapl-powercap ok +\n"
 			 "package-1 rapl-perf/rapl-powercap ok +\n"
 			 "dram-0 rapl-perf/rapl-powercap ok +\n"
@@ -145,7 +148,8 @@ static const struct {
 			  "psys-0 rapl-powercap ok\n"
 			  "psys-1 rapl-powercap ok\n"},
 	{"zero-counters", "package-0 model ok +\n"
-			  "dram-0 model ok +\n"},
+			  "dram-0 model ok +\n"
+			  "machine model ok\n"},
 };
 
 static void list_domains(struct wattle_meter *meter, char *text, size_t size)

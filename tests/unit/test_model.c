@@ -181,7 +181,7 @@ static void virtual_machine(void **state)
 	bench_open(&bench, &wtl_source_model);
 	assert_int_equal(bench.catalog.n_misses, 0);
 	/* One package, whatever the topology claims: 4 CPUs at 4 W. */
-	assert_int_equal(bench.catalog.n_channels, 2);
+	assert_int_equal(bench.catalog.n_channels, 3);
 	channel = bench_channel(&bench, "package-0");
 	assert_int_equal(channel->kind, WATTLE_KIND_CPU);
 	assert_int_equal(channel->method, WATTLE_METHOD_MODELLED);
@@ -546,7 +546,7 @@ static void real_machine_with_a_known_processor(void **state)
 	bench_copy(&bench, "xeon-2s-dram");
 	bench_open(&bench, &wtl_source_model);
 	assert_string_equal(bench_domains(&bench, text, sizeof(text)),
-			    "package-0 package-1 dram-0");
+			    "package-0 package-1 machine dram-0");
 	assert_string_equal(bench_channel(&bench, "package-1")->device,
 			    "modelled from TDP 205 W of Intel(R) Xeon(R) Gold 6338 CPU @ 2.00GHz");
 	assert_string_equal(bench_channel(&bench, "dram-0")->device,
@@ -577,11 +577,12 @@ static void only_what_is_missing(void **state)
 	} cases[] = {
 		{WATTLE_KIND_CPU, true, "other dram-0"},
 		{WATTLE_KIND_SOC, true, "other dram-0"},
-		{WATTLE_KIND_DRAM, true, "other package-0"},
-		{WATTLE_KIND_GPU, true, "other package-0 dram-0"},
+		{WATTLE_KIND_DRAM, true, "other package-0 machine"},
+		{WATTLE_KIND_GPU, true, "other package-0 machine dram-0"},
+		{WATTLE_KIND_BOARD, false, "other package-0 dram-0"},
 		{WATTLE_KIND_PLATFORM, false, "other package-0 dram-0"},
 		{WATTLE_KIND_MODULE, true, "other"},
-		{WATTLE_KIND_MODULE, false, "other package-0 dram-0"},
+		{WATTLE_KIND_MODULE, false, "other package-0 machine dram-0"},
 	};
 
 	(void)state;

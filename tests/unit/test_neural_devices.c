@@ -85,6 +85,8 @@ static const struct {
 	 "'hop' cannot be added"},
 	{"device a\nsynop 1 pJ\n", "x:2", "has no source"},
 	{"device a\nsource s\nenergy 1 pJ\n", "x:3", "'energy' is not known here"},
+	{"device a\nsource s\noperations b\n", "x:3", "'b' is no device before this one"},
+	{"device a\nsource s\noperations a\n", "x:3", "'a' is no device before this one"},
 	{"synop 1 pJ\n", "x:1", "belongs to no device"},
 	{"device a b\n", "x:1", "followed by a name"},
 	{"device a\n\nsource s\x01\n", "x:3", "control characters"},

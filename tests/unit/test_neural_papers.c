@@ -57,7 +57,7 @@ static void test_builtin(void **state)
 	(void)state;
 	struct wtl_papers papers = {0};
 	struct wtl_err err = {.code = 0};
-	size_t n_rows = 0, n_missing = 0, n_anchors = 0;
+	size_t n_rows = 0, n_printed = 0, n_missing = 0, n_anchors = 0;
 
 	if (wtl_papers_parse(&papers, wtl_neural_papers, strlen(wtl_neural_papers), "papers.txt",
 			     &err) < 0)
@@ -66,13 +66,15 @@ static void test_builtin(void **state)
 		for (size_t k = 0; k < papers.papers[i].n; k++) {
 			const struct wtl_paper_line *line = &papers.papers[i].lines[k];
 			n_rows += line->kind == WTL_PAPER_ROW;
+			n_printed += line->is_printed;
 			n_missing += line->kind == WTL_PAPER_MISSING;
 			n_anchors += line->kind == WTL_PAPER_ANCHOR;
 			if (line->kind == WTL_PAPER_ROW && !line->agrees)
 				fail_msg("%s, %s: %.9g, not %s", papers.papers[i].name, line->text,
 					 line->derived, line->digits);
 		}
-	assert_true(n_rows >= 50 && n_missing >= 4 && n_anchors >= 6);
+	assert_true(n_rows >= 45 && n_missing >= 4 && n_anchors >= 6);
+	assert_true(n_printed >= 25 && n_printed < n_rows);
 	assert_non_null(wtl_papers_find(&papers, "tc-lif"));
 	assert_null(wtl_papers_find(&papers, "tc"));
 	wtl_papers_done(&papers);
@@ -89,6 +91,8 @@ static const struct {
 	{"row a = 2843.6 printed 2843", false},
 	{"row a = 23.9 printed 23.8 within 0.5 %", true},
 	{"row a = 24 printed 23.8 within 0.5 %", false},
+	{"row a = 2.44 expected 2.44", true},
+	{"row a = 24 in mJ expected 23.8 within 0.5 %", false},
 };
 
 static void test_rows(void **state)
@@ -101,6 +105,8 @@ static void test_rows(void **state)
 		assert_int_equal(wtl_papers_parse(&papers, text, strlen(text), "x", NULL), 0);
 		assert_int_equal(papers.papers[0].lines[0].agrees, rows[i].agrees);
 		assert_string_equal(papers.papers[0].lines[0].text, "a");
+		assert_int_equal(papers.papers[0].lines[0].is_printed,
+				 strstr(rows[i].row, "printed") != NULL);
 		wtl_papers_done(&papers);
 	}
 }
@@ -111,8 +117,9 @@ static const struct {
 	{"row a = 1 printed 1\n", "x:1", "begin with 'paper NAME'"},
 	{"paper p\nrow a = 1\n", "x:2", "printed VALUE"},
 	{"paper p\nrow a = b printed 1\n", "x:2", "no value has the name at 'b'"},
-	{"paper p\nrow a = 1 printed x\n", "x:2", "what was printed is a number"},
+	{"paper p\nrow a = 1 printed x\n", "x:2", "what is printed or expected is a number"},
 	{"paper p\nrow a = 1 printed 1 about 3 %\n", "x:2", "[within PART %]"},
+	{"paper p\nrow a = 1 expected\n", "x:2", "or 'expected VALUE'"},
 	{"paper p\nlet a 1\n", "x:2", "'let NAME = FORMULA'"},
 	{"paper p\nlet a = 1 / 0\n", "x:2", "no finite number"},
 	{"paper p\nlet a = 1\npaper q\nlet b = a\n", "x:4", "no value has the name at 'a'"},

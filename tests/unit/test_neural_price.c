@@ -182,6 +182,23 @@ static void test_memory(void **state)
 	end(&bench);
 }
 
+/* A list of memories alone, with another device's operations: 1 MiB of weights is between 8 KiB and 2 MiB. */
+static void test_memories_alone(void **state)
+{
+	(void)state;
+	struct bench bench;
+
+	begin(&bench, "neuromc-32nm");
+	add(&bench, 1024, 256, false);
+	bench.choice.memory = WTL_MEMORY_LOCAL;
+	double low = 5.8 / 16, high = 46.98 / 256;
+	double read = 32 * low * pow(high / low, log(128) / log(256));
+	double in = 32 * 5.3 / 16 * pow(5.8 / 5.3, log(4096 / 2304.) / log(8192 / 2304.));
+	close_to(total(&bench) * 1e12, 262144 * (4.6 + read) + 1024 * in + 256 * 32 * 5.3 / 16,
+		 1e-6);
+	end(&bench);
+}
+
 static void test_bounds(void **state)
 {
 	(void)state;
@@ -232,7 +249,7 @@ static void test_chips(void **state)
 	bench.choice.steps = 10;
 	bench.choice.rate = .5;
 	close_to(total(&bench) * 1e12, 5000 * 23.6 + 100 * 81 + 50 * (1.7 + 3.5), 1e-9);
-	bench.choice.hops = -1;
+	bench.choice.hops = 0;
 	close_to(total(&bench) * 1e12, 5000 * 23.6 + 100 * 81 + 50 * (1.7 + 3.5), 1e-9);
 	/* An input of numbers: each of its MACs as one. */
 	bench.network.layers[0].input_analog = true;
@@ -254,7 +271,7 @@ static const struct {
 	{"loihi1-davies", "prices of spikes alone", false, WTL_MEMORY_LOCAL, 0, .1},
 	{"cpu-i7-4960x", "prices of ordinary networks alone", true, WTL_MEMORY_LOCAL, 0, .1},
 	{"horowitz-45nm", "no price of bf16 operations", false, WTL_MEMORY_LOCAL, WTL_BF16, .1},
-	{"neuromc-32nm", "no price of fp32 operations", false, WTL_MEMORY_LOCAL, 0, .1},
+	{"neuromc-32nm", "no price of bf16 operations", false, WTL_MEMORY_LOCAL, WTL_BF16, .1},
 	{"horowitz-45nm", "rate of its input is not known", true, WTL_MEMORY_LOCAL, 0, (double)NAN},
 };
 
@@ -279,21 +296,9 @@ static void test_refused(void **state)
 	}
 }
 
-static void test_break_even(void **state)
+static void test_bits_of_steps(void **state)
 {
 	(void)state;
-	static const struct {
-		double mac, ac, weight, potential, reuse, spikes;
-	} rows[] = {
-		{4.6, .9, 0, 0, 1, 5.11},   {1.5, .4, 0, 0, 1, 3.75}, {.23, .03, 0, 0, 1, 7.67},
-		{3.2, .1, 0, 0, 1, 32},	    {4.6, .9, 5, 5, 1, .60},  {4.6, .9, 5, 5, 4, .37},
-		{4.6, .9, 5, 5, 1e99, .29},
-	};
-
-	for (size_t i = 0; i < UNIT_COUNT(rows); i++)
-		assert_true(fabs(wtl_break_even_spikes(0, rows[i].mac, rows[i].ac, rows[i].weight,
-						       rows[i].potential, rows[i].reuse) -
-				 rows[i].spikes) < .006);
 	assert_int_equal(wtl_price_bits_of_steps(1), 1);
 	assert_int_equal(wtl_price_bits_of_steps(3), 2);
 	assert_int_equal(wtl_price_bits_of_steps(4), 3);
@@ -379,6 +384,70 @@ static void test_lemaire(void **state)
 	end(&bench);
 }
 
+static double joules_by_lemaire(struct bench *bench, struct wtl_layer_price *ret)
+{
+	struct wtl_price price;
+
+	bench->choice.is_spiking = true;
+	bench->choice.rules = WTL_RULES_LEMAIRE;
+	bench->choice.steps = 4;
+	bench->choice.rate = .1;
+	assert_int_equal(wtl_price_network(&bench->network, &bench->choice, &price, NULL), 0);
+	double joules = price.total.nominal;
+	*ret = price.layers[0];
+	wtl_price_done(&price);
+	return joules;
+}
+
+/* A spike meets the synapses of its own example, not those of the whole batch; also one that comes back. */
+static void test_lemaire_of_batches(void **state)
+{
+	(void)state;
+	enum { BATCH = 8 };
+	for (int is_recurrent = 0; is_recurrent < 2; is_recurrent++) {
+		struct bench bench;
+		struct wtl_layer_price one, many;
+		begin(&bench, "horowitz-45nm");
+		struct wtl_layer *layer = add(&bench, 20, 10, is_recurrent);
+		double joules = joules_by_lemaire(&bench, &one);
+		/* By hand: synapses, updates, resets. */
+		double in = 4 * .1 * 20, out = 4 * .1 * 10;
+		close_to(one.synops, in * 10 + (is_recurrent ? out * 10 : 0), 1e-9);
+		close_to(one.acs, one.synops + 4 * 10 + out, 1e-9);
+		layer->macs *= BATCH;
+		layer->recurrent_macs *= BATCH;
+		layer->input_elements *= BATCH;
+		layer->output_elements *= BATCH;
+		close_to(joules_by_lemaire(&bench, &many), BATCH * joules, 1e-9);
+		close_to(many.synops, BATCH * one.synops, 1e-9);
+		end(&bench);
+	}
+}
+
+/* An input of a transposed convolution meets all of the kernel: its stride is between outputs. */
+static void test_lemaire_of_transposed(void **state)
+{
+	(void)state;
+	struct bench bench;
+	struct wtl_layer_price price;
+
+	begin(&bench, "horowitz-45nm");
+	struct wtl_layer *layer = add(&bench, 3 * 16, 5 * 64, false);
+	layer->kind = WTL_LAYER_CONV;
+	layer->macs = 48 * 5 * 9;
+	layer->out_channels = 5;
+	layer->in_channels = 3;
+	layer->kernel = 9;
+	layer->kernel_by_axis[0] = layer->kernel_by_axis[1] = 3;
+	layer->stride_by_axis[0] = layer->stride_by_axis[1] = 2;
+	joules_by_lemaire(&bench, &price);
+	close_to(price.acs, 4 * (.1 * 48 * 5 * 4 + 320 * 1.1), 1e-9);
+	layer->is_transposed = true;
+	joules_by_lemaire(&bench, &price);
+	close_to(price.acs, 4 * (.1 * 48 * 5 * 9 + 320 * 1.1), 1e-9);
+	end(&bench);
+}
+
 /* Activations of as many bits as the steps tell: cheaper than int8, and than fp32. */
 static void test_quantized(void **state)
 {
@@ -396,12 +465,21 @@ static void test_quantized(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tc_lif),	   cmocka_unit_test(test_analog),
-		cmocka_unit_test(test_sram),	   cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_bounds),	   cmocka_unit_test(test_processor),
-		cmocka_unit_test(test_chips),	   cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_break_even), cmocka_unit_test(test_break_even_of_layers),
-		cmocka_unit_test(test_quantized),  cmocka_unit_test(test_lemaire),
+		cmocka_unit_test(test_tc_lif),
+		cmocka_unit_test(test_analog),
+		cmocka_unit_test(test_sram),
+		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_memories_alone),
+		cmocka_unit_test(test_processor),
+		cmocka_unit_test(test_chips),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_bits_of_steps),
+		cmocka_unit_test(test_break_even_of_layers),
+		cmocka_unit_test(test_quantized),
+		cmocka_unit_test(test_lemaire),
+		cmocka_unit_test(test_lemaire_of_batches),
+		cmocka_unit_test(test_lemaire_of_transposed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

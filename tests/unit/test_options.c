@@ -255,7 +255,7 @@ static void weights(void **state)
 	for (size_t i = 0; i < UNIT_COUNT(bad); i++) {
 		assert_int_equal(parse_value(&app, &wtl_command_run, "weight", bad[i]),
 				 WTL_EXIT_WATTLE_FAILED + 1);
-		assert_int_equal(app.settings.weight, WTL_WEIGHT_CPU_TIME);
+		assert_int_equal(app.settings.weight, WTL_WEIGHT_LEARNED);
 		check_said(said_complaints(),
 			   "--weight takes cpu-time, instructions, cycles or learned");
 	}
@@ -276,7 +276,7 @@ static void what_holds_without_options(void **state)
 	assert_true(app.settings.carbon.intensity_mg_per_kwh > 0);
 	assert_int_equal(app.settings.pue_milli, 0);
 	assert_int_equal(app.settings.idle_first_ns, 0);
-	assert_int_equal(app.settings.weight, WTL_WEIGHT_CPU_TIME);
+	assert_int_equal(app.settings.weight, WTL_WEIGHT_LEARNED);
 	assert_false(app.settings.quiet || app.settings.verbose || app.settings.append);
 }
 

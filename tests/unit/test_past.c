@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,9 +10,11 @@
 
 #include <cmocka.h>
 
+#include "base/buf.h"
 #include "base/text.h"
 #include "energy/units.h"
 #include "serve/past.h"
+#include "serve/past_blob.h"
 
 #define T0 (INT64_C(1795000000) * WTL_NS_PER_S)
 
@@ -357,6 +360,40 @@ static void test_windows(void **state)
 	assert_int_equal(windows[0].begin_utc_ns, 9 * WTL_NS_PER_S);
 }
 
+/* An exporter takes a reader's over, and goes on with it. */
+static void test_as_bytes(void **state)
+{
+	struct machine *machine = *state;
+	struct wtl_past_use use, again;
+	struct wtl_past taken, own;
+	struct wtl_buf bytes;
+
+	for (int i = 1; i < 100; i++)
+		look(machine, i, 1, (uint64_t)(10 + i % 7));
+	assert_true(wtl_past_use(&machine->past, T0, T0 + 200 * WTL_NS_PER_S, &use));
+	wtl_buf_init(&bytes, WTL_PAST_BLOB_MAX);
+	wtl_past_blob_write(&machine->past, &bytes);
+	assert_false(bytes.error);
+	assert_int_equal(wtl_past_blob_read(bytes.data, bytes.len, &taken), 0);
+	assert_true(wtl_past_knows(&taken, &machine->live));
+	assert_true(wtl_past_use(&taken, T0, T0 + 200 * WTL_NS_PER_S, &again));
+	assert_memory_equal(&use, &again, sizeof(use));
+	own = machine->past;
+	machine->past = taken;
+	for (size_t i = 0; i < 90; i++)
+		assert_float_equal(cell(machine, 1, 98, i, 0).mean, (float)(10 + (i + 2) % 7),
+				   1e-5F);
+	look(machine, 100, 1, 50);
+	assert_float_equal(cell(machine, 99.5, 100, 0, 1).mean, 50.0F, 1e-5F);
+	taken = machine->past;
+	machine->past = own;
+	wtl_past_done(&taken);
+	assert_int_equal(wtl_past_blob_read(bytes.data, bytes.len - 1, &taken), -EPROTO);
+	bytes.data[sizeof("wattle-past")] ^= 1;
+	assert_int_equal(wtl_past_blob_read(bytes.data, bytes.len, &taken), -EPROTONOSUPPORT);
+	wtl_buf_done(&bytes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -372,6 +409,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_place_of_another, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_filled_behind, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_windows, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_as_bytes, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

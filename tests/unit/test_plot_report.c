@@ -513,7 +513,8 @@ static void test_neither_report_nor_recording(void **state)
 				 -WTL_EFORMAT);
 		assert_string_equal(bench.err.text,
 				    "this is neither a recording (it is no SQLite database, or an "
-				    "encrypted one) nor a report (it is no JSON)");
+				    "encrypted one) nor a report (it is no JSON), nor the memory "
+				    "over time of one program (.dat, drawn alone)");
 	}
 	/* With its NUL: from standard input, say. */
 	assert_int_equal(wtl_plot_reports_add(bench.reports, "x", magic, sizeof(magic), &bench.err),

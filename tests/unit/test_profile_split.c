@@ -205,6 +205,91 @@ static void test_nothing_is_lost_or_made(void **state)
 	}
 }
 
+/* Frames of those nodes are in a GPU's driver. */
+static struct wtl_module driver = {.path = (char[]){"/usr/lib/libcuda.so.1"}};
+
+static void put_into_driver(struct wtl_trace *trace, uint32_t node)
+{
+	trace->tree.frames[trace->tree.nodes[node].frame].module = &driver;
+}
+
+static void test_nothing_of_gpus_is_lost_or_made(void **state)
+{
+	static const bool launches[] = {true, true, true, true};
+
+	(void)state;
+	srandom(4);
+	for (int round = 0; round < ROUNDS; round++) {
+		struct wtl_split_result result;
+		struct wtl_split split;
+		struct wtl_trace trace;
+
+		make_any_trace(&trace, 10 * WTL_NS_PER_S);
+		for (uint32_t i = 1; i < trace.tree.n_nodes; i++)
+			if (below(3) == 0)
+				put_into_driver(&trace, i);
+		wtl_split_init(&split, (size_t)below(4) + 1, 0);
+		split.launches = launches;
+		make_any_bills(&split, 10 * WTL_NS_PER_S);
+		assert_int_equal(wtl_split_compute(&split, &trace, &result), 0);
+		assert_all_is_there(&split, &trace, &result);
+		assert_a_part_is_less(&split, &trace, &result);
+		wtl_split_result_done(&result);
+		wtl_split_done(&split);
+		end_trace(&trace);
+	}
+}
+
+static void add_gpu_tick(struct wtl_split *split, int64_t t_ns, uint64_t energy_uj)
+{
+	wtl_split_add_tick(split, t_ns)->energy_uj[0] = energy_uj;
+}
+
+/* The counter moves at 20, 60 and 80 ms. Node 1 waits in the driver, 2 computes, 3 waits less; nobody runs at the end. */
+static void test_launches(void **state)
+{
+	static const bool launches[] = {true};
+	struct wtl_split_result result;
+	struct wtl_split split;
+	struct wtl_trace trace;
+
+	(void)state;
+	begin_trace(&trace, 1, 3, 3, 7);
+	put_into_driver(&trace, 1);
+	put_into_driver(&trace, 3);
+	add_slice(&trace, 0, 0, 50000000);
+	add_sample(&trace, 0, 1, 5000000);
+	add_sample(&trace, 0, 1, 15000000);
+	add_sample(&trace, 0, 2, 25000000);
+	add_sample(&trace, 0, 2, 35000000);
+	add_sample(&trace, 0, 3, 45000000);
+	wtl_split_init(&split, 1, 0);
+	split.launches = launches;
+	for (int64_t t_ns = 10000000; t_ns <= 100000000; t_ns += 10000000)
+		add_gpu_tick(&split, t_ns,
+			     t_ns < 20000000   ? 0
+			     : t_ns < 60000000 ? 3000
+			     : t_ns < 80000000 ? 9000
+					       : 10000);
+	wtl_split_add_bill(&split, 100000000)->dynamic_uj[0] = 10000;
+	split.bills[0].idle_uw[0] = UINT64_MAX;
+	assert_int_equal(wtl_split_compute(&split, &trace, &result), 0);
+	assert_int_equal(result.dynamic_uj[1], 3000);
+	assert_int_equal(result.dynamic_uj[2], 0);
+	assert_int_equal(result.dynamic_uj[3], 6000 + 1000);
+	assert_all_is_there(&split, &trace, &result);
+	wtl_split_result_done(&result);
+	/* Nobody in the driver: to who ran when it was drawn, as ever. */
+	driver.path[9] = 'x';
+	assert_int_equal(wtl_split_compute(&split, &trace, &result), 0);
+	driver.path[9] = 'l';
+	assert_int_equal(result.dynamic_uj[1], 10000);
+	assert_all_is_there(&split, &trace, &result);
+	wtl_split_result_done(&result);
+	wtl_split_done(&split);
+	end_trace(&trace);
+}
+
 static void test_rows_of_what_is_no_stacks(void **state)
 {
 	struct wtl_split_result result;
@@ -394,6 +479,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_is_lost_or_made),
+		cmocka_unit_test(test_nothing_of_gpus_is_lost_or_made),
+		cmocka_unit_test(test_launches),
 		cmocka_unit_test(test_rows_of_what_is_no_stacks),
 		cmocka_unit_test(test_functions_get_what_they_drew),
 		cmocka_unit_test(test_many_ticks),

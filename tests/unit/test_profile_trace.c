@@ -170,6 +170,32 @@ static void test_lost_at_the_end(void **state)
 	assert_slice(0, 1, 0, 4);
 }
 
+/* On a processor and waiting: together all of a thread's time, whatever was lost; and each wait is some node's. */
+static void test_waiting(void **state)
+{
+	int64_t all_ns = 0;
+
+	(void)state;
+	trace.has_waits = true;
+	in(1, 0, 10);
+	in(2, 1, 12);
+	sample(1, 0, 14);
+	out(1, 0, 15);
+	in(1, 1, 40);
+	out(2, 1, 41);
+	lost(1, 45);
+	in(2, 0, 50);
+	in(1, 1, 60); /* that it left was lost: it is seen last at 40 */
+	out(1, 1, 61);
+	wtl_trace_end(&trace, 100 * MS);
+	assert_int_equal(trace.threads[0].cpu_ns + trace.threads[0].wait_ns, 90 * MS);
+	assert_int_equal(trace.threads[1].cpu_ns + trace.threads[1].wait_ns, 88 * MS);
+	assert_int_equal(trace.threads[0].cpu_ns, 6 * MS);
+	for (size_t i = 0; i < trace.n_waits; i++)
+		all_ns += trace.waits_ns[i];
+	assert_int_equal(all_ns, trace.threads[0].wait_ns + trace.threads[1].wait_ns);
+}
+
 /* As of a program that runs for days: no more than a hundred of each, and no time is lost. */
 static void test_long_profiles(void **state)
 {
@@ -277,6 +303,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_it_came_again, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_another_one_is_there, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_lost_at_the_end, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_waiting, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_long_profiles, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_short_processes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_processes_that_ended, set_up, tear_down),

@@ -66,11 +66,43 @@ static void test_parents_come_first(void **state)
 	wtl_tree_done(&tree);
 }
 
+static uint32_t frame_of(struct wtl_tree *tree, uint64_t address)
+{
+	const struct wtl_frame frame = {.address = address};
+
+	return (uint32_t)wtl_tree_frame(tree, &frame);
+}
+
+/* Then stacks are known as far as they were seen before; what is below that is no other stack's. */
+static void test_too_many_nodes(void **state)
+{
+	struct wtl_tree tree;
+	int64_t a, b, below;
+
+	(void)state;
+	assert_int_equal(wtl_tree_init(&tree), 0);
+	tree.rest = frame_of(&tree, 99);
+	tree.nodes_most = 3;
+	a = wtl_tree_child(&tree, 0, frame_of(&tree, 1));
+	b = wtl_tree_child(&tree, (uint32_t)a, frame_of(&tree, 2));
+	below = wtl_tree_child(&tree, (uint32_t)a, frame_of(&tree, 3));
+	assert_int_equal(tree.nodes[below].frame, tree.rest);
+	assert_int_equal(tree.nodes[below].parent, a);
+	assert_int_equal(wtl_tree_child(&tree, (uint32_t)below, frame_of(&tree, 2)), below);
+	assert_int_equal(wtl_tree_child(&tree, (uint32_t)a, frame_of(&tree, 4)), below);
+	assert_int_equal(wtl_tree_child(&tree, (uint32_t)a, frame_of(&tree, 2)), b);
+	assert_int_not_equal(wtl_tree_child(&tree, (uint32_t)b, frame_of(&tree, 3)), below);
+	assert_int_not_equal(wtl_tree_child(&tree, 0, frame_of(&tree, 5)), 0);
+	assert_int_equal(tree.n_nodes, 6);
+	wtl_tree_done(&tree);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_same_has_one_number),
 		cmocka_unit_test(test_parents_come_first),
+		cmocka_unit_test(test_too_many_nodes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

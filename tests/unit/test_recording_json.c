@@ -868,7 +868,7 @@ static void test_runs(void **state)
 	list[2].report.has_exit = false;
 	list[2].is_unfinished = true;
 	root = parse(runs_bench_text("json", &runs, plain));
-	assert_keys(root, "", "schema version runs files statistics");
+	assert_keys(root, "", "schema version runs sum files statistics");
 	assert_text(root, "schema", "wattle.runs/1");
 	assert_size(root, "files", 1);
 	assert_keys(root, "files.0", "recording policy gaps");

@@ -225,20 +225,26 @@ static void test_policies(void **state)
 		const char *idle;
 		size_t n_given;
 		const char *wanted;
+		bool is_smoothed;
 	} policies[] = {
-		{"learned", 0, "  policy  idle power as learned within the recording alone\n"},
-		{"none", 0, "  policy  idle power taken as none\n"},
-		{"recorded", 1, "  policy  idle power given: package-0: 12 W\n"},
-		{"recorded", 2, "  policy  idle power given: package-0: 12 W, dram-0: \\x1b[31m\n"},
-		{"none", 1, "  policy  idle power taken as none, package-0: 12 W\n"},
+		{"learned", 0, "  policy  idle power as learned within the recording alone\n",
+		 false},
+		{"none", 0, "  policy  idle power taken as none\n", false},
+		{"recorded", 1, "  policy  idle power given: package-0: 12 W\n", false},
+		{"recorded", 2, "  policy  idle power given: package-0: 12 W, dram-0: \\x1b[31m\n",
+		 false},
+		{"none", 1, "  policy  idle power taken as none, package-0: 12 W\n", false},
+		{"recorded", 0, "  policy  learned watts smoothed backwards\n", true},
+		{"none", 0,
+		 "  policy  learned watts smoothed backwards; idle power taken as none\n", true},
 	};
 	struct recording_bench bench;
 
 	(void)state;
 	recording_bench_init(&bench);
 	for (size_t i = 0; i < COUNT(policies); i++) {
-		bench.recording.policy =
-			(struct wtl_recording_policy){policies[i].idle, given, policies[i].n_given};
+		bench.recording.policy = (struct wtl_recording_policy){
+			policies[i].idle, given, policies[i].n_given, policies[i].is_smoothed};
 		assert_on_page(&bench.recording, policies[i].wanted);
 	}
 }
@@ -812,7 +818,7 @@ static void test_runs(void **state)
 	list[2].report.window.begin_utc_ns += S(86400);
 	page = runs_bench_text("text", &runs, (struct wtl_output_style){.ascii = true});
 	assert_has(page, "wattle: 3 runs: make -j8\n");
-	assert_has(page, "  run 2 is in /data/night.wattle\n");
+	assert_has(page, "  runs 1 to 3 are in /data/night.wattle\n");
 	assert_has(page, "\n  energy    # #\n");
 	/* Not of one day: each has its own. */
 	assert_has(page, "2026-11-22 14:02");

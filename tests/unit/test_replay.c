@@ -27,6 +27,7 @@ static void test_same_to_the_microjoule(void **state)
 	assert_int_equal(counts[WTL_PLAYED_ENDED], 1);
 	assert_int_equal(counts[WTL_PLAYED_SAMPLE], 80);
 	assert_int_equal(counts[WTL_PLAYED_BILLED], 9);
+	replay_bench_golden(&f, "plain");
 	replay_bench_finish(&f);
 }
 
@@ -47,6 +48,7 @@ static void test_many_periods(void **state)
 	replay_bench_stop(&f);
 	assert_in_range(replay_bench_period(&f, f.bench.now_ns - S, &period), 2, 8);
 	replay_bench_check(&f, NULL);
+	replay_bench_golden(&f, "crowd");
 	replay_bench_finish(&f);
 }
 
@@ -79,7 +81,7 @@ static void test_resets(void **state)
 }
 
 /* Suspend, a sensor that fails and comes back, a counter that starts anew. */
-static void trouble(const struct replay_setup *setup)
+static void trouble(const struct replay_setup *setup, const char *name)
 {
 	struct replay_bench f;
 
@@ -103,6 +105,7 @@ static void trouble(const struct replay_setup *setup)
 	replay_bench_end(&f);
 	replay_bench_stop(&f);
 	replay_bench_check(&f, NULL);
+	replay_bench_golden(&f, name);
 	replay_bench_finish(&f);
 }
 
@@ -114,7 +117,8 @@ static void test_troubles(void **state)
 	for (size_t i = 0; i < UNIT_COUNT(weights); i++)
 		trouble(&(struct replay_setup){.root = "xeon-2s-dram",
 					       .weight = weights[i],
-					       .store = {.period_ns = 3 * S}});
+					       .store = {.period_ns = 3 * S}},
+			weights[i] == WTL_WEIGHT_LEARNED ? "trouble-learned" : "trouble");
 }
 
 /* Uses that weigh what the hardware counted. */
@@ -148,6 +152,7 @@ static void test_weights(void **state)
 		assert_int_equal(wtl_workload_weight(wtl_consumers_workload(f.consumers)),
 				 weights[i]);
 		replay_bench_stop(&f);
+		replay_bench_golden(&f, wtl_weight_name(weights[i]));
 		replay_bench_check(&f, NULL);
 		replay_bench_finish(&f);
 	}
@@ -220,6 +225,7 @@ static void test_every_root(void **state)
 		}
 		replay_bench_end(&f);
 		replay_bench_stop(&f);
+		replay_bench_golden(&f, roots[i]);
 		replay_bench_check(&f, NULL);
 		replay_bench_finish(&f);
 	}

@@ -48,6 +48,7 @@ static void check_script(const char *root, const char *script, int seconds)
 	replay_bench_end(&f);
 	replay_bench_stop(&f);
 	replay_bench_check(&f, NULL);
+	replay_bench_golden(&f, script);
 	replay_bench_finish(&f);
 }
 
@@ -92,7 +93,7 @@ static void test_power_only(void **state)
 /* ---- Who used them ---- */
 
 /* "head" is of the GPU; one and other are what is told of two processes. */
-static void check_users(const char *head, const char *one, const char *other)
+static void check_users(const char *name, const char *head, const char *one, const char *other)
 {
 	struct replay_setup setup = {.root = "xeon-2s-dram", .store = {.period_ns = 2 * S}};
 	struct wtl_share_energy energy;
@@ -119,20 +120,21 @@ static void check_users(const char *head, const char *one, const char *other)
 	assert_true(energy.full_uj > 0);
 	replay_bench_stop(&f);
 	replay_bench_check(&f, NULL);
+	replay_bench_golden(&f, name);
 	replay_bench_finish(&f);
 }
 
 static void test_users(void **state)
 {
 	(void)state;
-	check_users("", "100 60 0 0 0", "50 20 0 0 0 2 5");
+	check_users("users", "", "100 60 0 0 0", "50 20 0 0 0 2 5");
 }
 
 /* Only memory is told: a guess. */
 static void test_guess(void **state)
 {
 	(void)state;
-	check_users("  mig on\n", "100", "300");
+	check_users("guess", "  mig on\n", "100", "300");
 }
 
 /* Whom only the GPU's driver sees used an unknown time of the CPUs, not none: programs are told so. */

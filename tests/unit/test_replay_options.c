@@ -172,6 +172,11 @@ static void test_policies(void **state)
 
 	assert_int_equal(parse("idle=none", &policy), 0);
 	assert_true(policy.player.forgets_idle && policy.player.has_no_idle);
+	assert_false(policy.player.has_weight || policy.player.smooths);
+
+	assert_int_equal(parse("weight=smoothed", &policy), 0);
+	assert_true(policy.player.smooths && policy.player.has_weight &&
+		    policy.player.weight == WTL_WEIGHT_LEARNED);
 
 	assert_int_equal(parse("idle=package-0:12.5,idle=dram-0:0", &policy), 0);
 	assert_false(policy.player.forgets_idle || policy.player.has_no_idle);
@@ -200,6 +205,7 @@ static void test_no_policies(void **state)
 		"idle=a-name-that-is-far-too-long-for-a-domain:5",
 		"weight=",
 		"weight=heavy",
+		"weight=smoothed,weight=learned",
 		"carbon=FRA",
 		"idle=none,",
 		",idle=none",

@@ -435,7 +435,7 @@ static void test_interrupted_runs_do_not_count(void **state)
 	assert_int_equal(find(&data, "package-0")->values[1].measured.value, 600 * WTL_UJ_PER_J);
 	assert_int_equal(find(&data, "time")->values[1].measured.value, 11000000);
 	wtl_comparison_free(&data);
-	assert_int_equal(wtl_runs_new(both + 1, 1, &runs), 0);
+	assert_int_equal(wtl_runs_new(both + 1, 1, NULL, 0, &runs), 0);
 	assert_int_equal(runs.n_runs, 4);
 	assert_int_equal(runs.of[WTL_RUN_ENERGY_J].n, 3);
 	assert_true(fabs(runs.of[WTL_RUN_ENERGY_J].min - 1180.0) < 1e-9);
@@ -482,7 +482,7 @@ static void test_runs_in_order(void **state)
 		set_energy(other, k, 0, 200, 2);
 		other->runs[k].report.window.begin_utc_ns += 50 * WTL_NS_PER_S;
 	}
-	assert_int_equal(wtl_runs_new(both, 2, &runs), 0);
+	assert_int_equal(wtl_runs_new(both, 2, NULL, 0, &runs), 0);
 	assert_int_equal(runs.n_runs, 5);
 	assert_true(runs.has_files);
 	for (size_t i = 0; i < 5; i++) {
@@ -514,7 +514,7 @@ static void test_unfinished_runs(void **state)
 	one->recorded.recording.is_live = true;
 	assert_int_equal(wtl_recorded_runs(&one->recorded), 1);
 	assert_ptr_equal(wtl_recorded_unfinished(&one->recorded), &one->runs[1].report);
-	assert_int_equal(wtl_runs_new(both, 1, &runs), 0);
+	assert_int_equal(wtl_runs_new(both, 1, NULL, 0, &runs), 0);
 	assert_int_equal(runs.n_runs, 2);
 	assert_int_equal(runs.n_unfinished, 1);
 	assert_false(runs.runs[0].is_unfinished);
@@ -529,7 +529,7 @@ static void test_unfinished_runs(void **state)
 	/* A file of such a run alone is not passed over. */
 	other->recorded.is_unfinished = true;
 	other->runs[0].report.window.begin_utc_ns -= WTL_NS_PER_S;
-	assert_int_equal(wtl_runs_new(both, 2, &runs), 0);
+	assert_int_equal(wtl_runs_new(both, 2, NULL, 0, &runs), 0);
 	assert_int_equal(runs.n_runs, 3);
 	assert_string_equal(runs.runs[0].path, "b");
 	assert_true(runs.runs[0].is_unfinished && !runs.runs[0].is_live);

@@ -2,7 +2,9 @@
 /* What the clock on the wall showed: it is set forward, the machine sleeps, and it is set back. */
 #include <stdint.h>
 
+#include "record/store.h"
 #include "replay/wall.h"
+#include "replay_bench.h"
 #include "unit.h"
 
 static struct wtl_wall_point points[] = {
@@ -57,11 +59,62 @@ static void test_moments(void **state)
 	}
 }
 
+/* As a recording has it. Moments that were met are found. */
+static void check_recorded(int sleeps, int is_set, int is_set_back)
+{
+	enum { BILLS = 14 };
+	int64_t mono_ns[BILLS], utc_ns[BILLS], found_ns;
+	struct wtl_store_reader *reader;
+	struct wtl_wall read;
+	struct replay_bench f;
+
+	replay_bench_start(&f, 4 * S);
+	replay_bench_begin(&f);
+	for (int i = 0; i < BILLS; i++) {
+		if (i == sleeps)
+			f.bench.asleep_ns += 100 * S;
+		f.bench.utc_ns += i == sleeps	     ? 100 * S
+				  : i == is_set	     ? 5 * S
+				  : i == is_set_back ? -3600 * S
+						     : 0;
+		replay_bench_live_for(&f, 1);
+		mono_ns[i] = f.bench.now_ns;
+		utc_ns[i] = f.bench.now_ns + f.bench.utc_ns;
+	}
+	replay_bench_end(&f);
+	replay_bench_stop(&f);
+	assert_int_equal(wtl_store_open(f.path, &reader, NULL), 0);
+	assert_int_equal(wtl_wall_read(&read, reader), 0);
+	for (int i = 0; i < BILLS; i++) {
+		int64_t slept_ns = sleeps < 0 || i < sleeps ? 0 : 100 * S;
+
+		assert_in_range(wtl_wall_utc(&read, mono_ns[i]) - utc_ns[i] + MS, 0, 2 * MS);
+		assert_int_equal(wtl_wall_slept(&read, mono_ns[i]), slept_ns);
+		assert_int_equal(wtl_wall_utc_awake(&read, mono_ns[i] + slept_ns),
+				 wtl_wall_utc(&read, mono_ns[i]));
+		assert_true(wtl_wall_find(&read, utc_ns[i], &found_ns));
+		assert_in_range(found_ns - mono_ns[i] + MS, 0, 2 * MS);
+	}
+	wtl_wall_done(&read);
+	wtl_store_close(reader);
+	replay_bench_finish(&f);
+}
+
+static void test_recorded(void **state)
+{
+	(void)state;
+	check_recorded(3, 6, 10);
+	check_recorded(10, 3, 6);
+	check_recorded(7, -1, -1);
+	check_recorded(-1, 3, 6);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_moments),
+		cmocka_unit_test(test_recorded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

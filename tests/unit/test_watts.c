@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "energy/watts.h"
+#include "energy/watts_past.h"
+#include "golden.h"
 #include "unit.h"
 
 enum { WORKERS_MAX = 48, LOOKS_MAX = 600, SEEDS = 100 };
@@ -89,10 +92,127 @@ static void note(struct errors *errors, double said, double truth, double uncert
 }
 
 struct score {
-	struct errors live;  /* each look divided when it came */
-	struct errors whole; /* all of it divided by the watts at the end */
+	struct errors live;	/* each look divided when it came */
+	struct errors whole;	/* minute by minute, by the watts at its end, as the command does */
+	struct errors smoothed; /* each look divided by what all of them tell */
 	struct errors by_time, idle;
 };
+
+/* All looks of a machine, for who goes through them twice. */
+static struct {
+	double use_s[LOOKS_MAX][WORKERS_MAX + 1], energy_j[LOOKS_MAX], awake_s[LOOKS_MAX];
+} seen;
+
+static struct wtl_watts_look seen_look(unsigned k)
+{
+	return (struct wtl_watts_look){.duration_s = 1.0,
+				       .energy_j = seen.energy_j[k],
+				       .awake_s = seen.awake_s[k],
+				       .use_s = seen.use_s[k]};
+}
+
+enum { STRETCH = 30 };
+
+static struct wtl_watts_past *learn_past(const struct world *world)
+{
+	size_t n = world->n_workers + 1;
+	struct wtl_watts_past *past = wtl_watts_past_new();
+	struct wtl_watts *watts = wtl_watts_new(n);
+	uint32_t keys[WORKERS_MAX + 1] = {0};
+	const struct wtl_watts_moment now = {n, 1, keys, &watts};
+
+	assert_true(past && watts);
+	wtl_watts_past_begin(past, STRETCH * INT64_C(1000000000));
+	wtl_watts_hold(watts);
+	if (world->is_idle_known)
+		wtl_watts_know_idle(watts, world->idle_w, 1.0);
+	for (unsigned k = 0; k < world->looks; k++) {
+		struct wtl_watts_look look = seen_look(k);
+
+		wtl_watts_past_reach(past, k + 1, &now);
+		wtl_watts_past_note(past, &look, n);
+		wtl_watts_add(watts, &look);
+	}
+	wtl_watts_past_end(past, &now, false);
+	assert_false(wtl_watts_past_is_smooth(past));
+	assert_int_equal(wtl_watts_past_smooth(past), 0);
+	assert_true(wtl_watts_past_is_smooth(past));
+	wtl_watts_free(watts);
+	return past;
+}
+
+/* As a recording is divided: each look by what all of them tell of its stretch. */
+static void go_again(const struct world *world, const double truth[], double truth_j,
+		     struct errors *errors)
+{
+	size_t n = world->n_workers + 1;
+	struct wtl_watts_past *past = learn_past(world);
+	double billed[WORKERS_MAX + 1] = {0}, doubt[WORKERS_MAX + 1] = {0};
+	double weights[WORKERS_MAX + 1], doubts[WORKERS_MAX + 1];
+
+	for (unsigned k = 0; k < world->looks; k++) {
+		struct wtl_watts_look look = seen_look(k);
+		struct wtl_watts_moment moment;
+		struct wtl_watts_figure idle;
+		double sum = 0.0, above_j;
+
+		assert_true(wtl_watts_past_show(past, k + 1, &moment));
+		idle = wtl_watts_idle(moment.watts[0]);
+		wtl_watts_weights(moment.watts[0], &look, weights);
+		wtl_watts_doubts(moment.watts[0], &look, weights, doubts);
+		above_j = fmax(look.energy_j - idle.w, 0.0);
+		for (size_t i = 0; i < n; i++)
+			sum += weights[i] * look.use_s[i];
+		for (size_t i = 0; i < n; i++) {
+			double share_j = above_j * weights[i] * look.use_s[i] / sum;
+
+			billed[i] += share_j;
+			doubt[i] += share_j * doubts[i] +
+				    idle.uncertainty_w * share_j / fmax(above_j, 1e-9);
+		}
+	}
+	for (size_t i = 0; i < world->n_workers; i++)
+		if (truth[i] >= 0.05 * truth_j)
+			note(errors, billed[i], truth[i], doubt[i]);
+	wtl_watts_past_free(past);
+}
+
+/* The newest minute, and what was divided so far. */
+struct chunk {
+	double use_s[WORKERS_MAX + 1];
+	struct wtl_watts_look look;
+	double full_j[WORKERS_MAX + 1], time_s[WORKERS_MAX + 1], doubt_j[WORKERS_MAX + 1];
+};
+
+static void bill(struct chunk *chunk, const struct wtl_watts *watts, size_t n)
+{
+	double weights[WORKERS_MAX + 1], doubts[WORKERS_MAX + 1], sum = 0.0;
+	double above_j = chunk->look.energy_j - wtl_watts_idle(watts).w * chunk->look.duration_s;
+
+	chunk->look.use_s = chunk->use_s;
+	wtl_watts_weights(watts, &chunk->look, weights);
+	wtl_watts_doubts(watts, &chunk->look, weights, doubts);
+	for (size_t i = 0; i < n; i++)
+		sum += weights[i] * chunk->use_s[i];
+	for (size_t i = 0; i < n; i++) {
+		double share = weights[i] * chunk->use_s[i] / sum;
+
+		chunk->full_j[i] += share * chunk->look.energy_j;
+		chunk->time_s[i] += share * chunk->look.duration_s;
+		chunk->doubt_j[i] += share * above_j * doubts[i];
+	}
+	chunk->look = (struct wtl_watts_look){.duration_s = 0.0};
+	memset(chunk->use_s, 0, sizeof(chunk->use_s));
+}
+
+static void add_to_chunk(struct chunk *chunk, const struct wtl_watts_look *look, size_t n)
+{
+	chunk->look.energy_j += look->energy_j;
+	chunk->look.duration_s += look->duration_s;
+	chunk->look.awake_s += look->awake_s;
+	for (size_t i = 0; i < n; i++)
+		chunk->use_s[i] += look->use_s[i];
+}
 
 /* One machine. The last place is the background's. */
 static void play(const struct world *world, uint64_t seed, struct score *score)
@@ -102,9 +222,8 @@ static void play(const struct world *world, uint64_t seed, struct score *score)
 	struct worker workers[WORKERS_MAX + 1];
 	double live[WORKERS_MAX + 1] = {0}, live_doubt[WORKERS_MAX + 1] = {0};
 	double truth[WORKERS_MAX + 1] = {0}, cpu_s[WORKERS_MAX + 1] = {0};
-	double all_j = 0.0, idle_w = world->idle_w, truth_j = 0.0, weighed = 0.0, cpu = 0.0;
-	double awake_cpu[WORKERS_MAX + 1] = {0}, dynamic_j, true_idle_j = 0.0;
-	struct wtl_watts_look whole = {.use_s = cpu_s};
+	double all_j = 0.0, idle_w = world->idle_w, truth_j = 0.0, cpu = 0.0, true_idle_j = 0.0;
+	struct chunk chunk = {.look.duration_s = 0.0};
 	double weights[WORKERS_MAX + 1], doubts[WORKERS_MAX + 1];
 
 	assert_non_null(watts);
@@ -136,11 +255,14 @@ static void play(const struct world *world, uint64_t seed, struct score *score)
 		look.energy_j += idle_w + world->awake_w * look.awake_s + 0.3 * normal();
 		if (uniform() < 0.02)
 			look.energy_j += 3.0 * normal();
+		memcpy(seen.use_s[k], use_s, n * sizeof(use_s[0]));
+		seen.energy_j[k] = look.energy_j;
+		seen.awake_s[k] = look.awake_s;
 		all_j += look.energy_j;
-		whole.duration_s += look.duration_s;
-		whole.awake_s += look.awake_s;
-
 		wtl_watts_add(watts, &look);
+		add_to_chunk(&chunk, &look, n);
+		if (k % 60 == 59 || k + 1 == world->looks)
+			bill(&chunk, watts, n);
 		wtl_watts_weights(watts, &look, weights);
 		wtl_watts_doubts(watts, &look, weights, doubts);
 		above_j = fmax(look.energy_j - wtl_watts_idle(watts).w, 0.0);
@@ -153,27 +275,22 @@ static void play(const struct world *world, uint64_t seed, struct score *score)
 			live_doubt[i] += share_j * doubts[i];
 		}
 	}
-	wtl_watts_weights(watts, &whole, weights);
-	wtl_watts_doubts(watts, &whole, weights, doubts);
-	dynamic_j = all_j - wtl_watts_idle(watts).w * whole.duration_s;
 	for (size_t i = 0; i < n; i++) {
 		truth_j += truth[i];
-		weighed += weights[i] * cpu_s[i];
 		cpu += cpu_s[i];
-		awake_cpu[i] = cpu_s[i];
 	}
 	for (size_t i = 0; i < world->n_workers; i++) {
-		double share_j = dynamic_j * weights[i] * cpu_s[i] / weighed;
-		double idle_doubt =
-			wtl_watts_idle(watts).uncertainty_w * whole.duration_s / dynamic_j;
+		struct wtl_watts_figure idle = wtl_watts_idle(watts);
+		double idle_doubt_j = idle.uncertainty_w * chunk.time_s[i];
 
 		if (truth[i] < 0.05 * truth_j)
 			continue;
-		note(&score->live, live[i], truth[i], live_doubt[i] + idle_doubt * live[i]);
-		note(&score->whole, share_j, truth[i],
-		     hypot(share_j * doubts[i], idle_doubt * share_j));
-		note(&score->by_time, (all_j - true_idle_j) * awake_cpu[i] / cpu, truth[i], 0.0);
+		note(&score->live, live[i], truth[i], live_doubt[i] + idle_doubt_j);
+		note(&score->whole, chunk.full_j[i] - idle.w * chunk.time_s[i], truth[i],
+		     hypot(chunk.doubt_j[i], idle_doubt_j));
+		note(&score->by_time, (all_j - true_idle_j) * cpu_s[i] / cpu, truth[i], 0.0);
 	}
+	go_again(world, truth, truth_j, &score->smoothed);
 	note(&score->idle, wtl_watts_idle(watts).w, idle_w, wtl_watts_idle(watts).uncertainty_w);
 	wtl_watts_free(watts);
 }
@@ -189,11 +306,14 @@ static struct score *play_all(struct world world, const char *title)
 		play(&world, seed, score);
 	print_message(
 		"%-26s live %4.1f / %4.1f %% (%3.0f %% covered)  whole %4.1f / %4.1f %% (%3.0f %%)  "
+		"smoothed %4.1f / %4.1f %% (%3.0f %%)  "
 		"CPU time %4.1f / %4.1f %%  idle %.2f / %.2f %% (%3.0f %%)\n",
 		title, percentile(&score->live, 0.5), percentile(&score->live, 0.95),
 		100.0 * (double)score->live.n_covered / (double)score->live.n,
 		percentile(&score->whole, 0.5), percentile(&score->whole, 0.95),
 		100.0 * (double)score->whole.n_covered / (double)score->whole.n,
+		percentile(&score->smoothed, 0.5), percentile(&score->smoothed, 0.95),
+		100.0 * (double)score->smoothed.n_covered / (double)score->smoothed.n,
 		percentile(&score->by_time, 0.5), percentile(&score->by_time, 0.95),
 		percentile(&score->idle, 0.5), percentile(&score->idle, 0.95),
 		100.0 * (double)score->idle.n_covered / (double)score->idle.n);
@@ -208,10 +328,13 @@ struct bounds {
 
 static void check(const struct score *score, const struct bounds *bounds)
 {
-	struct errors whole = score->whole, idle = score->idle;
+	struct errors whole = score->whole, idle = score->idle, smoothed = score->smoothed;
 
 	assert_true(percentile(&whole, 0.5) <= bounds->median);
 	assert_true(percentile(&whole, 0.95) <= bounds->most);
+	assert_true(percentile(&smoothed, 0.5) <= bounds->median);
+	assert_true(percentile(&smoothed, 0.95) <= bounds->most + 1.0);
+	assert_true(100 * score->smoothed.n_covered >= 95 * score->smoothed.n);
 	assert_true(percentile(&idle, 0.95) <= bounds->idle_most);
 	assert_true(100 * score->live.n_covered >= 95 * score->live.n);
 	assert_true(100 * score->whole.n_covered >=
@@ -361,6 +484,70 @@ static void test_machine_changed(void **s)
 	assert_true(told > 80 && untold < 45);
 }
 
+/* What was known before counts from the first look on, for whom it was known; and looks correct it. */
+static void test_known_before(void **s)
+{
+	const double use_s[2] = {0.5, 0.5};
+	struct wtl_watts *watts = wtl_watts_new(2);
+	struct wtl_watts_look look = {
+		.duration_s = 1.0, .energy_j = 80.0, .awake_s = 0.75, .use_s = use_s};
+	double weights[2];
+
+	(void)s;
+	wtl_watts_know_idle(watts, 70.0, 0.5);
+	wtl_watts_know(watts, 1, 5.0, 1.0);
+	wtl_watts_add(watts, &look);
+	assert_true(fabs(wtl_watts_of(watts, 1).w - 5.0) < 0.5);
+	wtl_watts_weights(watts, &look, weights);
+	assert_true(weights[1] < 0.7 * weights[0]);
+	/* Another one comes to the place. */
+	wtl_watts_clear(watts, 1);
+	wtl_watts_weights(watts, &look, weights);
+	assert_true(weights[1] == weights[0]);
+	wtl_watts_free(watts);
+}
+
+/* One that draws 1.3 times as much from its middle on: each half is told with its own watts, as in a machine that changes. */
+static void test_smoothed_change(void **s)
+{
+	struct wtl_watts_past *past = wtl_watts_past_new();
+	struct wtl_watts *watts = wtl_watts_new(1);
+	const uint32_t key = 1;
+	const struct wtl_watts_moment now = {1, 1, &key, &watts};
+	struct wtl_watts_moment moment;
+
+	(void)s;
+	random_state = 5;
+	wtl_watts_past_begin(past, STRETCH * INT64_C(1000000000));
+	wtl_watts_hold(watts);
+	assert_false(wtl_watts_past_show(past, 1, &moment));
+	for (unsigned k = 0; k < 600; k++) {
+		double use_s = k % 7 < 3 ? 0.9 : 0.1;
+		struct wtl_watts_look look = {.duration_s = 1.0, .awake_s = use_s, .use_s = &use_s};
+
+		look.energy_j = 70.0 + use_s * (k < 300 ? 10.0 : 13.0) + 0.3 * normal();
+		if (k == 300) {
+			wtl_watts_past_end(past, &now, true);
+			wtl_watts_doubt(watts);
+		}
+		wtl_watts_past_reach(past, k + 1, &now);
+		wtl_watts_past_note(past, &look, 1);
+		wtl_watts_add(watts, &look);
+	}
+	wtl_watts_past_end(past, &now, false);
+	assert_int_equal(wtl_watts_past_smooth(past), 0);
+	for (unsigned k = 1; k <= 600; k++) {
+		struct wtl_watts_figure own, awake;
+
+		assert_true(wtl_watts_past_show(past, k, &moment));
+		own = wtl_watts_of(moment.watts[0], 0);
+		awake = wtl_watts_awake(moment.watts[0]);
+		assert_true(fabs(own.w + awake.w - (k <= 300 ? 10.0 : 13.0)) < 0.5);
+	}
+	wtl_watts_past_free(past);
+	wtl_watts_free(watts);
+}
+
 static void test_nothing_to_learn_from(void **s)
 {
 	const double use_s[2] = {0.0, 0.0};
@@ -383,6 +570,62 @@ static void test_nothing_to_learn_from(void **s)
 	wtl_watts_free(watts);
 }
 
+/* ---- What is learned of one machine, in figures ---- */
+
+static void put_watts(struct wtl_buf *buf, const struct wtl_watts *watts,
+		      const struct wtl_watts_look *look)
+{
+	double weights[4], doubts[4];
+
+	wtl_watts_weights(watts, look, weights);
+	wtl_watts_doubts(watts, look, weights, doubts);
+	wtl_buf_printf(buf, "%u looks: idle %.5g +- %.4g W\n", wtl_watts_looks(watts),
+		       wtl_watts_idle(watts).w, wtl_watts_idle(watts).uncertainty_w);
+	for (size_t i = 0; i < 4; i++)
+		wtl_buf_printf(buf, "  %.5g +- %.4g W, weight %.5g, doubt %.4g\n",
+			       wtl_watts_of(watts, i).w, wtl_watts_of(watts, i).uncertainty_w,
+			       weights[i], doubts[i]);
+}
+
+static void test_figures(void **s)
+{
+	double use_s[4];
+	struct wtl_watts_look look = {.use_s = use_s, .use_doubt_s = 0.02, .noise_j = 0.4};
+	struct wtl_watts *watts = wtl_watts_new(4);
+	struct wtl_buf buf;
+
+	(void)s;
+	wtl_buf_init(&buf, 1 << 16);
+	random_state = 11;
+	for (unsigned k = 0; k < 90; k++) {
+		double used = 0.0;
+
+		look.duration_s = k % 7 ? 1.0 : 0.4;
+		look.energy_j = (k < 60 ? 42.0 : 44.0) * look.duration_s;
+		for (size_t i = 0; i < 4; i++) {
+			use_s[i] = k % 11 < 2 ? 0.0 : uniform() * look.duration_s;
+			look.energy_j += use_s[i] * (6.0 + 5.0 * (double)i);
+			used += use_s[i];
+		}
+		look.awake_s = fmin(used, look.duration_s);
+		look.energy_j += 3.0 * look.awake_s + normal() + (k == 33 ? 40.0 : 0.0);
+		if (k == 20)
+			wtl_watts_know_idle(watts, 43.0, 0.5);
+		if (k == 40)
+			wtl_watts_clear(watts, 2);
+		if (k == 50)
+			wtl_watts_split(watts, 1, 3);
+		if (k == 60)
+			wtl_watts_doubt(watts);
+		wtl_watts_add(watts, &look);
+		if (k < 10 || k % 10 == 1)
+			put_watts(&buf, watts, &look);
+	}
+	golden_check("watts.txt", wtl_buf_str(&buf));
+	wtl_buf_done(&buf);
+	wtl_watts_free(watts);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -391,7 +634,10 @@ int main(void)
 		cmocka_unit_test(test_low_first_look),
 		cmocka_unit_test(test_impossible_watts),
 		cmocka_unit_test(test_machine_changed),
+		cmocka_unit_test(test_known_before),
+		cmocka_unit_test(test_smoothed_change),
 		cmocka_unit_test(test_nothing_to_learn_from),
+		cmocka_unit_test(test_figures),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -568,9 +568,8 @@ static void test_clock_stands_or_steps(void **state)
 	assert_int_equal(world_pid_use(world, pids[0]), 10 * MS);
 }
 
-static void test_no_machine(void **state)
+static void check_no_machine(struct world *world)
 {
-	struct world *world = *state;
 	const struct wtl_workload_way *busy;
 	int pids[3];
 
@@ -585,6 +584,17 @@ static void test_no_machine(void **state)
 	busy = &wtl_workload_means(world->workload)->ways[WTL_WAY_BUSY_TIME];
 	assert_false(busy->is_used);
 	assert_non_null(strstr(busy->reason, "/proc/stat cannot be read"));
+}
+
+static void test_no_machine(void **state)
+{
+	check_no_machine(*state);
+}
+
+static void test_machine_is_rubbish(void **state)
+{
+	world_put(*state, "/proc/stat", "cpu0 0 0 0 0\ncpu 1 x\n");
+	check_no_machine(*state);
 }
 
 static void test_many_cpus(void **state)
@@ -825,6 +835,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_clock_stands_or_steps, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_no_machine, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_machine_is_rubbish, world_setup,
+						world_teardown),
 		cmocka_unit_test_setup_teardown(test_many_cpus, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_proc_vanishes, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_reset, world_setup, world_teardown),

@@ -262,7 +262,7 @@ static void test_teardown(void **state)
 	assert_int_equal(world->accounts[WTL_SLOT_UNSEEN], 0);
 }
 
-/* Of several rows, nobody knows whose it was. */
+/* Of several rows, each has as much of it as it has processes. */
 static void test_teardown_of_several(void **state)
 {
 	struct world *world = *state;
@@ -272,13 +272,42 @@ static void test_teardown_of_several(void **state)
 	for (int look = 0; look < 5; look++) {
 		world_run(world, shell, MS);
 		for (int i = 0; i < 100; i++)
-			world_child(world, shell, i % 2 ? "cc1" : "as", 5 * MS);
+			world_child(world, shell, i % 4 ? "cc1" : "as", 5 * MS);
 		world_look(world, WTL_NS_PER_S);
 	}
-	assert_int_equal(world_row(world, "cc1", NULL)->cpu_ns, 1250 * (int64_t)MS);
-	assert_int_equal(world_row(world, "as", NULL)->cpu_ns, 1250 * (int64_t)MS);
-	assert_in_range(world_row(world, "short-lived", NULL)->cpu_ns, 60 * MS, 100 * MS);
+	assert_null(world_row(world, "short-lived", NULL));
+	assert_in_range(world_row(world, "cc1", NULL)->cpu_ns, 1875 * MS + 48 * MS,
+			1875 * MS + 75 * MS);
+	assert_in_range(world_row(world, "as", NULL)->cpu_ns, 625 * MS + 16 * MS,
+			625 * MS + 25 * MS);
 	assert_in_range(world->billed_ns, 2565 * (uint64_t)MS, 2605 * (uint64_t)MS);
+	assert_int_equal(world->accounts[WTL_SLOT_UNSEEN], 0);
+}
+
+/* One that was seen alive has its part itself; and who ended below a parent that ended is not forgotten. */
+static void test_teardown_of_seen_and_below(void **state)
+{
+	struct world *world = *state;
+	int shell = start(world), make = world_fork(world, shell), seen;
+	uint32_t slot;
+
+	world->teardown_ns = MS;
+	seen = world_fork(world, make);
+	world_run(world, seen, 5 * MS);
+	world_look(world, WTL_NS_PER_S);
+	slot = (uint32_t)wtl_workload_find(world->workload, seen);
+	world_end(world, seen);
+	for (int i = 0; i < 49; i++)
+		world_child(world, make, "cc1", 5 * MS);
+	world_run(world, make, MS);
+	world_end(world, make);
+	world_run(world, shell, MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_null(world_row(world, "short-lived", NULL));
+	assert_in_range(wtl_workload_consumer(world->workload, slot)->cpu_ns, 5 * MS + MS / 2,
+			6 * MS);
+	assert_in_range(world_row(world, "cc1", NULL)->cpu_ns, 49 * 5 * MS + 25 * MS,
+			49 * 6 * (int64_t)MS);
 	assert_int_equal(world->accounts[WTL_SLOT_UNSEEN], 0);
 }
 
@@ -463,6 +492,8 @@ static void test_parents_of_the_old(void **state)
 /* Who waits for the command knows what the whole of it used. */
 static void test_tree_ended(void **state, int exits_errno)
 {
+	/* With records it is theirs of whom these tell. */
+	const char *name = exits_errno ? "short-lived" : "cc1";
 	struct world *world = *state;
 	int shell, command, orphan;
 
@@ -481,8 +512,9 @@ static void test_tree_ended(void **state, int exits_errno)
 	/* With the orphan, of which nobody has told. */
 	assert_int_equal(world->billed_ns, 17 * MS);
 	assert_int_equal(world_sum(world, WTL_CONSUMER_FOLDED), 10 * MS);
-	assert_true(world_row(world, "short-lived", NULL)->is_in_tree);
-	assert_int_equal(world_row(world, "short-lived", NULL)->uid, 1000);
+	assert_int_equal(world_row(world, name, NULL)->cpu_ns, 10 * MS);
+	assert_true(world_row(world, name, NULL)->is_in_tree);
+	assert_int_equal(world_row(world, name, NULL)->uid, 1000);
 	world_look(world, WTL_NS_PER_S);
 	assert_int_equal(world->billed_ns, 17 * MS);
 	/* Less than is known already changes nothing. */
@@ -780,6 +812,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_unknown_elder, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_teardown, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_teardown_of_several, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_teardown_of_seen_and_below, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_elder_with_threads, world_setup,
 						world_teardown),

@@ -210,6 +210,56 @@ static void test_gone(void **state)
 	assert_int_equal(wtl_workload_read_memory(world->workload, 10), 1);
 }
 
+/* A second in which these did something, and whose RSS alone is read then. */
+static unsigned read_resident_second(struct world *world, const int pids[], int n, unsigned budget)
+{
+	for (int i = 0; i < n; i++)
+		world_run(world, pids[i], 30 * MS);
+	world_look(world, WTL_NS_PER_S);
+	return wtl_workload_read_resident(world->workload, budget);
+}
+
+static int count_rss(const struct world *world, const int pids[], int n, uint64_t kb)
+{
+	int n_such = 0;
+
+	for (int i = 0; i < n; i++)
+		n_such += world_consumer(world, pids[i])->rss_bytes == kb * 1024;
+	return n_such;
+}
+
+/* Of those that ran, in turn; nobody's pages are walked. Names, which come with RSS, are read in turn as well: of a
+ * sixteenth in a look. */
+static void test_resident_alone(void **state)
+{
+	enum { N = 40, RAN = 30, LOOKS = 3 };
+	struct world *world = *state;
+	int pids[N];
+
+	start(world, pids, N, 600);
+	for (int look = 0; look < LOOKS; look++)
+		read_resident_second(world, pids, N, N);
+	for (int i = 0; i < N; i++)
+		world_at(world, pids[i])->rss_kb = 700;
+	assert_int_equal(read_resident_second(world, NULL, 0, N), 0);
+	assert_in_range(count_rss(world, pids, N, 600), N - LOOKS, N);
+	assert_int_equal(read_resident_second(world, pids, RAN, 10), 10);
+	assert_in_range(count_rss(world, pids, RAN, 700), 10, 10 + 2 * LOOKS);
+	for (int look = 0; look < 2; look++)
+		read_resident_second(world, NULL, 0, 10);
+	assert_int_equal(read_resident_second(world, NULL, 0, 10), 0);
+	assert_int_equal(count_rss(world, pids, RAN, 700), RAN);
+	assert_true(count_rss(world, pids, N, 600) > 0);
+	assert_int_equal(count_pss(world, pids, N), 0);
+	/* Who had PSS when it was asked for keeps it as long as it can be true. */
+	while (!has_pss(world, pids[0]))
+		wtl_workload_read_memory(world->workload, 10);
+	world_at(world, pids[0])->rss_kb = 200;
+	read_resident_second(world, pids, 1, 10);
+	assert_int_equal(world_consumer(world, pids[0])->rss_bytes, 200 * 1024);
+	assert_false(has_pss(world, pids[0]));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -224,6 +274,7 @@ int main(void)
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_rss_meanwhile, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_gone, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_resident_alone, world_setup, world_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands/estimate/chart.h"
+#include "commands/estimate/estimate.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
 /* The rate's axis counts in thousandths: the plot's numbers are whole. */
-enum { POINTS = 101, AXIS = 1000, LINES_OF_STEPS = 4, SERIES_MAX = 2 + 2 * LINES_OF_STEPS };
+enum {
+	POINTS = 101,
+	AXIS = 1000,
+	LINES_OF_STEPS = 4, /* where the user does not name several */
+	NOTE_MAX = 4096,
+	SERIES_MAX = 2 + 2 * WTL_SWEEP_STEPS_MAX
+};
 
 struct chart {
 	const struct wtl_estimate_energy *energy;
@@ -53,9 +60,13 @@ static void add_level(struct chart *chart, const char *name, const struct wtl_en
 	add_line(chart, name, 2, rates, joules)->is_total = is_total;
 }
 
-/* The steps of the i-th line: a quarter, a half, all and twice of those that were asked for. A sequence has its own alone. */
-static unsigned int steps_of(const struct wtl_estimate_energy *energy, int i)
+/* The steps of the i-th line: those that were named, or a quarter, a half, all and twice of one. A sequence has its own alone. */
+static unsigned int steps_of(const struct wtl_estimate_energy *energy, size_t i)
 {
+	if (energy->sweep->n_steps > 1)
+		return i < energy->sweep->n_steps ? energy->sweep->steps[i] : 0;
+	if (i >= LINES_OF_STEPS)
+		return 0;
 	double steps = energy->choice.steps ? energy->choice.steps : (double)energy->network->steps;
 	double of = steps * (i == 0 ? .25 : i == 1 ? .5 : i == 2 ? 1 : 2);
 
@@ -108,9 +119,15 @@ static int add_steps(struct chart *chart, const struct wtl_estimate_device *devi
 	return 0;
 }
 
-/* As far as the line of most steps is still of interest: some way behind its break-even. */
+/* As far as the rates that were named, or as the line of most steps is of interest: some way behind its break-even. */
 static void find_axis(struct chart *chart, const struct wtl_estimate_device *device)
 {
+	const struct wtl_estimate_sweep *sweep = chart->energy->sweep;
+
+	for (size_t i = 0; sweep->n_rates > 1 && i < sweep->n_rates; i++)
+		chart->rate_max = fmax(i ? chart->rate_max : 0, sweep->rates[i]);
+	if (sweep->n_rates > 1 && chart->rate_max > 0)
+		return;
 	double widest = device->has_break_even ? device->whole.with_memory * 4 : (double)NAN;
 
 	chart->rate_max = isfinite(widest) ? fmin(fmax(widest, .02), 10) : 1;
@@ -147,7 +164,7 @@ static int add_panel(struct chart *chart, const struct wtl_estimate_device *devi
 			  wtl_plot_sheet_printf(chart->sheet, "ordinary, int8 and %u bits",
 						device->bits),
 			  &device->quantized, false);
-	for (int i = 0; i < LINES_OF_STEPS && rc == 0; i++)
+	for (size_t i = 0; i < WTL_SWEEP_STEPS_MAX && rc == 0; i++)
 		if (steps_of(chart->energy, i))
 			rc = add_steps(chart, device, steps_of(chart->energy, i), &choice);
 	return rc;
@@ -171,6 +188,18 @@ int wtl_estimate_chart(const struct wtl_estimate_energy *energy, struct wtl_plot
 						  "Weights: %s; all layers fire at one rate; "
 						  "nominal prices.",
 						  wtl_memory_places[energy->choice.memory]));
+	if (energy->network->coverage.n > 0) {
+		struct wtl_buf line;
+
+		wtl_buf_init(&line, NOTE_MAX);
+		wtl_estimate_put_coverage(&line, &energy->network->coverage,
+					  &(struct wtl_output_style){0});
+		wtl_plot_sheet_note(
+			sheet, wtl_plot_sheet_printf(
+				       sheet, "Too low, as something is missing: counted are %s.",
+				       wtl_buf_str(&line)));
+		wtl_buf_done(&line);
+	}
 	if (rc == -ENOMEM || sheet->error)
 		return wtl_err_set(err, ENOMEM, "estimate", NULL, "no memory for the picture");
 	return rc;

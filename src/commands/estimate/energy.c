@@ -14,10 +14,6 @@
 enum { FILE_MAX = 16 << 20 };
 
 const char *const wtl_estimate_as_words[] = {"both", "ann", "snn", NULL};
-/* By the numbers of the enums. */
-const char *const wtl_estimate_precisions[] = {"own",  "fp64",	"fp32",	  "fp16",  "bf16",
-					       "fp8",  "int64", "int32",  "int16", "int8",
-					       "int4", "int2",	"binary", NULL};
 const char *const wtl_estimate_neurons[] = {"none", "if", "lif", "alif", "tc-lif", NULL};
 
 int wtl_estimate_read_file(struct wtl_app *app, const char *path, struct wtl_buf *text)
@@ -51,23 +47,20 @@ int wtl_estimate_load_devices(struct wtl_app *app, const struct wtl_estimate_opt
 	return rc;
 }
 
-/* A number is for all layers, anything else is a file. */
+/* Numbers are for all layers, anything else is a file. */
 static int apply_rates(struct wtl_app *app, const struct wtl_estimate_options *options,
-		       struct wtl_network *network, struct wtl_price_choice *choice)
+		       struct wtl_network *network, struct wtl_estimate_sweep *sweep)
 {
 	struct wtl_err err = {.code = 0};
 	struct wtl_buf text;
+	int rc = options->rates ? wtl_sweep_read_rates(options->rates, sweep) : 0;
 
-	choice->rate = (double)NAN;
-	if (!options->rates)
-		return 0;
-	if (wtl_num_double(options->rates, strlen(options->rates), &choice->rate) == 0) {
-		if (choice->rate >= 0 && choice->rate <= 1e6)
-			return 0;
+	if (rc == -ERANGE)
 		return -wtl_complain(app, "--rates %s: spikes per neuron and step, from 0",
 				     options->rates);
-	}
-	int rc = wtl_estimate_read_file(app, options->rates, &text);
+	if (rc == 0)
+		return 0;
+	rc = wtl_estimate_read_file(app, options->rates, &text);
 	if (rc == 0) {
 		rc = wtl_rates_apply(network, wtl_buf_str(&text), text.len, options->rates, &err);
 		if (rc < 0)
@@ -77,47 +70,34 @@ static int apply_rates(struct wtl_app *app, const struct wtl_estimate_options *o
 	return rc;
 }
 
-/* Where nobody tells, the network's input is numbers, not spikes. */
+/* Where a network in text does not tell, its input is numbers, not spikes. An ONNX file's layers know theirs. */
 static void find_input(struct wtl_network *network)
 {
 	for (size_t i = 0; i < network->n; i++) {
 		struct wtl_layer *layer = &network->layers[i];
-		if (layer->input_analog)
+		if (isnan(layer->rate_in))
+			layer->input_analog = true;
+		if (layer->macs > 0)
 			return;
-		if (layer->macs == 0)
-			continue;
-		layer->input_analog = isnan(layer->rate_in);
-		return;
 	}
 }
 
-static void choose(const struct wtl_estimate_options *options, const struct wtl_network *network,
-		   struct wtl_price_choice *choice)
-{
-	choice->memory = options->memory;
-	choice->sram = options->sram;
-	choice->rules = options->rules;
-	choice->precision = options->precision;
-	choice->neuron = options->neuron;
-	choice->reuse = options->reuse ? options->reuse : 1;
-	choice->hops = options->hops ? options->hops : 1;
-	choice->input_is_constant = options->has_constant_input;
-	choice->steps = options->steps ? options->steps : network->steps ? 0 : WTL_ESTIMATE_STEPS;
-}
-
-static void price(const struct wtl_network *network, const struct wtl_price_choice *choice,
-		  bool is_spiking, struct wtl_estimate_run *run)
+/* A price that there is not is told with its reason. 0, or -ENOMEM. */
+static int price(const struct wtl_network *network, const struct wtl_price_choice *choice,
+		 bool is_spiking, struct wtl_estimate_run *run)
 {
 	struct wtl_price_choice own = *choice;
 
 	own.is_spiking = is_spiking;
 	run->is_wanted = true;
-	run->has_price = wtl_price_network(network, &own, &run->price, &run->refusal) == 0;
+	int rc = wtl_price_network(network, &own, &run->price, &run->refusal);
+	run->has_price = rc == 0;
+	return rc == -ENOMEM ? rc : 0;
 }
 
 /* The fair ordinary network beside a spiking one: activations that tell no more than the spikes. */
-static void price_quantized(const struct wtl_network *network,
-			    const struct wtl_price_choice *choice, struct wtl_estimate_device *to)
+static int price_quantized(const struct wtl_network *network, const struct wtl_price_choice *choice,
+			   struct wtl_estimate_device *to)
 {
 	struct wtl_price_choice own = *choice;
 	struct wtl_price price;
@@ -125,36 +105,56 @@ static void price_quantized(const struct wtl_network *network,
 	own.precision = WTL_INT8;
 	own.activation_bits = wtl_price_bits_of_steps(
 		choice->steps ? choice->steps : (unsigned int)fmin((double)network->steps, 1e9));
-	if (own.activation_bits > 8 || network->is_sequence ||
-	    wtl_price_network(network, &own, &price, NULL) < 0)
-		return;
+	if (own.activation_bits > 8 || network->is_sequence)
+		return 0;
+	int rc = wtl_price_network(network, &own, &price, NULL);
+	if (rc < 0)
+		return rc == -ENOMEM ? rc : 0;
 	to->has_quantized = true;
 	to->bits = own.activation_bits;
 	to->quantized = price.total;
 	wtl_price_done(&price);
+	return 0;
+}
+
+/* A spiking network beside the ordinary one. */
+static int compare(const struct wtl_network *network, const struct wtl_price_choice *choice,
+		   struct wtl_estimate_device *to)
+{
+	int rc = price_quantized(network, choice, to);
+
+	to->layers = calloc(network->n + 1, sizeof(*to->layers));
+	if (rc < 0 || !to->layers)
+		return -ENOMEM;
+	rc = wtl_price_break_even(network, choice, choice, to->layers, &to->whole, NULL);
+	to->has_break_even = rc == 0;
+	return rc == -ENOMEM ? rc : 0;
 }
 
 static int price_device(struct wtl_app *app, const struct wtl_estimate_options *options,
 			struct wtl_estimate_energy *energy, struct wtl_estimate_device *to)
 {
 	struct wtl_price_choice choice = energy->choice;
+	int rc = 0;
 
 	choice.device = to->device;
 	if (options->as != WTL_ESTIMATE_SPIKING)
-		price(energy->network, &choice, false, &to->ordinary);
-	if (options->as != WTL_ESTIMATE_ORDINARY)
-		price(energy->network, &choice, true, &to->spiking);
-	if (options->as != WTL_ESTIMATE_BOTH)
-		return 0;
-	price_quantized(energy->network, &choice, to);
-	to->layers = calloc(energy->network->n + 1, sizeof(*to->layers));
-	if (!to->layers) {
+		rc = price(energy->network, &choice, false, &to->ordinary);
+	if (rc == 0 && options->as != WTL_ESTIMATE_ORDINARY)
+		rc = price(energy->network, &choice, true, &to->spiking);
+	if (rc == 0 && options->as == WTL_ESTIMATE_BOTH)
+		rc = compare(energy->network, &choice, to);
+	if (rc < 0) {
 		wtl_complain(app, "no memory");
-		return -ENOMEM;
+		return rc;
 	}
-	to->has_break_even = wtl_price_break_even(energy->network, &choice, &choice, to->layers,
-						  &to->whole, NULL) == 0;
-	return 0;
+	if (!to->spiking.has_price || !wtl_sweep_has_several(energy->sweep))
+		return 0;
+	rc = wtl_sweep_price(energy->sweep, energy->network, &choice, &to->points,
+			     &to->spiking.refusal);
+	if (rc < 0)
+		wtl_complain_err(app, &to->spiking.refusal);
+	return rc;
 }
 
 /* With no total at all there is nothing to tell but why. */
@@ -175,16 +175,22 @@ static int check_totals(struct wtl_app *app, const struct wtl_estimate_energy *e
 }
 
 int wtl_estimate_energy(struct wtl_app *app, const struct wtl_estimate_options *options,
-			const struct wtl_devices *devices, struct wtl_network *network,
-			const char *path, struct wtl_estimate_energy *ret)
+			const struct wtl_devices *devices, struct wtl_estimate_sweep *sweep,
+			struct wtl_network *network, const char *path,
+			struct wtl_estimate_energy *ret)
 {
-	*ret = (struct wtl_estimate_energy){.path = path, .network = network};
+	*ret = (struct wtl_estimate_energy){
+		.path = path, .network = network, .choice = options->choice, .sweep = sweep};
 	find_input(network);
-	int rc = apply_rates(app, options, network, &ret->choice);
+	int rc = apply_rates(app, options, network, sweep);
 
 	if (rc < 0)
 		return rc;
-	choose(options, network, &ret->choice);
+	ret->choice.steps = sweep->n_steps   ? sweep->steps[0]
+			    : network->steps ? 0
+					     : WTL_ESTIMATE_STEPS;
+	ret->choice.rate = sweep->n_rates ? sweep->rates[0] : (double)NAN;
+	ret->choice.is_one_of_several = wtl_sweep_has_several(sweep);
 	ret->devices = calloc(options->devices.n + 1, sizeof(*ret->devices));
 	if (!ret->devices) {
 		wtl_complain(app, "no memory");
@@ -207,6 +213,7 @@ void wtl_estimate_energy_done(struct wtl_estimate_energy *energy)
 		wtl_price_done(&energy->devices[i].ordinary.price);
 		wtl_price_done(&energy->devices[i].spiking.price);
 		free(energy->devices[i].layers);
+		free(energy->devices[i].points);
 	}
 	free(energy->devices);
 	*energy = (struct wtl_estimate_energy){0};

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "cli/option.h"
+#include "commands/estimate/sweep.h"
 #include "document/writer.h"
 #include "neural/price.h"
 
@@ -21,21 +22,15 @@ enum { WTL_ESTIMATE_STEPS = 4 }; /* where neither the user nor the network tells
 struct wtl_estimate_options {
 	struct wtl_option_list devices, device_files;
 	enum wtl_estimate_as as;
-	enum wtl_memory_place memory;
-	enum wtl_sram_model sram;
-	enum wtl_price_rules rules;
-	enum wtl_precision precision;
-	enum wtl_neuron neuron;
-	unsigned int steps, reuse, hops; /* 0: not given */
-	bool has_constant_input;
-	const char *rates; /* a file, or a number for all */
+	struct wtl_price_choice choice;	 /* but for devices, steps and rates */
+	struct wtl_estimate_sweep sweep; /* its steps */
+	const char *rates;		 /* a file, or numbers for all */
 	bool lists_devices;
 	const char *paper, *lint;
 };
 
 /* The words of the options above. */
-extern const char *const wtl_estimate_as_words[], *const wtl_estimate_precisions[],
-							  *const wtl_estimate_neurons[];
+extern const char *const wtl_estimate_as_words[], *const wtl_estimate_neurons[];
 
 /* As an ordinary or as a spiking network. */
 struct wtl_estimate_run {
@@ -51,12 +46,15 @@ struct wtl_estimate_device {
 	struct wtl_energy quantized; /* int8 weights, activations of `bits` */
 	unsigned int bits;
 	struct wtl_break_even whole, *layers;
+	struct wtl_estimate_point
+		*points; /* NULL: one rate and number of steps is told, as `spiking` */
 };
 
 struct wtl_estimate_energy {
 	const char *path;
 	const struct wtl_network *network;
-	struct wtl_price_choice choice; /* of all, but for their device */
+	struct wtl_price_choice choice; /* of all, but for their device; of a sweep, the first */
+	const struct wtl_estimate_sweep *sweep;
 	struct wtl_estimate_device *devices;
 	size_t n;
 };
@@ -65,12 +63,13 @@ struct wtl_estimate_energy {
 int wtl_estimate_load_devices(struct wtl_app *app, const struct wtl_estimate_options *options,
 			      struct wtl_devices *devices);
 /*
- * Prices the network on all devices that were asked for; rates go into the network. 0; or negative after a complaint. A total that
+ * Prices the network on all devices that were asked for; rates go into the network and the sweep, which stays in use. 0; or negative after a complaint. A total that
  * is refused is no failure while there is another one. *ret is to be given to wtl_estimate_energy_done() after either.
  */
 int wtl_estimate_energy(struct wtl_app *app, const struct wtl_estimate_options *options,
-			const struct wtl_devices *devices, struct wtl_network *network,
-			const char *path, struct wtl_estimate_energy *ret);
+			const struct wtl_devices *devices, struct wtl_estimate_sweep *sweep,
+			struct wtl_network *network, const char *path,
+			struct wtl_estimate_energy *ret);
 void wtl_estimate_energy_done(struct wtl_estimate_energy *energy);
 
 /* Reads a user's file whole; 0, or negative after a complaint. *text is to be given to wtl_buf_done(). */
@@ -80,12 +79,5 @@ int wtl_estimate_read_file(struct wtl_app *app, const char *path, struct wtl_buf
 
 extern const struct wtl_thing wtl_estimate_energy_thing;
 void wtl_estimate_energy_document(struct wtl_doc *doc, const void *what);
-int wtl_estimate_energy_text(struct wtl_buf *buf, const void *what,
-			     const struct wtl_output_style *style);
-/* "12.3 µJ" */
-void wtl_estimate_put_joules(struct wtl_buf *buf, double joules,
-			     const struct wtl_output_style *style);
-/* A number with its last digit about a millionth of it. */
-void wtl_estimate_put_number(struct wtl_node *to, const char *key, double value);
 
 #endif

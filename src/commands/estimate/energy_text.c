@@ -3,31 +3,20 @@
 #include <string.h>
 
 #include "commands/estimate/energy.h"
+#include "commands/estimate/estimate.h"
+#include "commands/estimate/tell.h"
 #include "text/layout.h"
 #include "text/page.h"
 
-const struct wtl_thing wtl_estimate_energy_thing = {
-	.build = wtl_estimate_energy_document, .text = wtl_estimate_energy_text, .is_page = true};
-
-void wtl_estimate_put_joules(struct wtl_buf *buf, double joules,
-			     const struct wtl_output_style *style)
+static void put_joules(struct wtl_buf *buf, double joules, const struct wtl_output_style *style)
 {
-	static const char *const units[] = {"pJ", "nJ", "µJ", "mJ", "J", "kJ"};
-	double value = joules * 1e12;
-	size_t unit = 0;
-
-	while (value >= 999.5 && unit + 1 < sizeof(units) / sizeof(*units)) {
-		value /= 1000;
-		unit++;
-	}
-	wtl_buf_printf(buf, "%.*f ", value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2, value);
-	wtl_layout_text(buf, units[unit], style);
+	wtl_estimate_put_si(buf, joules, "J", style);
 }
 
 static void add_joules(struct wtl_grid *grid, bool has, double joules)
 {
 	if (has && joules > 0)
-		wtl_estimate_put_joules(&grid->rows, joules, grid->style);
+		put_joules(&grid->rows, joules, grid->style);
 	wtl_grid_next(grid);
 }
 
@@ -90,6 +79,38 @@ static void put_layers(const struct wtl_page *page, const struct wtl_estimate_en
 	wtl_grid_render(&grid, page->buf);
 }
 
+static void put_sweep(const struct wtl_page *page, const struct wtl_estimate_energy *energy,
+		      const struct wtl_estimate_device *device)
+{
+	static const char *const head[] = {"STEPS",   "RATE",	     "SPIKING", "LOWEST",
+					   "HIGHEST", "OF ORDINARY", NULL};
+	size_t n = wtl_sweep_points(energy->sweep);
+	struct wtl_grid grid;
+
+	wtl_grid_init(&grid, "rrrrrr", page->style);
+	wtl_grid_row(&grid, WTL_TONE_FAINT, head);
+	for (size_t i = 0; i < n; i++) {
+		const struct wtl_estimate_point *point = &device->points[i];
+
+		wtl_grid_begin(&grid, WTL_TONE_PLAIN);
+		wtl_grid_number(&grid, point->steps);
+		if (!isnan(point->rate))
+			wtl_buf_printf(&grid.rows, "%.3g", point->rate);
+		wtl_grid_next(&grid);
+		const double each[] = {point->total.nominal, point->total.low, point->total.high};
+		for (size_t k = 0; k < 3; k++) {
+			put_joules(&grid.rows, each[k], page->style);
+			wtl_grid_next(&grid);
+		}
+		if (point->ordinary > 0) {
+			wtl_buf_printf(&grid.rows, "%.3g ", point->total.nominal / point->ordinary);
+			wtl_layout_text(&grid.rows, "×", page->style);
+		}
+		wtl_grid_next(&grid);
+	}
+	wtl_grid_render(&grid, page->buf);
+}
+
 enum { LABEL_COLUMNS = 14 };
 
 static size_t begin_line(const struct wtl_page *page, const char *label)
@@ -105,12 +126,12 @@ static void end_line(const struct wtl_page *page, size_t start)
 
 static void put_energy(const struct wtl_page *page, const struct wtl_energy *energy)
 {
-	wtl_estimate_put_joules(page->buf, energy->nominal, page->style);
+	put_joules(page->buf, energy->nominal, page->style);
 	if (energy->high > energy->low) {
 		wtl_buf_puts(page->buf, " (");
-		wtl_estimate_put_joules(page->buf, energy->low, page->style);
+		put_joules(page->buf, energy->low, page->style);
 		wtl_buf_puts(page->buf, " to ");
-		wtl_estimate_put_joules(page->buf, energy->high, page->style);
+		put_joules(page->buf, energy->high, page->style);
 		wtl_buf_puts(page->buf, ")");
 	}
 }
@@ -128,9 +149,9 @@ static void put_run(const struct wtl_page *page, const char *label,
 		put_energy(page, &run->price.total);
 		if (run->price.prices_memory) {
 			wtl_buf_puts(page->buf, "; compute ");
-			wtl_estimate_put_joules(page->buf, run->price.compute.nominal, page->style);
+			put_joules(page->buf, run->price.compute.nominal, page->style);
 			wtl_buf_puts(page->buf, ", memory ");
-			wtl_estimate_put_joules(page->buf, run->price.memory.nominal, page->style);
+			put_joules(page->buf, run->price.memory.nominal, page->style);
 		}
 	}
 	end_line(page, start);
@@ -165,7 +186,10 @@ static void put_break_even(const struct wtl_page *page, const struct wtl_estimat
 	size_t start = begin_line(page, "break-even");
 
 	put_rate(page, device->whole.with_memory);
-	wtl_buf_puts(page->buf, " spikes per neuron and step; with computation alone ");
+	wtl_buf_puts(page->buf, isfinite(device->whole.with_memory)
+					? " spikes per neuron and step; with computation alone "
+					: ": the spiking network takes more even without a spike; "
+					  "with computation alone ");
 	put_rate(page, device->whole.compute);
 	end_line(page, start);
 }
@@ -179,6 +203,8 @@ static void put_spread(const struct wtl_page *page, const char *label,
 
 	for (size_t i = 0; i < run->price.n_swings && i < 4; i++) {
 		const struct wtl_swing *swing = &run->price.swings[i];
+		if (i > 0 && swing->high - swing->low < .005 * run->price.total.nominal)
+			break;
 		wtl_buf_printf(page->buf, "%s%s %+.0f %+.0f %%", i ? "; " : "",
 			       swing->constant ? swing->constant->name : "model of SRAM",
 			       (swing->low / run->price.total.nominal - 1) * 100,
@@ -187,25 +213,22 @@ static void put_spread(const struct wtl_page *page, const char *label,
 	end_line(page, start);
 }
 
-static void put_assumptions(const struct wtl_page *page, const struct wtl_estimate_run *run,
-			    const struct wtl_estimate_run *before)
+static const char *assumptions_of(const struct wtl_estimate_run *run)
 {
-	if (!run->has_price)
-		return;
-	for (const char *at = wtl_buf_str(&run->price.assumptions); *at;) {
-		size_t len = strcspn(at, "\n");
-		char line[800];
-		size_t kept = len < sizeof(line) - 1 ? len : sizeof(line) - 2;
-		memcpy(line, at, kept);
-		line[kept] = '\n';
-		line[kept + 1] = '\0';
-		bool is_there =
-			before->has_price && strstr(wtl_buf_str(&before->price.assumptions), line);
-		line[kept] = '\0';
-		if (!is_there)
-			wtl_page_remark(page, WTL_PAGE_NOTE, "%s", line);
-		at += len + (at[len] == '\n');
+	return run->has_price ? wtl_buf_str(&run->price.assumptions) : "";
+}
+
+/* First of all, what these joules lack. */
+static void put_doubts(const struct wtl_page *page, const struct wtl_network *network)
+{
+	if (network->coverage.n > 0) {
+		size_t start = wtl_page_begin_remark(page, WTL_PAGE_DOUBT);
+
+		wtl_buf_puts(page->buf, "too low, as something is missing: counted are ");
+		wtl_estimate_put_coverage(page->buf, &network->coverage, page->style);
+		wtl_page_end_remark(page, start);
 	}
+	wtl_estimate_remark_repeats(page, network);
 }
 
 static void put_device(const struct wtl_page *page, const struct wtl_estimate_energy *energy,
@@ -216,22 +239,29 @@ static void put_device(const struct wtl_page *page, const struct wtl_estimate_en
 	wtl_page_put(page, "wattle estimate, not measured, on %s: %s", device->device->name,
 		     energy->path);
 	wtl_page_end_title(page, start);
-	put_layers(page, energy, device);
+	if (device->points)
+		put_sweep(page, energy, device);
+	else
+		put_layers(page, energy, device);
 	wtl_buf_putc(page->buf, '\n');
 	put_run(page, "ordinary", &device->ordinary);
-	put_run(page, "spiking", &device->spiking);
-	put_quantized(page, device);
-	put_break_even(page, device);
+	if (!device->points) {
+		put_run(page, "spiking", &device->spiking);
+		put_quantized(page, device);
+		put_break_even(page, device);
+	}
 	put_spread(page, "spread", &device->ordinary);
-	put_spread(page, "of spiking", &device->spiking);
+	if (!device->points)
+		put_spread(page, "of spiking", &device->spiking);
 	start = wtl_page_begin_remarks(page);
-	put_assumptions(page, &device->ordinary, &(struct wtl_estimate_run){0});
-	put_assumptions(page, &device->spiking, &device->ordinary);
+	put_doubts(page, energy->network);
+	wtl_estimate_put_remarks(page, assumptions_of(&device->ordinary), "");
+	wtl_estimate_put_remarks(page, assumptions_of(&device->spiking),
+				 assumptions_of(&device->ordinary));
 	wtl_page_end_remarks(page, start);
 }
 
-int wtl_estimate_energy_text(struct wtl_buf *buf, const void *what,
-			     const struct wtl_output_style *style)
+static int energy_text(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
 {
 	const struct wtl_estimate_energy *energy = what;
 	const struct wtl_page page = {.buf = buf, .style = style};
@@ -243,3 +273,6 @@ int wtl_estimate_energy_text(struct wtl_buf *buf, const void *what,
 	}
 	return buf->error;
 }
+
+const struct wtl_thing wtl_estimate_energy_thing = {
+	.build = wtl_estimate_energy_document, .text = energy_text, .is_page = true};

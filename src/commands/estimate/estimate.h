@@ -5,20 +5,36 @@
 #include "document/writer.h"
 #include "neural/onnx.h"
 
+struct wtl_page;
+
+/* Sums over all layers of a network. */
+struct wtl_estimate_totals {
+	uint64_t parameters, buffers, scales, weight_bytes; /* as stored: of both sides of an If */
+	/* What runs: of each If, the side that has more of it, and the one that has less. */
+	uint64_t other_ops, input_bytes, output_bytes;
+	uint64_t other_ops_min, input_bytes_min, output_bytes_min;
+	bool repeats_unknown; /* of any layer */
+};
+
 /* What `wattle estimate` tells. */
 struct wtl_estimate {
 	const char *path;
 	const struct wtl_onnx_model *model;
+	struct wtl_estimate_totals totals;
 };
 
-/* Sums over all layers of a network. Of branches, MACs are those of the side that has more. */
-struct wtl_estimate_totals {
-	uint64_t other_ops, parameters, buffers, scales, weight_bytes, input_bytes, output_bytes;
-	bool repeats_unknown; /* of any layer */
-};
-
-/* 0, or -EOVERFLOW. */
+/* 0, -EOVERFLOW or -ENOMEM. */
 int wtl_estimate_totals(const struct wtl_network *network, struct wtl_estimate_totals *ret);
+
+/* How much of a network its counts have, for joules as well. */
+/* "32 of 32 nodes; not counted: 2 my.Op" */
+void wtl_estimate_put_coverage(struct wtl_buf *buf, const struct wtl_coverage *coverage,
+			       const struct wtl_output_style *style);
+/* The remark that a loop's body is counted once, if one is. */
+void wtl_estimate_remark_repeats(const struct wtl_page *page, const struct wtl_network *network);
+void wtl_estimate_coverage_document(struct wtl_node *to, const struct wtl_network *network);
+/* The keys "not_counted" and "repeats_unknown" of a layer, where they apply. */
+void wtl_estimate_doubts_document(struct wtl_node *to, const struct wtl_layer *layer);
 
 /* document.c */
 void wtl_estimate_document(struct wtl_doc *doc, const void *what);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "commands/estimate/energy.h"
+#include "commands/estimate/tell.h"
 #include "text/layout.h"
 #include "text/page.h"
 
@@ -112,7 +112,7 @@ const struct wtl_thing wtl_estimate_devices_thing = {.build = devices_document,
 
 static const struct wtl_doc_table papers_table = {"papers", "0:paper,title,source"};
 static const struct wtl_doc_table paper_table = {
-	"rows", "0:kind,text,derived,printed,unit,tolerance,agrees,formula"};
+	"rows", "0:kind,text,derived,printed,expected,unit,tolerance,agrees,formula"};
 
 static const char *const line_kinds[] = {"row", "anchor", "missing", "note"};
 
@@ -170,7 +170,8 @@ static void paper_document(struct wtl_doc *doc, const void *what)
 		wtl_doc_text(object, "text", line->text);
 		if (line->kind == WTL_PAPER_ROW) {
 			wtl_estimate_put_number(object, "derived", line->derived);
-			wtl_doc_text(object, "printed", line->digits);
+			wtl_doc_text(object, line->is_printed ? "printed" : "expected",
+				     line->digits);
 			wtl_doc_known(object, "unit", line->unit);
 			wtl_estimate_put_number(object, "tolerance", line->tolerance);
 			wtl_doc_flag(object, "agrees", line->agrees);
@@ -186,28 +187,41 @@ static void text_row(struct wtl_grid *grid, const struct wtl_paper_line *line)
 	wtl_grid_text(grid, line->text);
 	wtl_buf_printf(&grid->rows, "%.7g", line->derived);
 	wtl_grid_next(grid);
-	wtl_grid_text(grid, line->digits);
+	wtl_grid_text(grid, line->is_printed ? line->digits : "");
+	wtl_grid_text(grid, line->is_printed ? "" : line->digits);
 	wtl_grid_text(grid, line->unit);
 	wtl_grid_cell(grid, line->agrees ? "agrees" : "DIFFERS");
 }
 
+static void text_rows(const struct wtl_page *page, const struct wtl_paper *paper)
+{
+	static const char *const head[] = {"ROW", "DERIVED", "PRINTED", "EXPECTED", "IN", "", NULL};
+	struct wtl_grid grid;
+	size_t n = 0;
+
+	for (size_t i = 0; i < paper->n; i++) {
+		if (paper->lines[i].kind != WTL_PAPER_ROW)
+			continue;
+		if (n++ == 0) {
+			wtl_grid_init(&grid, "crrrll", page->style);
+			wtl_grid_row(&grid, WTL_TONE_FAINT, head);
+		}
+		text_row(&grid, &paper->lines[i]);
+	}
+	if (n > 0)
+		wtl_grid_render(&grid, page->buf);
+}
+
 static int paper_text(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
 {
-	static const char *const head[] = {"ROW", "DERIVED", "PRINTED", "IN", "", NULL};
 	static const char *const labels[] = {"", "measured: ", "not derived: ", ""};
 	const struct wtl_paper *paper = what;
 	const struct wtl_page page = {.buf = buf, .style = style};
-	struct wtl_grid grid;
 	size_t start = buf->len;
 
 	wtl_page_put(&page, "%s", paper->title[0] ? paper->title : paper->name);
 	wtl_page_end_title(&page, start);
-	wtl_grid_init(&grid, "crrll", style);
-	wtl_grid_row(&grid, WTL_TONE_FAINT, head);
-	for (size_t i = 0; i < paper->n; i++)
-		if (paper->lines[i].kind == WTL_PAPER_ROW)
-			text_row(&grid, &paper->lines[i]);
-	wtl_grid_render(&grid, buf);
+	text_rows(&page, paper);
 	start = wtl_page_begin_remarks(&page);
 	for (size_t i = 0; i < paper->n; i++)
 		if (paper->lines[i].kind != WTL_PAPER_ROW)
@@ -235,6 +249,8 @@ static void lint_document(struct wtl_doc *doc, const void *what)
 	wtl_doc_schema(doc->root, "wattle.estimate-lint/1");
 	wtl_doc_text(doc->root, "file", found->path);
 	wtl_doc_count(doc->root, "rows", found->lint.n_rows);
+	if (found->lint.n_more > 0)
+		wtl_doc_count(doc->root, "more_findings", found->lint.n_more);
 	struct wtl_node *list = wtl_doc_list(doc->root, "findings");
 	for (size_t i = 0; i < found->lint.n; i++) {
 		const struct wtl_lint_finding *finding = &found->lint.findings[i];
@@ -260,6 +276,8 @@ static int lint_text(struct wtl_buf *buf, const void *what, const struct wtl_out
 		wtl_layout_text(buf, finding->text, style);
 		wtl_buf_putc(buf, '\n');
 	}
+	if (found->lint.n_more > 0)
+		wtl_buf_printf(buf, "%zu more findings\n", found->lint.n_more);
 	if (found->lint.n == 0)
 		wtl_buf_printf(buf, "%zu rows, no known mistake\n", found->lint.n_rows);
 	return buf->error;

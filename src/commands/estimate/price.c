@@ -9,36 +9,15 @@
 #include "base/io.h"
 #include "cli/complain.h"
 #include "cli/options.h"
-#include "cli/sink.h"
 #include "commands/estimate/chart.h"
+#include "commands/estimate/host.h"
 #include "commands/estimate/lists.h"
+#include "commands/estimate/tell.h"
 #include "neural/net_text.h"
 
-enum { OUTPUT_MAX = 64 << 20, PICTURE_MAX = 64 << 20, HEAD = 4096 };
+#define HDF5 "\x89HDF\r\n\x1a\n" /* how such a file begins */
 
-static int open_io(struct wtl_app *app, struct wtl_io **ret)
-{
-	struct wtl_err err = {.code = 0};
-	int rc = wtl_io_real_new(NULL, ret, &err);
-
-	if (rc < 0)
-		wtl_complain_err(app, &err);
-	else
-		(*ret)->file_mode = app->settings.file_mode;
-	return rc;
-}
-
-static int tell(struct wtl_app *app, const struct wtl_thing *thing, const void *what)
-{
-	const struct wtl_result result = {.thing = thing, .what = what, .max = OUTPUT_MAX};
-	struct wtl_io *io;
-
-	if (wtl_sink_check(app) < 0 || open_io(app, &io) < 0)
-		return WTL_EXIT_FAILED;
-	int rc = wtl_sink_write(app, io, &result);
-	wtl_io_free(io);
-	return rc < 0 ? WTL_EXIT_FAILED : WTL_EXIT_DONE;
-}
+enum { PICTURE_MAX = 64 << 20, HEAD = 4096 };
 
 /* ---- Lists ---- */
 
@@ -47,8 +26,9 @@ static int list_devices(struct wtl_app *app, const struct wtl_estimate_options *
 	struct wtl_devices devices = {0};
 	int code = WTL_EXIT_FAILED;
 
-	if (wtl_estimate_load_devices(app, options, &devices) == 0)
-		code = tell(app, &wtl_estimate_devices_thing, &devices);
+	if (wtl_estimate_load_host(app, &devices) >= 0 &&
+	    wtl_estimate_load_devices(app, options, &devices) == 0)
+		code = wtl_estimate_tell(app, &wtl_estimate_devices_thing, &devices);
 	wtl_devices_done(&devices);
 	return code;
 }
@@ -66,7 +46,7 @@ static int tell_paper(struct wtl_app *app, const struct wtl_paper *paper, const 
 		wtl_complain(app, "there is no paper '%s' (--paper list)", name);
 		return WTL_EXIT_FAILED;
 	}
-	int code = tell(app, &wtl_estimate_paper_thing, paper);
+	int code = wtl_estimate_tell(app, &wtl_estimate_paper_thing, paper);
 	for (size_t i = 0; i < paper->n && code == WTL_EXIT_DONE; i++)
 		if (paper->lines[i].kind == WTL_PAPER_ROW && !paper->lines[i].agrees)
 			code = WTL_EXIT_FAILED;
@@ -91,7 +71,7 @@ static int show_paper(struct wtl_app *app, const char *name)
 	if (err.code)
 		wtl_complain_err(app, &err);
 	else if (rc == 0 && strcmp(name, "list") == 0)
-		code = tell(app, &wtl_estimate_papers_thing, &papers);
+		code = wtl_estimate_tell(app, &wtl_estimate_papers_thing, &papers);
 	else if (rc == 0)
 		code = tell_paper(app,
 				  !is_file(name) ? wtl_papers_find(&papers, name)
@@ -116,7 +96,7 @@ static int lint(struct wtl_app *app, const char *path)
 	if (err.code)
 		wtl_complain_err(app, &err);
 	if (rc == 0) {
-		code = tell(app, &wtl_estimate_lint_thing, &found);
+		code = wtl_estimate_tell(app, &wtl_estimate_lint_thing, &found);
 		if (found.lint.n > 0)
 			code = WTL_EXIT_FAILED;
 		wtl_lint_done(&found.lint);
@@ -169,6 +149,13 @@ int wtl_estimate_read_text(struct wtl_app *app, const char *path, struct wtl_net
 		return 0; /* the reader of ONNX says why */
 	ssize_t n = read(fd, head, sizeof(head));
 	close(fd);
+	if (n >= (ssize_t)strlen(HDF5) && memcmp(head, HDF5, strlen(HDF5)) == 0) {
+		wtl_complain(app,
+			     "'%s' is HDF5, as files of NIR are: wattle.nir_to_text() in Python "
+			     "makes a text of it",
+			     path);
+		return -WTL_EFORMAT;
+	}
 	if (n <= 0 || !wtl_net_text_is(head, (size_t)n))
 		return 0;
 	int rc = wtl_estimate_read_file(app, path, &text);
@@ -184,7 +171,7 @@ int wtl_estimate_read_text(struct wtl_app *app, const char *path, struct wtl_net
 static int write_picture(struct wtl_app *app, const struct wtl_buf *picture)
 {
 	struct wtl_io *io;
-	int rc = open_io(app, &io);
+	int rc = wtl_estimate_open_io(app, &io);
 
 	if (rc < 0)
 		return rc;
@@ -224,14 +211,15 @@ int wtl_estimate_prices(struct wtl_app *app, const struct wtl_estimate_options *
 {
 	struct wtl_devices devices = {0};
 	struct wtl_estimate_energy energy = {0};
+	struct wtl_estimate_sweep sweep = options->sweep;
 	enum wtl_plot_format format;
 	int code = WTL_EXIT_FAILED;
 
 	if (wtl_estimate_load_devices(app, options, &devices) == 0 &&
-	    wtl_estimate_energy(app, options, &devices, network, path, &energy) == 0)
+	    wtl_estimate_energy(app, options, &devices, &sweep, network, path, &energy) == 0)
 		code = wtl_estimate_is_picture(app->settings.output_path, &format)
 			       ? draw(app, &energy, format)
-			       : tell(app, &wtl_estimate_energy_thing, &energy);
+			       : wtl_estimate_tell(app, &wtl_estimate_energy_thing, &energy);
 	wtl_estimate_energy_done(&energy);
 	wtl_devices_done(&devices);
 	return code;

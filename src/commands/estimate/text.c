@@ -99,7 +99,7 @@ static void add_layer(struct wtl_grid *grid, const struct wtl_layer *layer, size
 	add_number(grid, layer->parameters);
 	wtl_grid_cell(grid, layer->weights == WTL_PRECISION_UNKNOWN
 				    ? ""
-				    : wtl_precision_name(layer->weights));
+				    : wtl_precision_names[layer->weights]);
 }
 
 static void put_layers(const struct wtl_page *page, const struct wtl_network *network,
@@ -150,15 +150,26 @@ static void put_bytes(const struct wtl_page *page, uint64_t bytes)
 	wtl_buf_printf(page->buf, "%.*f %s", unit ? 2 : 0, value, units[unit]);
 }
 
+static void put_count(const struct wtl_page *page, uint64_t count)
+{
+	put_number(page->buf, count);
+}
+
+static void put_range(const struct wtl_page *page, uint64_t least, uint64_t most,
+		      void (*put)(const struct wtl_page *page, uint64_t number))
+{
+	if (least != most) {
+		put(page, least);
+		wtl_buf_puts(page->buf, " to ");
+	}
+	put(page, most);
+}
+
 static void put_macs(const struct wtl_page *page, const struct wtl_network *network)
 {
 	size_t start = wtl_page_begin_line(page, "MACs          ");
 
-	if (network->macs_min != network->macs_max) {
-		put_number(page->buf, network->macs_min);
-		wtl_buf_puts(page->buf, " to ");
-	}
-	put_number(page->buf, network->macs_max);
+	put_range(page, network->macs_min, network->macs_max, put_count);
 	wtl_buf_puts(page->buf, "; a MAC is one multiplication and one addition, 2 FLOP");
 	wtl_page_end_line(page, start);
 }
@@ -181,44 +192,57 @@ static void put_activations(const struct wtl_page *page, const struct wtl_estima
 {
 	size_t start = wtl_page_begin_line(page, "activations   ");
 
-	put_bytes(page, totals->input_bytes);
+	put_range(page, totals->input_bytes_min, totals->input_bytes, put_bytes);
 	wtl_buf_puts(page->buf, " read, ");
-	put_bytes(page, totals->output_bytes);
+	put_range(page, totals->output_bytes_min, totals->output_bytes, put_bytes);
 	wtl_buf_puts(page->buf, " written, layer by layer");
 	wtl_page_end_line(page, start);
 }
 
-static void put_coverage(const struct wtl_page *page, const struct wtl_onnx_model *model)
+void wtl_estimate_put_coverage(struct wtl_buf *buf, const struct wtl_coverage *coverage,
+			       const struct wtl_output_style *style)
+{
+	wtl_buf_printf(buf, "%zu of %zu nodes", coverage->n_counted, coverage->n_nodes);
+	for (size_t i = 0; i < coverage->n; i++) {
+		const struct wtl_uncounted_op *of = &coverage->uncounted[i];
+
+		wtl_buf_puts(buf, i == 0 ? "; not counted: " : ", ");
+		wtl_buf_printf(buf, "%zu ", of->n);
+		wtl_layout_text(buf, of->op, style);
+		if (of->why == WTL_UNCOUNTED_SIZE)
+			wtl_buf_puts(buf, " (only running it tells the sizes)");
+	}
+}
+
+static void put_coverage(const struct wtl_page *page, const struct wtl_network *network)
 {
 	size_t start = wtl_page_begin_line(page, "counted       ");
 
-	wtl_buf_printf(page->buf, "%zu of %zu nodes", model->n_counted, model->n_nodes);
-	for (size_t i = 0; i < model->n_uncounted; i++) {
-		const struct wtl_onnx_uncounted *of = &model->uncounted[i];
-
-		wtl_buf_puts(page->buf, i == 0 ? "; not counted: " : ", ");
-		wtl_buf_printf(page->buf, "%zu ", of->n);
-		wtl_layout_text(page->buf, of->op, page->style);
-		if (of->why == WTL_ONNX_UNKNOWN_SIZE)
-			wtl_buf_puts(page->buf, " (only running it tells the sizes)");
-	}
+	wtl_estimate_put_coverage(page->buf, &network->coverage, page->style);
 	wtl_page_end_line(page, start);
 }
 
-static void put_remarks(const struct wtl_page *page, const struct wtl_network *network,
-			const struct wtl_estimate_totals *totals)
+void wtl_estimate_remark_repeats(const struct wtl_page *page, const struct wtl_network *network)
+{
+	for (size_t i = 0; i < network->n; i++)
+		if (network->layers[i].repeats_unknown) {
+			wtl_page_remark(page, WTL_PAGE_DOUBT,
+					"a loop runs as often as its data say: what is in it is "
+					"counted once");
+			return;
+		}
+}
+
+static void put_remarks(const struct wtl_page *page, const struct wtl_network *network)
 {
 	size_t start = wtl_page_begin_remarks(page);
 
-	if (totals->repeats_unknown)
-		wtl_page_remark(
-			page, WTL_PAGE_DOUBT,
-			"a loop runs as often as its data say: what is in it is counted once");
-	if (network->macs_min != network->macs_max)
+	wtl_estimate_remark_repeats(page, network);
+	if (network->n_branches > 0)
 		wtl_page_remark(
 			page, WTL_PAGE_NOTE,
-			"of each If, one side runs: MACs are those of the lesser and of the "
-			"larger one, and the table lists both");
+			"of each If, one side runs: what runs is from the lesser to the larger "
+			"one, the total is of the larger; the table lists both");
 	wtl_page_end_remarks(page, start);
 }
 
@@ -227,18 +251,17 @@ int wtl_estimate_text(struct wtl_buf *buf, const void *what, const struct wtl_ou
 	const struct wtl_estimate *estimate = what;
 	const struct wtl_network *network = &estimate->model->network;
 	const struct wtl_page page = {.buf = buf, .style = style};
-	struct wtl_estimate_totals totals;
+	const struct wtl_estimate_totals *totals = &estimate->totals;
 	size_t start = buf->len;
 
-	wtl_estimate_totals(network, &totals);
 	wtl_page_put(&page, "wattle estimate: %s", estimate->path);
 	wtl_page_end_title(&page, start);
-	put_layers(&page, network, &totals);
+	put_layers(&page, network, totals);
 	wtl_buf_putc(buf, '\n');
 	put_macs(&page, network);
-	put_parameters(&page, &totals);
-	put_activations(&page, &totals);
-	put_coverage(&page, estimate->model);
-	put_remarks(&page, network, &totals);
+	put_parameters(&page, totals);
+	put_activations(&page, totals);
+	put_coverage(&page, network);
+	put_remarks(&page, network);
 	return buf->error;
 }

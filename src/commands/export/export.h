@@ -12,6 +12,9 @@ struct wtl_export_power {
 	uint64_t last_uj;	     /* by the last row */
 };
 
+struct wtl_export_form;
+struct wtl_export_gathered;
+
 /* A recording as a table, row by row while it is gone by. */
 struct wtl_export {
 	struct wtl_history *history;
@@ -20,11 +23,15 @@ struct wtl_export {
 	struct wtl_buf buf;
 	struct wtl_doc row; /* the one that is being made */
 	bool has_rows;
-	int64_t *seen_ns;		 /* one a channel: the reading that was told last */
-	struct wtl_mark *marks;		 /* one a domain: of the first sample */
-	struct wtl_export_power *powers; /* one a domain */
-	uint64_t run;			 /* the measurement's number, from 1 */
-	bool has_gpu;			 /* the machine has one with a figure */
+	int64_t *seen_ns;		    /* one a channel: the reading that was told last */
+	struct wtl_mark *marks;		    /* one a domain: of the first sample */
+	struct wtl_export_power *powers;    /* one a domain */
+	uint64_t run;			    /* the measurement's number, from 1 */
+	bool has_gpu;			    /* the machine has one with a figure */
+	const struct wtl_export_form *form; /* another tool's; NULL: the writer's */
+	struct wtl_export_gathered *gathered;
+	const struct wattle_carbon *carbon;
+	uint32_t pue_milli; /* 0: not given */
 };
 
 /* One of the tables. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "commands/export/export.h"
+#include "commands/export/form.h"
 #include "meter/consumers.h"
 #include "meter/meter.h"
 #include "document/parts.h"
@@ -23,6 +24,10 @@ void wtl_export_put_row(struct wtl_export *export)
 
 	if (export->row.error && !export->buf.error)
 		export->buf.error = export->row.error;
+	if (export->form) {
+		export->form->row(export, export->row.root);
+		return;
+	}
 	export->writer->row(&export->buf, export->table, &row, !export->has_rows);
 	export->has_rows = true;
 }
@@ -88,7 +93,7 @@ static int take_processes(struct wtl_export *export, const struct wtl_played *pl
 const struct wtl_export_table wtl_export_processes = {
 	.table = {"processes",
 		  "run,pid,parent,start_utc,state,n_processes,name,command,uid,user,cgroup,"
-		  "unit,container,pod,job,in_command,cpu_s,dynamic_j,full_j,uncertainty_j,"
+		  "unit,container,pod,job,step,in_command,cpu_s,dynamic_j,full_j,uncertainty_j,"
 		  "gpu_j,rss_bytes,pss_bytes,uss_bytes,gpu_memory_bytes"},
 	.begin = begin_processes,
 	.take = take_processes,

@@ -18,7 +18,6 @@
 #include "cli/sink.h"
 #include "commands/limit/limit.h"
 #include "cli/option.h"
-#include "commands/query/query.h"
 #include "document/report.h"
 #include "energy/units.h"
 #include "sensors/gpu_info.h"
@@ -56,7 +55,10 @@ static int set_persistence(struct wtl_app *app, const struct wtl_option *option,
 static const struct wtl_option options[] = {
 	{"id", 'i', "ID",
 	 "Only these GPUs: index, UUID, bus id or serial number; a list with commas (default: all)",
-	 WTL_OPTION_TEXT, OWN(ids)},
+	 WTL_OPTION_TEXT, OWN(gpus.ids)},
+	{"gpus", 0, "LIST",
+	 "Only these GPUs: as CUDA_VISIBLE_DEVICES has them, also MIG devices (their whole GPU)",
+	 WTL_OPTION_TEXT, OWN(gpus.list)},
 	{"power", 'p', "WATTS", "Set the power limit, or 'default'", WTL_OPTION_OWN,
 	 .takes = "watts such as 250, or 'default'", .set = set_power},
 	{"persistence", 0, "on|off",
@@ -82,7 +84,10 @@ static int check_settings(struct wtl_app *app)
 {
 	const struct wtl_limit_settings *settings = app->own;
 	bool sets = settings->has_power || settings->has_persistence;
+	const char *both = wtl_gpu_choice_check(&settings->gpus);
 
+	if (both)
+		return wtl_complain(app, "%s", both);
 	if (app->settings.command && !sets)
 		return wtl_complain(app, "which limit? As in: wattle limit -i 0 --power 250 -- %s",
 				    app->settings.command[0]);
@@ -90,7 +95,7 @@ static int check_settings(struct wtl_app *app)
 		return wtl_complain(app, "--for-client is for wattle serve, with --power or "
 					 "--persistence and without a COMMAND; --hold is for "
 					 "--for-client");
-	if (settings->restore && (sets || settings->ids))
+	if (settings->restore && (sets || settings->gpus.ids || settings->gpus.list))
 		return wtl_complain(app, "--restore goes alone");
 	if (app->settings.tape && (sets || settings->restore))
 		return wtl_complain(app, "a tape replays a machine: nothing of it can be set");
@@ -271,9 +276,13 @@ static int text_limits(struct wtl_buf *buf, const void *what, const struct wtl_o
 
 static int complain_of_none(struct session *session)
 {
+	const struct wtl_limit_settings *settings = session->app->own;
 	const char *trouble = wtl_gpu_reader_trouble(session->reader);
 
-	wtl_complain(session->app, "there is no GPU%s%s", trouble[0] ? ": " : "", trouble);
+	if (settings->gpus.list)
+		wtl_complain(session->app, "--gpus names no GPU");
+	else
+		wtl_complain(session->app, "there is no GPU%s%s", trouble[0] ? ": " : "", trouble);
 	return session->app->settings.command ? WTL_EXIT_WATTLE_FAILED : WTL_EXIT_NO_SOURCE;
 }
 
@@ -538,7 +547,7 @@ static int open_machine(struct session *session)
 	    wtl_open_gpus(app, session->io, &session->reader) < 0)
 		return exit_failed(app);
 	wtl_gpu_reader_read(session->reader, WTL_GPU_READ_NUMBERS);
-	rc = wtl_gpus_choose(app, session->reader, settings->ids, &session->chosen, &session->n);
+	rc = wtl_gpus_choose(app, session->reader, &settings->gpus, &session->chosen, &session->n);
 	if (rc == -ENOENT && !app->settings.command)
 		return WTL_EXIT_NO_SOURCE;
 	return rc < 0 ? exit_failed(app) : 0;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/io.h"
+#include "commands/query/query.h"
 #include "energy/gpu.h"
 
 struct wtl_app;
@@ -14,7 +15,8 @@ struct wtl_gpu_reader;
 
 /* What the options of wattle limit say. */
 struct wtl_limit_settings {
-	const char *ids, *state;
+	struct wtl_gpu_choice gpus;
+	const char *state;
 	bool has_power, to_default; /* --power default */
 	uint64_t power_uw;
 	bool has_persistence, persistence;

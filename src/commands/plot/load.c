@@ -11,6 +11,7 @@
 #include "commands/plot/plot.h"
 #include "commands/plot/recording.h"
 #include "commands/plot/report.h"
+#include "commands/report/runs_file.h"
 
 #define REPORT_MAX (256u << 20)
 
@@ -74,6 +75,8 @@ static int make_figure(struct wtl_app *app, const struct wtl_plot_settings *sett
 
 static int add(struct wtl_app *app, const char *path, struct wtl_plot_reports *reports)
 {
+	if (HAVE_RECORDINGS && wtl_runs_file_is(path))
+		return wtl_plot_add_rows(app, path, reports);
 	if (!wtl_plot_is_recording(path))
 		return add_file(app, path, reports);
 	if (HAVE_RECORDINGS)

@@ -9,7 +9,8 @@
 #include "base/thread.h"
 #include "cli/command.h"
 #include "cli/complain.h"
-#include "cli/fd.h"
+#include "base/fd.h"
+#include "cli/mapped.h"
 #include "cli/option.h"
 #include "cli/options.h"
 #include "cli/rights.h"
@@ -37,7 +38,8 @@ static const struct wtl_option options[] = {
 	{"format", 0, "KIND", "svg, png or pdf, whatever FILE is called", WTL_OPTION_OWN,
 	 OWN(format), .words = wtl_plot_formats, .set = set_format},
 	{"what", 0, "WHAT",
-	 "power (over time), processes, windows, memory or runs. Default: what FILE is best at",
+	 "power (over time), processes, windows, memory, runs, or emissions (of runs, over time). Default: "
+	 "what FILE is best at",
 	 WTL_OPTION_WORD, OWN(wanted.what), .words = wtl_plot_whats},
 	{"by", 0, "GROUP", "Of processes: by process (default), user, container or unit",
 	 WTL_OPTION_WORD, OWN(wanted.by),
@@ -165,8 +167,8 @@ static int check(struct wtl_app *app)
 		return wtl_complain(app, "which FILE? (Or --live: the power now, in the terminal)");
 	for (size_t i = 0; i < plot->words.n; i++)
 		if (!plot->words.words[i][0])
-			return wtl_complain(app,
-					    "FILE is the path of a recording or report, not ''");
+			return wtl_complain(
+				app, "FILE is the path of a recording, report or .dat, not ''");
 		else if (wtl_option_check_output(app, plot->words.words[i]))
 			return EINVAL;
 	if (!app->settings.output_path && isatty(STDOUT_FILENO) == 1)
@@ -185,7 +187,8 @@ static int check(struct wtl_app *app)
 static bool is_of_one_recording(const struct wtl_plot_settings *settings)
 {
 	return settings->words.n == 1 && wtl_plot_is_recording(settings->words.words[0]) &&
-	       !(settings->wanted.has_what && settings->wanted.what == WTL_PLOT_RUNS);
+	       !(settings->wanted.has_what && (settings->wanted.what == WTL_PLOT_RUNS ||
+					       settings->wanted.what == WTL_PLOT_EMISSIONS));
 }
 
 static int load(struct wtl_app *app, const struct wtl_plot_settings *settings,
@@ -265,6 +268,13 @@ static int plot_files(void *context)
 	return code;
 }
 
+static int read_and_draw(void *context)
+{
+	int code = wtl_mapped_read(context, plot_files, context);
+
+	return code < 0 ? WTL_EXIT_FAILED : code;
+}
+
 static int run(struct wtl_app *app)
 {
 	struct wtl_plot_settings *plot = app->own;
@@ -279,7 +289,7 @@ static int run(struct wtl_app *app)
 	if (wtl_sink_check(app) < 0)
 		return WTL_EXIT_FAILED;
 	/* Fonts are set up by files that name files, reports are nested: what stack that takes is theirs to say. */
-	return wtl_thread_call(plot_files, app);
+	return wtl_thread_call(read_and_draw, app);
 }
 
 const struct wtl_command wtl_command_plot = {
@@ -293,7 +303,8 @@ const struct wtl_command wtl_command_plot = {
 		"without colours.\n\n"
 		"FILE is a recording (wattle record, wattle run --record), of which everything can be "
 		"drawn, or what `wattle run --format json` has written (- is standard input), of which "
-		"windows, processes and runs can. Several FILEs, of either kind, are drawn as runs. Of what "
+		"windows, processes and runs can, or an emissions.csv of CodeCarbon or of wattle run --emissions, "
+		"whose rows are runs. Several FILEs, of any kind, are drawn as runs. Of what "
 		"`wattle profile -o FILE.dat` or memory-profiler's `mprof run` has written, memory over time is drawn.\n\n"
 		"--live shows the power of the machine, or of the named domains, as curves in the terminal. "
 		"q ends it, + and - change how far back it goes (20 seconds to an hour), space holds it.",
@@ -305,6 +316,8 @@ const struct wtl_command wtl_command_plot = {
 		    "wattle run -r 10 --format json -o runs.json -- make -j\n"
 		    "wattle plot runs.json -o runs.svg\n"
 		    "    ten runs, their mean and its 95 % interval\n\n"
+		    "wattle plot --what emissions emissions.csv a.wattle -o year.png\n"
+		    "    duration, energy, emissions and their rate, run by run over time\n\n"
 		    "wattle plot report.json --what processes --by user -o users.png\n"
 		    "    who used the energy\n\n"
 		    "wattle plot --live package-0 gpu-0\n"

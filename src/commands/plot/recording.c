@@ -19,6 +19,7 @@
 #include "meter/consumers.h"
 #include "meter/meter.h"
 #include "commands/plot/report.h"
+#include "commands/report/runs_file.h"
 #include "replay/format.h"
 #include "replay/wall.h"
 #include "report/missing.h"
@@ -309,5 +310,16 @@ int wtl_plot_add_runs(struct wtl_app *app, const char *path, struct wtl_plot_rep
 		wtl_remark(app, "%s: run %zu is not drawn, as its end is not in the file", path,
 			   recorded->n_runs);
 	wtl_recorded_free(recorded);
+	return rc;
+}
+
+int wtl_plot_add_rows(struct wtl_app *app, const char *path, struct wtl_plot_reports *reports)
+{
+	struct wtl_runs_file file = {.n = 0};
+	int rc = wtl_runs_file_load(app, path, &file);
+
+	for (size_t i = 0; rc == 0 && i < file.n; i++)
+		rc = add_report(app, path, &file.rows[i].report, reports);
+	wtl_runs_file_free(&file);
 	return rc;
 }

@@ -57,6 +57,8 @@ int wtl_plot_recording(struct wtl_app *app, const char *path,
 /* Adds the reports of a recording's measurements. 0, or negative after a complaint. */
 struct wtl_plot_reports;
 int wtl_plot_add_runs(struct wtl_app *app, const char *path, struct wtl_plot_reports *reports);
+/* The same of the rows of an emissions.csv. */
+int wtl_plot_add_rows(struct wtl_app *app, const char *path, struct wtl_plot_reports *reports);
 
 /* ---- recording_steps.c ---- */
 

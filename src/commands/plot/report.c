@@ -140,15 +140,19 @@ static void name_file(json_t *list, const char *name)
 /* What is no JSON at all, in words; NULL: it may be. */
 static const char *no_json(const char *text, size_t len)
 {
-	static const char magic[] = "SQLite format 3";
+	static const char magic[] = "SQLite format 3", profile[] = "wattle profile ";
 	size_t at = skip_space(text, len);
 
 	if (len >= sizeof(magic) && memcmp(text, magic, sizeof(magic)) == 0)
 		return "this is no report, but a recording or another SQLite database: it cannot "
 		       "be read from there";
+	if (len >= sizeof(profile) && memcmp(text, profile, sizeof(profile) - 1) == 0)
+		return "this is a profile, which wattle profile show opens; memory over time can be "
+		       "drawn of the .dat file that wattle profile show -o FILE.dat makes of it";
 	if (at < len && text[at] != '{' && text[at] != '[')
 		return "this is neither a recording (it is no SQLite database, or an encrypted one) "
-		       "nor a report (it is no JSON)";
+		       "nor a report (it is no JSON), nor the memory over time of one program (.dat, "
+		       "drawn alone)";
 	return NULL;
 }
 
@@ -350,11 +354,44 @@ static void add_lines(const struct wtl_plot_chosen *chosen)
 	chosen->sheet->figure.n_lines = 1;
 }
 
+/* Puts them in the order of their starts; those of which nobody knows it are left out. */
+static int order_by_time(struct wtl_plot_chosen *chosen)
+{
+	int64_t *starts = wtl_plot_sheet_array(chosen->sheet, chosen->n + 1, sizeof(*starts));
+	size_t n = 0;
+
+	if (!starts)
+		return -ENOMEM;
+	for (size_t i = 0; i < chosen->n; i++) {
+		json_t *report = chosen->reports[i];
+		int64_t start_ns;
+		size_t k = n;
+
+		if (!start_of(report, &start_ns))
+			continue;
+		/* Those of a file are in order already, and files mostly are. */
+		for (; k > 0 && starts[k - 1] > start_ns; k--) {
+			starts[k] = starts[k - 1];
+			chosen->reports[k] = chosen->reports[k - 1];
+		}
+		starts[k] = start_ns;
+		chosen->reports[k] = report;
+		n++;
+	}
+	chosen->n = n;
+	chosen->starts_utc_ns = starts;
+	return n > 0 ? 0 : -ENODATA;
+}
+
 static int make(struct wtl_plot_chosen *chosen, enum wtl_plot_what what)
 {
-	int rc;
+	int rc = what == WTL_PLOT_EMISSIONS ? order_by_time(chosen) : 0;
 
+	if (rc < 0)
+		return rc;
 	add_lines(chosen);
+	if (what == WTL_PLOT_EMISSIONS)
+		return wtl_plot_report_emissions(chosen);
 	if (what == WTL_PLOT_RUNS)
 		rc = wtl_plot_report_runs(chosen);
 	else if (what == WTL_PLOT_PROCESSES)

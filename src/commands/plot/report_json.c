@@ -42,6 +42,28 @@ struct wtl_plot_point wtl_plot_json_dynamic(const json_t *report, int64_t x)
 	return wtl_plot_json_point(json_object_get(report, "command_energy"), "dynamic_j", x);
 }
 
+struct wtl_plot_point wtl_plot_json_emitted(const json_t *report, int64_t x)
+{
+	const json_t *carbon = json_object_get(report, "carbon");
+	double y = wtl_plot_json_number(carbon, "gco2e");
+	double half = wtl_plot_json_number(carbon, "gco2e_uncertainty");
+
+	return (struct wtl_plot_point){.x = x, .y = y, .low = y - half, .high = y + half};
+}
+
+struct wtl_plot_point wtl_plot_json_rate(const json_t *report, int64_t x)
+{
+	const struct wtl_plot_point emitted = wtl_plot_json_emitted(report, x);
+	double seconds = wtl_plot_json_number(report, "duration_s");
+
+	if (!(seconds > 0))
+		return (struct wtl_plot_point){.x = x, .y = WTL_PLOT_UNKNOWN};
+	return (struct wtl_plot_point){.x = x,
+				       .y = emitted.y / seconds,
+				       .low = emitted.low / seconds,
+				       .high = emitted.high / seconds};
+}
+
 const json_t *wtl_plot_json_domain(const json_t *report, const char *name)
 {
 	const json_t *domains = json_object_get(report, "domains"), *domain;

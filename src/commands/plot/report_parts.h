@@ -21,6 +21,7 @@ struct wtl_plot_chosen {
 	struct wtl_plot_sheet *sheet;
 	json_t **reports;
 	size_t n;
+	int64_t *starts_utc_ns;			   /* of each, where it is over time; else NULL */
 	const char *domains[WTL_PLOT_DOMAINS_MAX]; /* asked for, or those that count in any */
 	size_t n_domains;
 };
@@ -52,8 +53,14 @@ void wtl_plot_report_title(const struct wtl_plot_chosen *chosen, const char *bef
  * differ) of which command. */
 void wtl_plot_report_files(const struct wtl_plot_chosen *chosen, bool with_commands);
 
+/* Of gco2e; and of that over its duration. */
+struct wtl_plot_point wtl_plot_json_emitted(const json_t *report, int64_t x);
+struct wtl_plot_point wtl_plot_json_rate(const json_t *report, int64_t x);
+
 /* 0 or -ENOMEM, or -ENODATA. */
 int wtl_plot_report_runs(const struct wtl_plot_chosen *chosen);
+/* The same with emissions, and over time: the reports are in its order. */
+int wtl_plot_report_emissions(const struct wtl_plot_chosen *chosen);
 int wtl_plot_report_energies(const struct wtl_plot_chosen *chosen);
 int wtl_plot_report_consumers(const struct wtl_plot_chosen *chosen);
 

@@ -12,7 +12,7 @@
 enum { FILES_MAX = 8 };
 
 /* A panel each but for the command, which is in that of the energies. */
-enum quantity { ENERGY, DURATION, MEAN_POWER, COMMAND, QUANTITIES };
+enum quantity { ENERGY, DURATION, MEAN_POWER, EMITTED, RATE, COMMAND, QUANTITIES };
 
 static struct wtl_plot_point point_of(const json_t *report, enum quantity quantity,
 				      const char *domain, int64_t run)
@@ -26,6 +26,10 @@ static struct wtl_plot_point point_of(const json_t *report, enum quantity quanti
 		return wtl_plot_json_dynamic(report, run);
 	if (quantity == MEAN_POWER)
 		return wtl_plot_json_power(total, run);
+	if (quantity == EMITTED)
+		return wtl_plot_json_emitted(report, run);
+	if (quantity == RATE)
+		return wtl_plot_json_rate(report, run);
 	return (struct wtl_plot_point){.x = run, .y = wtl_plot_json_number(report, "duration_s")};
 }
 
@@ -37,7 +41,9 @@ static const struct wtl_plot_point *points_of(const struct wtl_plot_chosen *chos
 		wtl_plot_sheet_array(chosen->sheet, chosen->n, sizeof(*points));
 
 	for (size_t i = 0; points && i < chosen->n; i++)
-		points[i] = point_of(chosen->reports[i], quantity, domain, (int64_t)i + 1);
+		points[i] =
+			point_of(chosen->reports[i], quantity, domain,
+				 chosen->starts_utc_ns ? chosen->starts_utc_ns[i] : (int64_t)i + 1);
 	return points;
 }
 
@@ -90,10 +96,10 @@ static int add_series(const struct wtl_plot_chosen *chosen, enum quantity quanti
 		      const char *domain, struct wtl_plot_panel *panel,
 		      struct wtl_plot_series *series)
 {
-	static const char *const names[QUANTITIES] = {[ENERGY] = "machine",
-						      [COMMAND] = "command, above idle",
-						      [DURATION] = "a run",
-						      [MEAN_POWER] = "machine"};
+	static const char *const names[QUANTITIES] = {
+		[ENERGY] = "machine", [COMMAND] = "command, above idle",
+		[DURATION] = "a run", [MEAN_POWER] = "machine",
+		[EMITTED] = "a run",  [RATE] = "a run"};
 	const struct wtl_plot_point *points = points_of(chosen, quantity, domain);
 	bool any = false;
 
@@ -122,16 +128,21 @@ static int make_panel(const struct wtl_plot_chosen *chosen, enum quantity quanti
 		[ENERGY] = {"Energy", "Energy", "J"},
 		[DURATION] = {"Duration", "Duration", "s"},
 		[MEAN_POWER] = {"Mean power", "Power", "W"},
+		[EMITTED] = {"Emissions (CO2e)", "CO2e", "g"},
+		[RATE] = {"Emissions rate (CO2e)", "CO2e", "g/s"},
 	};
 	struct wtl_plot_series *series =
 		wtl_plot_sheet_array(chosen->sheet, WTL_PLOT_DOMAINS_MAX + 2, sizeof(*series));
 	size_t n_domains =
-		chosen->wanted->n_domains && quantity != DURATION ? chosen->n_domains : 0;
+		chosen->wanted->n_domains && (quantity == ENERGY || quantity == MEAN_POWER)
+			? chosen->n_domains
+			: 0;
 	int rc = series ? 0 : -ENOMEM;
 
 	*panel = (struct wtl_plot_panel){.title = words[quantity].title,
 					 .marks = WTL_PLOT_POINTS,
-					 .x = WTL_PLOT_X_NUMBER,
+					 .x = chosen->starts_utc_ns ? WTL_PLOT_X_UTC
+								    : WTL_PLOT_X_NUMBER,
 					 .x_label = "Run",
 					 .label = words[quantity].label,
 					 .unit = words[quantity].unit,
@@ -273,19 +284,21 @@ static void note_shared(const struct wtl_plot_chosen *chosen, const struct wtl_p
 		wtl_plot_sheet_note(
 			sheet,
 			wtl_plot_sheet_printf(
-				sheet, "Not drawn: the sensors' ± (k = 2)%s: %s.",
+				sheet, "Not drawn: the %s ± (k = 2)%s: %s.",
+				energies->unit[0] == 'g' ? "emissions'" : "sensors'",
 				chosen->n > 1 ? ", most of it the same in all runs" : "", list));
 }
 
-int wtl_plot_report_runs(const struct wtl_plot_chosen *chosen)
+static int make(const struct wtl_plot_chosen *chosen, const enum quantity quantities[],
+		size_t n_quantities)
 {
 	struct wtl_plot_sheet *sheet = chosen->sheet;
-	struct wtl_plot_panel *panels = wtl_plot_sheet_panels(sheet, COMMAND);
+	struct wtl_plot_panel *panels = wtl_plot_sheet_panels(sheet, n_quantities);
 	size_t n = 0;
 	int rc = panels ? 0 : -ENOMEM;
 
-	for (enum quantity q = ENERGY; rc == 0 && q < COMMAND; q++) {
-		rc = make_panel(chosen, q, &panels[n]);
+	for (size_t i = 0; rc == 0 && i < n_quantities; i++) {
+		rc = make_panel(chosen, quantities[i], &panels[n]);
 		n += panels[n].n_series > 0;
 	}
 	sheet->figure.n_panels = n;
@@ -297,8 +310,25 @@ int wtl_plot_report_runs(const struct wtl_plot_chosen *chosen)
 		wtl_plot_sheet_note(
 			sheet, "Dashed: mean of the runs. Band: its 95 % interval (Student's t). "
 			       "sd: how much single runs differ.");
-	if (panels[0].unit[0] == 'J')
-		note_shared(chosen, &panels[0]);
-	wtl_plot_report_files(chosen, true);
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(panels[i].unit, "J") == 0 || strcmp(panels[i].unit, "g") == 0)
+			note_shared(chosen, &panels[i]);
+	if (!chosen->starts_utc_ns)
+		wtl_plot_report_files(chosen, true);
 	return 0;
+}
+
+int wtl_plot_report_runs(const struct wtl_plot_chosen *chosen)
+{
+	static const enum quantity quantities[] = {ENERGY, DURATION, MEAN_POWER};
+
+	return make(chosen, quantities, sizeof(quantities) / sizeof(quantities[0]));
+}
+
+/* Which file a run is of is not told: they have no numbers here. */
+int wtl_plot_report_emissions(const struct wtl_plot_chosen *chosen)
+{
+	static const enum quantity quantities[] = {DURATION, ENERGY, EMITTED, RATE};
+
+	return make(chosen, quantities, sizeof(quantities) / sizeof(quantities[0]));
 }

@@ -40,7 +40,7 @@ static void put_costs(struct wtl_buf *buf, const struct wtl_stacks *stacks, uint
 /* A blank would end the name of an event. */
 static void put_events(struct wtl_buf *buf, const struct wtl_stacks *stacks)
 {
-	static const char *const units[WTL_STACKS_UNITS] = {"", "_us", "_uJ", "_ug"};
+	static const char *const units[WTL_STACKS_UNITS] = {"", "_us", "_uJ", "_ug", "_bytes"};
 
 	wtl_buf_puts(buf, "events:");
 	for (size_t i = 0; i < stacks->n_metrics; i++) {

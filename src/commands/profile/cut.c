@@ -54,6 +54,7 @@ static void find_window(struct wtl_cut *cut, const struct wattle_window *whole)
 	cut->window.begin_utc_ns += begin_ns - whole->begin_mono_ns;
 	cut->window.begin_mono_ns = begin_ns;
 	cut->window.duration_ns = sum_ns;
+	cut->profile.only_until_ns = cut->stretches[cut->n_stretches - 1].end_ns;
 }
 
 /* ---- What was seen ---- */
@@ -88,10 +89,43 @@ static int cut_slices(struct wtl_cut *cut, const struct wtl_trace *whole)
 	return 0;
 }
 
+static void cut_samples(struct wtl_cut *cut, const struct wtl_trace *whole)
+{
+	struct wtl_trace *trace = &cut->trace;
+
+	trace->n_samples = 0;
+	for (size_t i = 0; i < whole->n_samples; i++)
+		if (wtl_split_asks(&cut->split, whole->samples[i].t_ns)) {
+			trace->samples[trace->n_samples++] = whole->samples[i];
+			trace->threads[whole->samples[i].thread].n_samples++;
+		}
+}
+
+/* Threads that did nothing then are none of it. */
+static int drop_threads(struct wtl_trace *trace)
+{
+	uint32_t *numbers = calloc(trace->n_threads + 1, sizeof(*numbers));
+	uint32_t n = 0;
+
+	if (!numbers)
+		return -ENOMEM;
+	for (size_t i = 0; i < trace->n_threads; i++) {
+		numbers[i] = n;
+		if (trace->threads[i].n_samples > 0 || trace->threads[i].cpu_ns > 0)
+			trace->threads[n++] = trace->threads[i];
+	}
+	trace->n_threads = n;
+	for (size_t i = 0; i < trace->n_slices; i++)
+		trace->slices[i].thread = numbers[trace->slices[i].thread];
+	for (size_t i = 0; i < trace->n_samples; i++)
+		trace->samples[i].thread = numbers[trace->samples[i].thread];
+	free(numbers);
+	return 0;
+}
+
 static int cut_trace(struct wtl_cut *cut, const struct wtl_trace *whole)
 {
 	struct wtl_trace *trace = &cut->trace;
-	size_t n = 0;
 
 	*trace = *whole;
 	trace->slices = NULL;
@@ -105,13 +139,58 @@ static int cut_trace(struct wtl_cut *cut, const struct wtl_trace *whole)
 		trace->threads[i].n_samples = 0;
 		trace->threads[i].cpu_ns = 0;
 	}
-	for (size_t i = 0; i < whole->n_samples; i++)
-		if (wtl_split_asks(&cut->split, whole->samples[i].t_ns)) {
-			trace->samples[n++] = whole->samples[i];
-			trace->threads[whole->samples[i].thread].n_samples++;
-		}
-	trace->n_samples = n;
-	return cut_slices(cut, whole);
+	cut_samples(cut, whole);
+	if (cut_slices(cut, whole) < 0)
+		return -ENOMEM;
+	return drop_threads(trace);
+}
+
+/* ---- How much memory it had ---- */
+
+/* The size at a window's begin is that of the look before. How much of shared pages was whose is not kept over time. */
+static int cut_process(struct wtl_cut *cut, const struct wtl_memory_process *whole,
+		       struct wtl_memory_process *part)
+{
+	*part = (struct wtl_memory_process){.pid = whole->pid, .statm = -1};
+	part->readings = calloc(whole->n + 1, sizeof(*part->readings));
+	if (!part->readings)
+		return -ENOMEM;
+	for (size_t i = 0; i < whole->n; i++) {
+		const struct wtl_memory_reading *reading = &whole->readings[i];
+		uint64_t most = reading->rss > reading->before ? reading->rss : reading->before;
+
+		if (!wtl_split_asks(&cut->split, reading->t_ns))
+			continue;
+		part->readings[part->n++] = *reading;
+		if (most > part->peak_rss)
+			part->peak_rss = most;
+	}
+	return 0;
+}
+
+static int cut_memory(struct wtl_cut *cut, const struct wtl_memory *whole)
+{
+	struct wtl_memory *memory = &cut->memory;
+
+	if (!whole)
+		return 0;
+	memory->n_halved = whole->n_halved;
+	memory->is_full = whole->is_full;
+	memory->processes = calloc(whole->n + 1, sizeof(*memory->processes));
+	if (!memory->processes)
+		return -ENOMEM;
+	for (size_t i = 0; i < whole->n; i++) {
+		struct wtl_memory_process *part = &memory->processes[memory->n];
+
+		if (cut_process(cut, &whole->processes[i], part) < 0)
+			return -ENOMEM;
+		if (part->n > 0)
+			memory->n++;
+		else
+			free(part->readings);
+	}
+	cut->profile.memory = memory;
+	return 0;
 }
 
 /* ---- What it used ---- */
@@ -119,16 +198,20 @@ static int cut_trace(struct wtl_cut *cut, const struct wtl_trace *whole)
 static int compute(struct wtl_cut *cut, const struct wtl_profile *whole)
 {
 	struct wtl_split split = *whole->ticks;
-	bool *learns = calloc(whole->ticks->n_domains + 1, sizeof(*learns));
+	size_t n = whole->ticks->n_domains;
+	bool *learns = calloc(2 * n + 1, sizeof(*learns)), *launches = learns + n;
 	int rc;
 
 	if (!learns)
 		return -ENOMEM;
-	for (size_t i = 0; i < whole->ticks->n_domains; i++)
+	for (size_t i = 0; i < n; i++) {
 		learns[i] = whole->domains[i].learns;
+		launches[i] = whole->domains[i].kind == WATTLE_KIND_GPU;
+	}
 	split.stretches = cut->stretches;
 	split.n_stretches = cut->n_stretches;
 	split.learns = learns;
+	split.launches = launches;
 	rc = wtl_split_compute(&split, whole->trace, &cut->result);
 	free(learns);
 	return rc;
@@ -197,6 +280,8 @@ int wtl_cut_make(struct wtl_cut *cut, const struct wtl_profile *whole, const cha
 		rc = cut_ticks(cut, whole->ticks);
 	if (rc == 0)
 		rc = cut_trace(cut, whole->trace);
+	if (rc == 0)
+		rc = cut_memory(cut, whole->memory);
 	if (rc < 0)
 		return rc;
 	cut->calls = (struct wtl_calls){.tree = whole->calls->tree,
@@ -224,6 +309,7 @@ void wtl_cut_done(struct wtl_cut *cut)
 	free(cut->calls.own);
 	free(cut->calls.all);
 	free(cut->calls.energies);
+	wtl_memory_done(&cut->memory);
 	wtl_split_result_done(&cut->result);
 	free(cut->stretches);
 }

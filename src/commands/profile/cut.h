@@ -11,6 +11,7 @@ struct wtl_cut {
 	struct wtl_calls calls;
 	struct wtl_split split;
 	struct wtl_split_result result;
+	struct wtl_memory memory;
 	struct wattle_window window;
 	struct wtl_split_stretch *stretches; /* in order, apart from each other */
 	size_t n_stretches;

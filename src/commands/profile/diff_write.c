@@ -21,7 +21,7 @@
 #include "document/format.h"
 #include "text/layout.h"
 
-enum { OUT_MAX = 64 << 20, ROWS_MAX = 400 };
+enum { OUT_MAX = 64 << 20 };
 
 struct telling {
 	const struct wtl_diff *diff;
@@ -32,23 +32,25 @@ struct telling {
 
 struct place {
 	size_t function;
-	double own, all; /* how much it differs */
+	double changes[WTL_DIFF_WHATS]; /* how much it differs; first what it is put in order by */
 };
 
 static int by_change(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
 
-	if (x->own != y->own)
-		return x->own > y->own ? -1 : 1;
-	if (x->all != y->all)
-		return x->all > y->all ? -1 : 1;
+	for (size_t i = 0; i < WTL_DIFF_WHATS; i++)
+		if (x->changes[i] != y->changes[i])
+			return x->changes[i] > y->changes[i] ? -1 : 1;
 	return x->function < y->function ? -1 : x->function > y->function;
 }
 
-/* By what functions themselves differ by: those add up to what the runs differ by. */
-static int put_in_order(struct telling *telling)
+/* By what functions themselves differ by, unless --sort says otherwise: those add up to what the runs differ by. */
+static int put_in_order(struct telling *telling, enum wtl_profile_sort sort)
 {
+	enum wtl_diff_what first = sort == WTL_SORT_CALLS ? WTL_DIFF_ALL_UJ
+				   : sort == WTL_SORT_CPU ? WTL_DIFF_OWN_NS
+							  : WTL_DIFF_OWN_UJ;
 	size_t n = telling->diff->keys.n_names;
 	struct place *places = calloc(n + 1, sizeof(*places));
 
@@ -58,11 +60,13 @@ static int put_in_order(struct telling *telling)
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < n; i++) {
-		struct wtl_difference_row own, all;
+		places[i].function = i;
+		for (unsigned what = 0; what < WTL_DIFF_WHATS; what++) {
+			struct wtl_difference_row row;
 
-		wtl_diff_row(telling->diff, i, WTL_DIFF_OWN_UJ, &own);
-		wtl_diff_row(telling->diff, i, WTL_DIFF_ALL_UJ, &all);
-		places[i] = (struct place){i, fabs(own.change), fabs(all.change)};
+			wtl_diff_row(telling->diff, i, (first + what) % WTL_DIFF_WHATS, &row);
+			places[i].changes[what] = fabs(row.change);
+		}
 	}
 	qsort(places, n, sizeof(*places), by_change);
 	for (size_t i = 0; i < n; i++)
@@ -112,11 +116,11 @@ static void put_side(struct wtl_buf *buf, const struct wtl_diff *diff, const cha
 	wtl_buf_putc(buf, '\n');
 }
 
-static void put_text(struct wtl_buf *buf, const struct telling *telling,
+static void put_text(struct wtl_buf *buf, const struct telling *telling, unsigned rows,
 		     const struct wtl_output_style *style)
 {
 	const struct wtl_diff *diff = telling->diff;
-	size_t n = diff->keys.n_names, n_told = 0;
+	size_t n = diff->keys.n_names, n_told = 0, n_small = 0;
 
 	put_side(buf, diff, "A", 0, diff->n_first);
 	put_side(buf, diff, "B", diff->n_first, diff->n_runs);
@@ -127,15 +131,18 @@ static void put_text(struct wtl_buf *buf, const struct telling *telling,
 	for (size_t i = 0; i < n; i++) {
 		size_t function = telling->order[i];
 
-		if (!is_told(diff, function) || n_told >= ROWS_MAX)
+		n_small += !is_told(diff, function);
+		if (!is_told(diff, function) || n_told >= rows)
 			continue;
 		n_told++;
 		put_row(buf, diff, function);
 		wtl_layout_text(buf, diff->keys.names[function], style);
 		wtl_buf_putc(buf, '\n');
 	}
-	wtl_buf_printf(buf, "\n%zu more functions are in neither run a hundredth of it\n",
-		       n - n_told);
+	wtl_buf_printf(buf, "\n%zu more functions are in neither run a hundredth of it\n", n_small);
+	if (n_told + n_small < n)
+		wtl_buf_printf(buf, "%zu more functions than --rows %u, not shown\n",
+			       n - n_told - n_small, rows);
 	wtl_buf_puts(buf, "* differs by more than its \xc2\xb1 (k = 2)\n");
 	if (!diff->is_same_machine)
 		wtl_buf_puts(buf, "Not by the same sensors of one machine, or by a model: no error "
@@ -211,10 +218,11 @@ static int tell(const struct wtl_profile_writing *writing, const struct wtl_diff
 {
 	const struct wtl_output_style style = {.ascii = writing->app->settings.ascii ||
 							!wtl_locale_is_utf8()};
+	const struct wtl_profile_settings *settings = writing->settings;
 	struct telling telling = {.diff = diff};
 	struct wtl_buf buf;
 	struct wtl_doc doc;
-	int rc = put_in_order(&telling);
+	int rc = put_in_order(&telling, settings->sort);
 
 	wtl_buf_init(&buf, OUT_MAX);
 	wtl_doc_init(&doc);
@@ -222,7 +230,7 @@ static int tell(const struct wtl_profile_writing *writing, const struct wtl_diff
 		build(&doc, &telling);
 		rc = doc.error ? doc.error : writer->document(&buf, &doc, &style);
 	} else if (rc == 0) {
-		put_text(&buf, &telling, &style);
+		put_text(&buf, &telling, settings->rows, &style);
 	}
 	rc = wtl_profile_write_out(writing, &buf, rc, writing->app->settings.output_path,
 				   wtl_sink_fd(writing->app));

@@ -299,7 +299,7 @@ static void put_counters(const struct firefox *firefox)
 
 	wtl_buf_puts(firefox->buf, ",\n\"counters\":[");
 	for (size_t i = WTL_METRIC_DOMAINS;
-	     i < stacks->n_metrics && stacks->profile->trace->n_threads > 0; i++)
+	     i < stacks->end_domains && stacks->profile->trace->n_threads > 0; i++)
 		put_counter(firefox, &stacks->metrics[i]);
 	wtl_buf_putc(firefox->buf, ']');
 }
@@ -324,18 +324,11 @@ static void put_meta(const struct firefox *firefox)
 	wtl_buf_puts(buf, ",\"startTime\":");
 	wtl_format_fixed(buf, (uint64_t)profile->window->begin_utc_ns / 1000, 3);
 	wtl_buf_puts(buf, ",\"profilingStartTime\":0,\"profilingEndTime\":");
-	wtl_format_fixed(buf, (uint64_t)profile->window->duration_ns, 6);
+	wtl_format_fixed(buf, (uint64_t)wtl_profile_span_ns(profile), 6);
 	wtl_buf_puts(buf, ",\"gramsOfCO2ePerKWh\":");
 	wtl_format_double(buf, (double)wtl_profile_co2e_ug(profile, UINT64_C(3600000000000)) / 1e6,
 			  3);
-	{
-		struct wtl_buf command;
-
-		wtl_buf_init(&command, 1 << 20);
-		wtl_profile_command_line(&command, profile);
-		wtl_profile_json_text(buf, "product", wtl_buf_str(&command));
-		wtl_buf_done(&command);
-	}
+	wtl_profile_json_command(buf, "product", "", profile);
 	wtl_buf_puts(buf, "},\"libs\":[]");
 }
 

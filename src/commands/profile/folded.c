@@ -6,21 +6,12 @@
 #include "commands/profile/format.h"
 
 /* Names may hold what divides frames. */
-static void put_name(struct wtl_buf *buf, const char *name)
+static void put_name(struct wtl_buf *buf, const struct wtl_stacks *stacks, uint32_t node)
 {
+	const char *name = stacks->functions[wtl_stacks_function(stacks, node)].name;
+
 	for (; *name; name++)
 		wtl_buf_putc(buf, *name == ';' ? ':' : *name);
-}
-
-static void put_stack(struct wtl_buf *buf, const struct wtl_stacks *stacks, uint32_t node)
-{
-	uint32_t parent = stacks->tree.nodes[node].parent;
-
-	if (parent) {
-		put_stack(buf, stacks, parent);
-		wtl_buf_putc(buf, ';');
-	}
-	put_name(buf, stacks->functions[wtl_stacks_function(stacks, node)].name);
 }
 
 static int write_folded(struct wtl_buf *buf, const struct wtl_stacks *stacks)
@@ -30,7 +21,7 @@ static int write_folded(struct wtl_buf *buf, const struct wtl_stacks *stacks)
 
 		if (uj == 0)
 			continue;
-		put_stack(buf, stacks, i);
+		wtl_profile_stack(buf, stacks, i, ';', put_name);
 		wtl_buf_printf(buf, " %" PRIu64 "\n", uj);
 	}
 	return buf->error;

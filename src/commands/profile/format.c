@@ -109,7 +109,8 @@ void wtl_profile_value(struct wtl_buf *buf, const struct wtl_stacks *stacks, siz
 	static const unsigned decimals[WTL_STACKS_UNITS] = {[WTL_STACKS_COUNT] = 0,
 							    [WTL_STACKS_NS] = 9,
 							    [WTL_STACKS_UJ] = 6,
-							    [WTL_STACKS_UG] = 3};
+							    [WTL_STACKS_UG] = 3,
+							    [WTL_STACKS_BYTES] = 0};
 
 	wtl_format_fixed(buf, value, decimals[stacks->metrics[metric].unit]);
 }
@@ -128,4 +129,28 @@ void wtl_profile_command_line(struct wtl_buf *buf, const struct wtl_profile *pro
 	}
 	wtl_buf_puts(buf, wtl_text_clean(clean, sizeof(clean), wtl_buf_str(&line), line.len));
 	wtl_buf_done(&line);
+}
+
+void wtl_profile_json_command(struct wtl_buf *buf, const char *key, const char *before,
+			      const struct wtl_profile *profile)
+{
+	struct wtl_buf text;
+
+	wtl_buf_init(&text, 2 * LINE_MAX_BYTES);
+	wtl_buf_puts(&text, before);
+	wtl_profile_command_line(&text, profile);
+	wtl_profile_json_text(buf, key, wtl_buf_str(&text));
+	wtl_buf_done(&text);
+}
+
+void wtl_profile_stack(struct wtl_buf *buf, const struct wtl_stacks *stacks, uint32_t node,
+		       char between, wtl_profile_put *put)
+{
+	uint32_t parent = stacks->tree.nodes[node].parent;
+
+	if (parent) {
+		wtl_profile_stack(buf, stacks, parent, between, put);
+		wtl_buf_putc(buf, between);
+	}
+	put(buf, stacks, node);
 }

@@ -47,7 +47,14 @@ void wtl_profile_json_text(struct wtl_buf *buf, const char *key, const char *tex
 /* A value as a decimal number in its unit for people. */
 void wtl_profile_value(struct wtl_buf *buf, const struct wtl_stacks *stacks, size_t metric,
 		       uint64_t value);
+/* A stack: each of its functions, the outermost first, with that between them. */
+typedef void wtl_profile_put(struct wtl_buf *buf, const struct wtl_stacks *stacks, uint32_t node);
+void wtl_profile_stack(struct wtl_buf *buf, const struct wtl_stacks *stacks, uint32_t node,
+		       char between, wtl_profile_put *put);
 /* The command, as one would type it, clean, and cut if it is long. */
 void wtl_profile_command_line(struct wtl_buf *buf, const struct wtl_profile *profile);
+/* JSON: the same, behind some words, as wtl_profile_json_text(). */
+void wtl_profile_json_command(struct wtl_buf *buf, const char *key, const char *before,
+			      const struct wtl_profile *profile);
 
 #endif

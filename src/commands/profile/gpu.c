@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/infile.h"
@@ -69,22 +70,15 @@ static int64_t distance(int64_t a, int64_t b)
 /* The node of the sample of its thread that is nearest to the launch; 0: there is none near it. */
 static uint32_t find_launcher(const struct wtl_trace *trace, const struct wtl_kernel *kernel)
 {
-	size_t low = 0, high = trace->n_samples;
+	size_t at = WTL_TIMES_UP_TO(trace->samples, trace->n_samples, t_ns,
+				    kernel->launched_ns - NEAR_NS - 1);
 	int64_t nearest_ns = NEAR_NS + 1;
 	uint32_t node = 0;
 
-	while (kernel->tid && low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (trace->samples[middle].t_ns < kernel->launched_ns - NEAR_NS)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; kernel->tid && low < trace->n_samples &&
-	       trace->samples[low].t_ns <= kernel->launched_ns + NEAR_NS;
-	     low++) {
-		const struct wtl_trace_sample *sample = &trace->samples[low];
+	for (; kernel->tid && at < trace->n_samples &&
+	       trace->samples[at].t_ns <= kernel->launched_ns + NEAR_NS;
+	     at++) {
+		const struct wtl_trace_sample *sample = &trace->samples[at];
 		int64_t away_ns = distance(sample->t_ns, kernel->launched_ns);
 
 		if (trace->threads[sample->thread].tid == kernel->tid && away_ns < nearest_ns) {

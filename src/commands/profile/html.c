@@ -42,7 +42,10 @@ static void put_functions(struct wtl_buf *buf, const struct wtl_stacks *stacks)
 	wtl_buf_puts(buf, "],\"lines\":[");
 	for (size_t i = 0; i < n; i++)
 		wtl_buf_printf(buf, "%s%" PRIu32, i ? "," : "", stacks->functions[i].line);
-	wtl_buf_putc(buf, ']');
+	wtl_buf_puts(buf, stacks->functions_peaks ? "],\"peaks\":[" : "]");
+	for (size_t i = 0; stacks->functions_peaks && i < n; i++)
+		wtl_buf_printf(buf, "%s%" PRIu64, i ? "," : "", stacks->functions_peaks[i]);
+	wtl_buf_puts(buf, stacks->functions_peaks ? "]" : "");
 }
 
 static void put_nodes(struct wtl_buf *buf, const struct wtl_stacks *stacks)
@@ -100,9 +103,7 @@ static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile)
 	struct wtl_buf text;
 
 	wtl_buf_init(&text, 1 << 20);
-	wtl_profile_command_line(&text, profile);
-	wtl_profile_json_text(buf, "command", wtl_buf_str(&text));
-	wtl_buf_clear(&text);
+	wtl_profile_json_command(buf, "command", "", profile);
 	wtl_format_fixed(&text, profile->dynamic_uj / 1000, 3);
 	wtl_buf_puts(&text, " \xc2\xb1 ");
 	wtl_format_fixed(&text, profile->uncertainty_uj / 1000, 3);

@@ -22,22 +22,6 @@ struct functions {
 	struct wtl_memory_change unseen; /* of no sample */
 };
 
-static void add(struct wtl_memory_change *to, const struct wtl_memory_change *more)
-{
-	to->grown += more->grown;
-	to->shrunk += more->shrunk;
-}
-
-static bool is_outermost(const struct wtl_calls *calls, uint32_t node)
-{
-	uint32_t frame = calls->tree.nodes[node].frame;
-
-	for (uint32_t at = calls->tree.nodes[node].parent; at; at = calls->tree.nodes[at].parent)
-		if (calls->tree.nodes[at].frame == frame)
-			return false;
-	return true;
-}
-
 static int by_growth(const void *a, const void *b)
 {
 	const struct function *x = a, *y = b;
@@ -57,11 +41,11 @@ static void sum_up(const struct wtl_calls *calls, const struct wtl_memory_change
 		const struct wtl_tree_node *node = &calls->tree.nodes[i];
 		struct function *function = &functions->list[node->frame];
 
-		add(&all[i], &own[i]);
-		add(&all[node->parent], &all[i]);
-		add(&function->own, &own[i]);
-		if (is_outermost(calls, (uint32_t)i))
-			add(&function->all, &all[i]);
+		wtl_memory_add(&all[i], &own[i]);
+		wtl_memory_add(&all[node->parent], &all[i]);
+		wtl_memory_add(&function->own, &own[i]);
+		if (wtl_tree_is_outermost(&calls->tree, i))
+			wtl_memory_add(&function->all, &all[i]);
 	}
 }
 
@@ -75,11 +59,11 @@ static struct function *list_functions(const struct wtl_profile *profile,
 	struct wtl_memory_change *own = changes + n_trace, *all = own + n_calls;
 
 	functions->list = calloc(calls->tree.n_frames + 1, sizeof(*functions->list));
-	if (changes && functions->list) {
-		wtl_memory_charge(profile->memory, profile->trace, changes);
+	if (changes && functions->list &&
+	    wtl_memory_charge(profile->memory, profile->trace, changes) == 0) {
 		functions->unseen = changes[0];
 		for (size_t i = 1; i < n_trace; i++)
-			add(&own[calls->of_nodes[i]], &changes[i]);
+			wtl_memory_add(&own[calls->of_nodes[i]], &changes[i]);
 		for (size_t i = 0; i < calls->tree.n_frames; i++)
 			functions->list[i].frame = (uint32_t)i;
 		sum_up(calls, own, all, functions);
@@ -154,11 +138,13 @@ static void put_processes(struct wtl_buf *buf, const struct wtl_profile *profile
 	free(sorted);
 }
 
-static void put_change(struct wtl_buf *buf, const struct wtl_memory_change *own, uint64_t all)
+static void put_change(struct wtl_buf *buf, const struct wtl_memory_change *own,
+		       const struct wtl_memory_change *all)
 {
 	put_bytes(buf, own->grown);
-	put_bytes(buf, all);
+	put_bytes(buf, all->grown);
 	put_bytes(buf, own->shrunk);
+	put_bytes(buf, all->peak);
 	wtl_buf_puts(buf, "  ");
 }
 
@@ -174,18 +160,23 @@ void wtl_profile_memory_text(struct wtl_buf *buf, const struct wtl_profile *prof
 	put_processes(buf, profile, style);
 	if (!list_functions(profile, &functions))
 		return;
-	wtl_buf_puts(buf, "\n   RSS grown  with calls      shrunk  while on the stack\n");
+	wtl_buf_puts(buf,
+		     "\n   RSS grown  with calls      shrunk    peak RSS  while on the stack\n");
 	for (size_t i = 0; i < functions.n && i < ROWS_MAX; i++) {
 		const struct function *function = &functions.list[i];
 
-		put_change(buf, &function->own, function->all.grown);
+		put_change(buf, &function->own, &function->all);
 		wtl_layout_text(buf, name_of(profile, function), style);
 		wtl_buf_putc(buf, '\n');
 	}
 	if (functions.unseen.grown > 0 || functions.unseen.shrunk > 0) {
-		put_change(buf, &functions.unseen, functions.unseen.grown);
+		put_change(buf, &functions.unseen, &functions.unseen);
 		wtl_buf_puts(buf, "[not seen]\n");
 	}
+	if (memory->n_halved)
+		wtl_buf_printf(buf,
+			       "it was long: memory was looked at for one of %" PRIu64 " samples\n",
+			       UINT64_C(1) << memory->n_halved);
 	if (memory->is_full)
 		wtl_buf_puts(buf, "there was too little memory: some of it is missing\n");
 	free(functions.list);
@@ -223,6 +214,7 @@ void wtl_profile_memory_doc(struct wtl_node *to, const struct wtl_profile *profi
 		wtl_doc_count(row, "own_shrunk_bytes", function->own.shrunk);
 		wtl_doc_count(row, "grown_bytes", function->all.grown);
 		wtl_doc_count(row, "shrunk_bytes", function->all.shrunk);
+		wtl_doc_count(row, "peak_rss_bytes", function->all.peak);
 	}
 	wtl_doc_count(object, "unseen_grown_bytes", functions.unseen.grown);
 	wtl_doc_count(object, "unseen_shrunk_bytes", functions.unseen.shrunk);

@@ -72,6 +72,16 @@ void wtl_pack_scalar(struct wtl_pack *pack, void *to, size_t size)
 		store(pack, to, size, value);
 }
 
+void wtl_pack_flag(struct wtl_pack *pack, bool *flag)
+{
+	uint64_t value = *flag;
+
+	wtl_pack_number(pack, &value);
+	if (value > 1)
+		fail(pack, -EBADMSG);
+	*flag = value == 1;
+}
+
 /* ---- Texts: their length and one more, then their bytes; 0 for NULL ---- */
 
 static void put_name(struct wtl_pack *pack, const char *name)
@@ -123,6 +133,17 @@ void wtl_pack_text(struct wtl_pack *pack, char **text)
 	if (*text)
 		wtl_text_clean(*text, strlen(given) + 1, given, strlen(given));
 	free(given);
+}
+
+void wtl_pack_chars(struct wtl_pack *pack, char *chars, size_t size)
+{
+	char *text = chars;
+
+	wtl_pack_text(pack, &text);
+	if (pack->out)
+		return;
+	wtl_text_copy(chars, size, text);
+	free(text);
 }
 
 /* ---- Columns ---- */

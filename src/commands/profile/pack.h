@@ -2,6 +2,7 @@
 #ifndef WTL_COMMANDS_PROFILE_PACK_H
 #define WTL_COMMANDS_PROFILE_PACK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,5 +36,9 @@ void wtl_pack_column(struct wtl_pack *pack, void *first, size_t n, size_t stride
 /* A number of whatever type: a field of a struct. */
 #define WTL_PACK_FIELD(pack, field) wtl_pack_scalar((pack), &(field), sizeof(field))
 void wtl_pack_scalar(struct wtl_pack *pack, void *value, size_t size);
+void wtl_pack_flag(struct wtl_pack *pack, bool *flag);
+/* A text in an array of chars. */
+#define WTL_PACK_CHARS(pack, field) wtl_pack_chars((pack), (field), sizeof(field))
+void wtl_pack_chars(struct wtl_pack *pack, char *chars, size_t size);
 
 #endif

@@ -125,14 +125,34 @@ static void put_locations(struct pprof *pprof)
 	}
 }
 
+static bool has_costs(const uint64_t *costs, size_t n)
+{
+	while (n > 0 && !costs[n - 1])
+		n--;
+	return n > 0;
+}
+
+/* What does not add up is a label of the stack. */
+static void put_peak(struct pprof *pprof, uint64_t peak, const uint64_t strings[2])
+{
+	if (peak == 0)
+		return;
+	put_number(&pprof->packed, 1, strings[0]);
+	put_number(&pprof->packed, 3, peak);
+	put_number(&pprof->packed, 4, strings[1]);
+	put_part(&pprof->part, 3, &pprof->packed);
+}
+
 static void put_samples(struct pprof *pprof)
 {
 	const struct wtl_stacks *stacks = pprof->stacks;
+	const uint64_t strings[2] = {stacks->peaks ? string_of(pprof, "peak_rss") : 0,
+				     stacks->peaks ? string_of(pprof, "bytes") : 0};
 
 	for (uint32_t i = 1; i < stacks->tree.n_nodes; i++) {
 		const uint64_t *own = &stacks->own[i * stacks->n_metrics];
 
-		if (!own[WTL_METRIC_SAMPLES] && !own[WTL_METRIC_CPU] && !own[WTL_METRIC_ENERGY])
+		if (!has_costs(own, stacks->n_metrics))
 			continue;
 		for (uint32_t node = i; node; node = stacks->tree.nodes[node].parent)
 			put_varint(&pprof->packed, stacks->tree.nodes[node].frame + UINT64_C(1));
@@ -140,6 +160,7 @@ static void put_samples(struct pprof *pprof)
 		for (size_t k = 0; k < stacks->n_metrics; k++)
 			put_varint(&pprof->packed, own[k]);
 		put_part(&pprof->part, 2, &pprof->packed);
+		put_peak(pprof, stacks->peaks ? stacks->peaks[i] : 0, strings);
 		put_part(pprof->buf, PROFILE_SAMPLE, &pprof->part);
 	}
 }
@@ -153,7 +174,7 @@ static void put_profile(struct pprof *pprof)
 	put_samples(pprof);
 	put_locations(pprof);
 	put_number(pprof->buf, PROFILE_TIME_NANOS, (uint64_t)profile->window->begin_utc_ns);
-	put_number(pprof->buf, PROFILE_DURATION_NANOS, (uint64_t)profile->window->duration_ns);
+	put_number(pprof->buf, PROFILE_DURATION_NANOS, (uint64_t)wtl_profile_span_ns(profile));
 	put_type(pprof, PROFILE_PERIOD_TYPE, string_of(pprof, "cpu"),
 		 string_of(pprof, "nanoseconds"));
 	put_number(pprof->buf, PROFILE_PERIOD, (uint64_t)(WTL_NS_PER_S / profile->hz));

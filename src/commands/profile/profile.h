@@ -8,6 +8,7 @@
 #include "cli/billing.h"
 #include "cli/loop.h"
 #include "cli/option.h"
+#include "cli/when.h"
 #include "commands/profile/bound.h"
 #include "document/writer.h"
 #include "profile/memory.h"
@@ -17,7 +18,13 @@
 enum { WTL_PROFILE_NAME_SIZE = 64 };
 
 /* What a table of functions is sorted by: what they used themselves, or with their calls. */
-enum wtl_profile_sort { WTL_SORT_ENERGY, WTL_SORT_CALLS, WTL_SORT_CPU, WTL_SORT_SAMPLES };
+enum wtl_profile_sort {
+	WTL_SORT_ENERGY,
+	WTL_SORT_CALLS,
+	WTL_SORT_CPU,
+	WTL_SORT_SAMPLES,
+	WTL_SORT_WALL
+};
 
 extern const char *const wtl_profile_sort_names[]; /* ended by NULL */
 
@@ -34,12 +41,15 @@ struct wtl_profile_settings {
 	enum wtl_profile_sort sort; /* of the table */
 	unsigned rows;		    /* at the most */
 	bool memory;
+	bool has_waits;
 	const char *kineto; /* a trace of the program's kernels; NULL: none */
 	unsigned format;    /* of wtl_profile_format_at() */
 	struct wtl_bounds bounds;
 	const char *only;	      /* a window's name; NULL: all */
 	const char *keep;	      /* a file; NULL: none */
 	struct wtl_option_list files; /* behind a verb */
+	const char *policy;	      /* of recordings; NULL: as it was */
+	struct wtl_when from, to;     /* the same: a part */
 };
 
 struct wtl_places;
@@ -71,6 +81,7 @@ struct wtl_profile {
 	struct wtl_profile_window *windows;
 	size_t n_windows;
 	const char *only;		 /* the window that this is cut to; NULL: it is all */
+	int64_t only_until_ns;		 /* where the last one of that name ends */
 	const struct wtl_places *places; /* NULL: no format has asked for them yet */
 	const struct wattle_window *window;
 	struct wtl_ledger *ledgers;	 /* one a domain */
@@ -94,12 +105,17 @@ struct wtl_profile_sums {
 		unattributed_uj, total_uj;
 };
 
+/* From its begin to its end, with the time between the windows that it is cut to. */
+int64_t wtl_profile_span_ns(const struct wtl_profile *profile);
 void wtl_profile_sums(const struct wtl_profile *profile, int domain,
 		      struct wtl_profile_sums *ret_sums);
 /* By how many samples were seen of it, by its doubts as watts are learned, and by what is not known of the whole;
  * k = 2. */
 double wtl_profile_uncertainty_uj(const struct wtl_profile *profile, double energy_uj, uint64_t n,
 				  uint64_t doubt_uj);
+/* How GPUs' energy got to stacks. */
+enum wtl_profile_gpu_by { WTL_GPU_BY_NOTHING, WTL_GPU_BY_LAUNCHES, WTL_GPU_BY_CPU_TIME };
+enum wtl_profile_gpu_by wtl_profile_gpu_by(const struct wtl_profile *profile);
 uint64_t wtl_profile_co2e_ug(const struct wtl_profile *profile, uint64_t energy_uj);
 
 /* For people: a tree of calls, or a table of functions. */

@@ -8,36 +8,21 @@
 #include "energy/units.h"
 
 /* "name NUL file NUL line", as one text of JSON. */
-static void put_frame(struct wtl_buf *buf, const struct wtl_stacks_function *function,
-		      struct wtl_buf *room)
+static void put_frame(struct wtl_buf *buf, const struct wtl_stacks *stacks, uint32_t node)
 {
-	wtl_buf_clear(room);
-	wtl_json_text(room, function->label);
-	if (room->len > 0)
-		room->len--; /* the quotes between the parts */
-	wtl_buf_add(buf, wtl_buf_str(room), room->len);
+	const struct wtl_stacks_function *function =
+		&stacks->functions[wtl_stacks_function(stacks, node)];
+
+	wtl_buf_putc(buf, '"');
+	wtl_json_inner(buf, function->label);
 	wtl_buf_puts(buf, "\\u0000");
-	wtl_buf_clear(room);
-	wtl_json_text(room, function->file[0] ? function->file : "native");
-	if (room->len > 1)
-		wtl_buf_add(buf, wtl_buf_str(room) + 1, room->len - 2);
+	wtl_json_inner(buf, function->file[0] ? function->file : "native");
 	wtl_buf_printf(buf, "\\u0000%" PRIu32 "\"", function->line);
 }
 
-static void put_stack(struct wtl_buf *buf, const struct wtl_stacks *stacks, uint32_t node,
-		      struct wtl_buf *room)
+static void put_head(struct wtl_buf *buf, const struct wtl_stacks *stacks)
 {
-	uint32_t parent = stacks->tree.nodes[node].parent;
-
-	if (parent) {
-		put_stack(buf, stacks, parent, room);
-		wtl_buf_putc(buf, ',');
-	}
-	put_frame(buf, &stacks->functions[wtl_stacks_function(stacks, node)], room);
-}
-
-static void put_head(struct wtl_buf *buf, const struct wtl_stacks *stacks, struct wtl_buf *room)
-{
+	static const char joules[] = "joules above idle, not seconds: ";
 	const struct wtl_profile *profile = stacks->profile;
 
 	wtl_buf_puts(buf, "{\"start_time\":");
@@ -54,19 +39,15 @@ static void put_head(struct wtl_buf *buf, const struct wtl_stacks *stacks, struc
 		       stacks->all[WTL_METRIC_SAMPLES]);
 	wtl_format_fixed(buf, stacks->all[WTL_METRIC_CPU], 9);
 	wtl_buf_puts(buf, ",\"sys_path\":[],\"sys_prefixes\":[]");
-	wtl_buf_puts(room, "joules above idle, not seconds: ");
-	wtl_profile_command_line(room, profile);
-	wtl_profile_json_text(buf, "target_description", wtl_buf_str(room));
-	wtl_profile_json_text(buf, "program", wtl_buf_str(room));
+	wtl_profile_json_command(buf, "target_description", joules, profile);
+	wtl_profile_json_command(buf, "program", joules, profile);
 }
 
 static int write_pyinstrument(struct wtl_buf *buf, const struct wtl_stacks *stacks)
 {
-	struct wtl_buf room;
 	bool is_first = true;
 
-	wtl_buf_init(&room, 1 << 20);
-	put_head(buf, stacks, &room);
+	put_head(buf, stacks);
 	wtl_buf_puts(buf, ",\"frame_records\":[");
 	for (uint32_t i = 1; i < stacks->tree.n_nodes; i++) {
 		uint64_t uj = stacks->own[i * stacks->n_metrics + WTL_METRIC_ENERGY];
@@ -74,16 +55,13 @@ static int write_pyinstrument(struct wtl_buf *buf, const struct wtl_stacks *stac
 		if (uj == 0)
 			continue;
 		wtl_buf_puts(buf, is_first ? "\n[[" : ",\n[[");
-		put_stack(buf, stacks, i, &room);
+		wtl_profile_stack(buf, stacks, i, ',', put_frame);
 		wtl_buf_puts(buf, "],");
 		wtl_format_fixed(buf, uj, 6);
 		wtl_buf_putc(buf, ']');
 		is_first = false;
 	}
 	wtl_buf_puts(buf, "]}\n");
-	if (room.error && !buf->error)
-		buf->error = room.error;
-	wtl_buf_done(&room);
 	return buf->error;
 }
 

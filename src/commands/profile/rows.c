@@ -17,9 +17,9 @@ static void put_costs(struct wtl_node *to, const struct wtl_stacks *stacks, cons
 		      const uint64_t *all, const uint64_t doubts[2])
 {
 	static const struct {
-		const char *energy, *uncertainty, *cpu, *co2e;
-	} keys[] = {{"own_energy_j", "own_uncertainty_j", "own_cpu_s", "own_co2e_g"},
-		    {"energy_j", "uncertainty_j", "cpu_s", "co2e_g"}};
+		const char *energy, *uncertainty, *cpu, *co2e, *wait;
+	} keys[] = {{"own_energy_j", "own_uncertainty_j", "own_cpu_s", "own_co2e_g", "own_wait_s"},
+		    {"energy_j", "uncertainty_j", "cpu_s", "co2e_g", "wait_s"}};
 	const uint64_t *const costs[] = {own, all};
 
 	wtl_doc_count(to, "samples", all[WTL_METRIC_SAMPLES]);
@@ -27,6 +27,8 @@ static void put_costs(struct wtl_node *to, const struct wtl_stacks *stacks, cons
 		uint64_t uj = costs[i][WTL_METRIC_ENERGY];
 
 		wtl_doc_seconds(to, keys[i].cpu, (int64_t)costs[i][WTL_METRIC_CPU]);
+		if (stacks->wait)
+			wtl_doc_seconds(to, keys[i].wait, (int64_t)costs[i][stacks->wait]);
 		wtl_doc_micro(to, keys[i].energy, uj);
 		wtl_doc_micro(to, keys[i].uncertainty,
 			      (uint64_t)wtl_profile_uncertainty_uj(stacks->profile, (double)uj,
@@ -41,7 +43,7 @@ static void put_domains(struct wtl_node *to, const struct wtl_stacks *stacks, co
 {
 	struct wtl_node *domains = wtl_doc_list(to, "domains");
 
-	for (size_t i = WTL_METRIC_DOMAINS; i < stacks->n_metrics; i++) {
+	for (size_t i = WTL_METRIC_DOMAINS; i < stacks->end_domains; i++) {
 		struct wtl_node *domain = wtl_doc_object(domains, NULL);
 
 		wtl_doc_text(domain, "name",
@@ -115,8 +117,10 @@ static void put_sums(struct wtl_doc *doc, const struct wtl_profile *profile)
 
 static void build(struct wtl_doc *doc, const struct wtl_stacks *stacks)
 {
+	static const char *const gpu_by[] = {
+		[WTL_GPU_BY_LAUNCHES] = "launches", [WTL_GPU_BY_CPU_TIME] = "cpu_time"};
 	const struct wtl_profile *profile = stacks->profile;
-	struct wtl_node *command;
+	struct wtl_node *command, *whole;
 
 	doc->table = &table;
 	wtl_doc_schema(doc->root, "wattle.profile/1");
@@ -130,14 +134,17 @@ static void build(struct wtl_doc *doc, const struct wtl_stacks *stacks)
 	wtl_doc_seconds(doc->root, "duration_s", profile->window->duration_ns);
 	wtl_doc_count(doc->root, "rate_hz", profile->hz);
 	wtl_doc_count(doc->root, "samples", profile->trace->n_samples);
-	wtl_doc_count(doc->root, "lost", profile->trace->n_lost);
-	wtl_doc_count(doc->root, "not_whole", profile->trace->n_broken);
-	wtl_doc_count(doc->root, "unresolved", profile->trace->n_unresolved);
 	wtl_doc_count(doc->root, "threads", profile->trace->n_threads);
-	wtl_doc_seconds(doc->root, "profiler_cpu_s", profile->own_cpu_ns);
+	/* What is not known of a part is told of the whole. */
+	whole = profile->only ? wtl_doc_object(doc->root, "whole_profile") : doc->root;
+	wtl_doc_count(whole, "lost", profile->trace->n_lost);
+	wtl_doc_count(whole, "not_whole", profile->trace->n_broken);
+	wtl_doc_count(whole, "unresolved", profile->trace->n_unresolved);
+	wtl_doc_seconds(whole, "profiler_cpu_s", profile->own_cpu_ns);
 	wtl_doc_micro(doc->root, "energy_j", profile->dynamic_uj);
 	wtl_doc_micro(doc->root, "uncertainty_j", profile->uncertainty_uj);
 	wtl_doc_flag(doc->root, "above_idle", profile->has_idle);
+	wtl_doc_known(doc->root, "gpu_energy_by", gpu_by[wtl_profile_gpu_by(profile)]);
 	put_functions(doc, stacks);
 	put_calls(doc, stacks);
 	put_sums(doc, profile);

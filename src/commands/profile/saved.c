@@ -7,12 +7,10 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "base/array.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/text.h"
 #include "commands/profile/format.h"
-#include "commands/profile/pack.h"
+#include "commands/profile/saved_parts.h"
 #include "record/code.h"
 #include "record/crc.h"
 
@@ -28,38 +26,15 @@ enum { HOW_STORED, HOW_ZSTD };
 
 /* ---- Facts ---- */
 
-static void pack_flag(struct wtl_pack *pack, bool *flag)
-{
-	uint64_t value = *flag;
-
-	wtl_pack_number(pack, &value);
-	if (value > 1 && pack->error == 0)
-		pack->error = -EBADMSG;
-	*flag = value == 1;
-}
-
-static void pack_chars(struct wtl_pack *pack, char *chars, size_t size)
-{
-	char *text = chars;
-
-	wtl_pack_text(pack, &text);
-	if (pack->out)
-		return;
-	wtl_text_copy(chars, size, text);
-	free(text);
-}
-
-#define PACK_CHARS(pack, field) pack_chars((pack), (field), sizeof(field))
-
 static void pack_place(struct wtl_pack *pack, struct wtl_report_place *place)
 {
 	WTL_PACK_FIELD(pack, place->carbon.intensity_mg_per_kwh);
 	WTL_PACK_FIELD(pack, place->carbon.year);
 	WTL_PACK_FIELD(pack, place->carbon.uncertainty_ppm);
-	PACK_CHARS(pack, place->carbon.location);
-	PACK_CHARS(pack, place->carbon.dataset);
-	PACK_CHARS(pack, place->carbon.place);
-	pack_flag(pack, &place->is_default);
+	WTL_PACK_CHARS(pack, place->carbon.location);
+	WTL_PACK_CHARS(pack, place->carbon.dataset);
+	WTL_PACK_CHARS(pack, place->carbon.place);
+	wtl_pack_flag(pack, &place->is_default);
 	WTL_PACK_FIELD(pack, place->pue_milli);
 }
 
@@ -89,7 +64,7 @@ static void pack_facts(struct wtl_pack *pack, struct wtl_saved *saved)
 	WTL_PACK_FIELD(pack, profile->dynamic_uj);
 	WTL_PACK_FIELD(pack, profile->idle_uj);
 	WTL_PACK_FIELD(pack, profile->uncertainty_uj);
-	pack_flag(pack, &profile->has_idle);
+	wtl_pack_flag(pack, &profile->has_idle);
 	pack_place(pack, &profile->place);
 }
 
@@ -99,14 +74,14 @@ static void pack_windows(struct wtl_pack *pack, struct wtl_saved *saved)
 		wtl_pack_array(pack, &saved->windows, &saved->n_windows, sizeof(*saved->windows));
 
 	for (size_t i = 0; i < n; i++)
-		PACK_CHARS(pack, saved->windows[i].name);
+		WTL_PACK_CHARS(pack, saved->windows[i].name);
 	WTL_PACK_COLUMN(pack, saved->windows, n, begin_ns);
 	WTL_PACK_COLUMN(pack, saved->windows, n, end_ns);
 }
 
 static void pack_ledger(struct wtl_pack *pack, struct wtl_ledger *ledger)
 {
-	pack_flag(pack, &ledger->has_idle);
+	wtl_pack_flag(pack, &ledger->has_idle);
 	WTL_PACK_FIELD(pack, ledger->live_uj);
 	WTL_PACK_FIELD(pack, ledger->exited_uj);
 	WTL_PACK_FIELD(pack, ledger->kernel_uj);
@@ -132,243 +107,14 @@ static void pack_domains(struct wtl_pack *pack, struct wtl_saved *saved)
 	for (size_t i = 0; i < n && pack->error == 0; i++) {
 		struct wtl_profile_domain *domain = &saved->domains[i];
 
-		PACK_CHARS(pack, domain->name);
-		PACK_CHARS(pack, domain->source);
+		WTL_PACK_CHARS(pack, domain->name);
+		WTL_PACK_CHARS(pack, domain->source);
 		WTL_PACK_FIELD(pack, domain->kind);
 		WTL_PACK_FIELD(pack, domain->method);
-		pack_flag(pack, &domain->learns);
-		pack_flag(pack, &saved->counts[i]);
+		wtl_pack_flag(pack, &domain->learns);
+		wtl_pack_flag(pack, &saved->counts[i]);
 		pack_ledger(pack, &saved->ledgers[i]);
 	}
-}
-
-/* ---- The trace ---- */
-
-static void pack_modules(struct wtl_pack *pack, struct wtl_modules *modules)
-{
-	size_t n = wtl_pack_array(pack, &modules->list, &modules->n, sizeof(*modules->list));
-
-	for (size_t i = 0; i < n && pack->error == 0; i++) {
-		if (!pack->out && !(modules->list[i] = calloc(1, sizeof(**modules->list)))) {
-			pack->error = -ENOMEM;
-			modules->n = i;
-			return;
-		}
-		if (!pack->out) {
-			modules->list[i]->fd = modules->list[i]->debug_fd = -1;
-			modules->list[i]->has_debug = true;
-			modules->list[i]->has_symbols = modules->list[i]->has_dwarf =
-				modules->list[i]->has_frames = modules->list[i]->has_python = true;
-		}
-		wtl_pack_name(pack, &modules->list[i]->path);
-		if (!modules->list[i]->path && pack->error == 0)
-			pack->error = -EBADMSG;
-	}
-	if (!pack->out && pack->error < 0)
-		for (size_t i = 0; i < modules->n; i++)
-			if (!modules->list[i])
-				modules->n = i;
-}
-
-static uint32_t number_of_module(const struct wtl_modules *modules, const struct wtl_module *module)
-{
-	for (size_t i = 0; module && i < modules->n; i++)
-		if (modules->list[i] == module)
-			return (uint32_t)i + 1;
-	return 0;
-}
-
-/* The modules of frames: their numbers, and one more; 0: none. */
-static void pack_modules_of(struct wtl_pack *pack, struct wtl_frame *frames, size_t n,
-			    const struct wtl_modules *modules)
-{
-	uint32_t *numbers = calloc(n + 1, sizeof(*numbers));
-
-	if (!numbers) {
-		pack->error = -ENOMEM;
-		return;
-	}
-	for (size_t i = 0; pack->out && i < n; i++)
-		numbers[i] = number_of_module(modules, frames[i].module);
-	wtl_pack_column(pack, numbers, n, sizeof(*numbers), sizeof(*numbers));
-	for (size_t i = 0; !pack->out && pack->error == 0 && i < n; i++)
-		if (numbers[i] > modules->n)
-			pack->error = -EBADMSG;
-		else if (numbers[i] > 0)
-			frames[i].module = modules->list[numbers[i] - 1];
-	free(numbers);
-}
-
-/* With what files are called in them, they stay as they are, and are cleaned where they are told. */
-static void pack_names(struct wtl_pack *pack, struct wtl_tree *tree, bool are_files)
-{
-	size_t n = wtl_pack_array(pack, &tree->names, &tree->n_names, sizeof(*tree->names));
-
-	for (size_t i = 0; i < n; i++) {
-		(are_files ? wtl_pack_name : wtl_pack_text)(pack, &tree->names[i]);
-		if (!tree->names[i] && pack->error == 0)
-			pack->error = -EBADMSG;
-	}
-}
-
-static void pack_tree(struct wtl_pack *pack, struct wtl_tree *tree,
-		      const struct wtl_modules *modules, bool has_files)
-{
-	size_t n;
-
-	pack_names(pack, tree, has_files);
-	n = wtl_pack_array(pack, &tree->frames, &tree->n_frames, sizeof(*tree->frames));
-	WTL_PACK_COLUMN(pack, tree->frames, n, kind);
-	WTL_PACK_COLUMN(pack, tree->frames, n, name);
-	WTL_PACK_COLUMN(pack, tree->frames, n, address);
-	pack_modules_of(pack, tree->frames, n, modules);
-	n = wtl_pack_array(pack, &tree->nodes, &tree->n_nodes, sizeof(*tree->nodes));
-	WTL_PACK_COLUMN(pack, tree->nodes, n, parent);
-	WTL_PACK_COLUMN(pack, tree->nodes, n, frame);
-}
-
-static int by_module(const void *a, const void *b)
-{
-	const struct wtl_frame *const *x = a, *const *y = b;
-
-	if ((*x)->module != (*y)->module)
-		return (uintptr_t)(*x)->module < (uintptr_t)(*y)->module ? -1 : 1;
-	return (*x)->address < (*y)->address ? -1 : (*x)->address > (*y)->address;
-}
-
-/* Of all frames of one function, whose addresses may be anything within it: a symbol that has them all. */
-static void add_symbol(struct wtl_pack *pack, const struct wtl_frame *frame, uint64_t address)
-{
-	struct wtl_module *module = frame->module;
-	struct wtl_module_symbol *last =
-		module->n_symbols > 0 ? &module->symbols[module->n_symbols - 1] : NULL;
-
-	if (address > frame->address || (last && address < last->address)) {
-		pack->error = -EBADMSG;
-	} else if (last && last->address == address) {
-		last->size = frame->address - address + 1;
-	} else if (wtl_array_resize(&module->symbols, module->n_symbols + 1,
-				    sizeof(*module->symbols)) < 0) {
-		pack->error = -ENOMEM;
-	} else {
-		module->symbols[module->n_symbols++] = (struct wtl_module_symbol){
-			.address = address, .size = frame->address - address + 1, .name = ""};
-	}
-}
-
-static void add_symbols(struct wtl_pack *pack, const struct wtl_trace *trace,
-			const uint64_t *functions)
-{
-	const struct wtl_tree *tree = &trace->tree;
-	const struct wtl_frame **sorted = calloc(tree->n_frames + 1, sizeof(const void *));
-
-	if (!sorted)
-		pack->error = -ENOMEM;
-	for (size_t i = 0; sorted && i < tree->n_frames; i++)
-		sorted[i] = &tree->frames[i];
-	if (sorted && tree->n_frames > 0)
-		qsort((void *)sorted, tree->n_frames, sizeof(*sorted), by_module);
-	for (size_t i = 0; pack->error == 0 && i < tree->n_frames; i++) {
-		uint64_t function = functions[sorted[i] - tree->frames];
-
-		if (sorted[i]->module && function > 0)
-			add_symbol(pack, sorted[i], function - 1);
-	}
-	free((void *)sorted);
-}
-
-/* Where the function of each native frame begins, and one more; 0: it is not known. What functions draw is learned by
- * that, when a profile is cut. */
-static void pack_functions(struct wtl_pack *pack, struct wtl_trace *trace)
-{
-	const struct wtl_tree *tree = &trace->tree;
-	uint64_t *functions = calloc(tree->n_frames + 1, sizeof(*functions));
-
-	if (!functions) {
-		pack->error = -ENOMEM;
-		return;
-	}
-	for (size_t i = 0; pack->out && i < tree->n_frames; i++) {
-		const struct wtl_frame *frame = &tree->frames[i];
-		const struct wtl_module_symbol *symbol =
-			frame->kind == WTL_FRAME_NATIVE && frame->module
-				? wtl_module_symbol(&trace->modules, frame->module, frame->address)
-				: NULL;
-
-		functions[i] = symbol ? symbol->address + 1 : 0;
-	}
-	wtl_pack_column(pack, functions, tree->n_frames, sizeof(*functions), sizeof(*functions));
-	if (!pack->out && pack->error == 0)
-		add_symbols(pack, trace, functions);
-	free(functions);
-}
-
-static void pack_threads(struct wtl_pack *pack, struct wtl_trace *trace)
-{
-	size_t n =
-		wtl_pack_array(pack, &trace->threads, &trace->n_threads, sizeof(*trace->threads));
-
-	WTL_PACK_COLUMN(pack, trace->threads, n, pid);
-	WTL_PACK_COLUMN(pack, trace->threads, n, tid);
-	WTL_PACK_COLUMN(pack, trace->threads, n, cpu_ns);
-	WTL_PACK_COLUMN(pack, trace->threads, n, node);
-	for (size_t i = 0; i < n; i++)
-		PACK_CHARS(pack, trace->threads[i].name);
-}
-
-static void pack_trace(struct wtl_pack *pack, struct wtl_trace *trace)
-{
-	size_t n;
-
-	WTL_PACK_FIELD(pack, trace->n_lost);
-	WTL_PACK_FIELD(pack, trace->n_broken);
-	WTL_PACK_FIELD(pack, trace->n_unresolved);
-	WTL_PACK_FIELD(pack, trace->n_halved);
-	pack_flag(pack, &trace->is_full);
-	WTL_PACK_FIELD(pack, trace->python.n_merged);
-	WTL_PACK_FIELD(pack, trace->python.n_moved);
-	WTL_PACK_FIELD(pack, trace->python.n_missing);
-	WTL_PACK_FIELD(pack, trace->python.n_unknown);
-	pack_threads(pack, trace);
-	n = wtl_pack_array(pack, &trace->slices, &trace->n_slices, sizeof(*trace->slices));
-	WTL_PACK_COLUMN(pack, trace->slices, n, thread);
-	WTL_PACK_COLUMN(pack, trace->slices, n, begin_ns);
-	WTL_PACK_COLUMN(pack, trace->slices, n, end_ns);
-	n = wtl_pack_array(pack, &trace->samples, &trace->n_samples, sizeof(*trace->samples));
-	WTL_PACK_COLUMN(pack, trace->samples, n, thread);
-	WTL_PACK_COLUMN(pack, trace->samples, n, node);
-	WTL_PACK_COLUMN(pack, trace->samples, n, t_ns);
-	pack_modules(pack, &trace->modules);
-	pack_tree(pack, &trace->tree, &trace->modules, true);
-	pack_functions(pack, trace);
-}
-
-static void pack_places(struct wtl_pack *pack, struct wtl_places *places)
-{
-	size_t n;
-
-	pack_names(pack, &places->files, true);
-	n = wtl_pack_array(pack, &places->n_of_frames, &places->n_frames,
-			   sizeof(*places->n_of_frames));
-	wtl_pack_column(pack, places->n_of_frames, n, sizeof(*places->n_of_frames),
-			sizeof(*places->n_of_frames));
-	n = wtl_pack_array(pack, &places->list, &places->n, sizeof(*places->list));
-	WTL_PACK_COLUMN(pack, places->list, n, file);
-	WTL_PACK_COLUMN(pack, places->list, n, begin);
-	WTL_PACK_COLUMN(pack, places->list, n, line);
-}
-
-static void pack_calls(struct wtl_pack *pack, struct wtl_saved *saved)
-{
-	struct wtl_calls *calls = &saved->calls;
-	size_t n = saved->trace.tree.n_nodes;
-
-	pack_tree(pack, &calls->tree, &saved->trace.modules, false);
-	n = wtl_pack_array(pack, &calls->of_nodes, &n, sizeof(*calls->of_nodes));
-	wtl_pack_column(pack, calls->of_nodes, n, sizeof(*calls->of_nodes),
-			sizeof(*calls->of_nodes));
-	if (n != saved->trace.tree.n_nodes && pack->error == 0)
-		pack->error = -EBADMSG;
 }
 
 /* ---- Energy over time ---- */
@@ -514,6 +260,19 @@ static void pack_result(struct wtl_pack *pack, struct wtl_saved *saved)
 		count_samples(pack, saved);
 }
 
+/* Nodes' time on no processor: only where somebody asked. */
+static void pack_waits(struct wtl_pack *pack, struct wtl_saved *saved)
+{
+	struct wtl_split_result *result = &saved->result;
+	size_t n = result->n_nodes;
+
+	n = wtl_pack_array(pack, &result->wait_ns, &n, sizeof(*result->wait_ns));
+	if (n != result->n_nodes && pack->error == 0)
+		pack->error = -EBADMSG;
+	wtl_pack_column(pack, result->wait_ns, n, sizeof(*result->wait_ns),
+			sizeof(*result->wait_ns));
+}
+
 /* ---- Memory ---- */
 
 static void pack_memory(struct wtl_pack *pack, struct wtl_saved *saved)
@@ -521,10 +280,11 @@ static void pack_memory(struct wtl_pack *pack, struct wtl_saved *saved)
 	struct wtl_memory *memory = &saved->memory;
 	size_t n;
 
-	pack_flag(pack, &saved->has_memory);
+	wtl_pack_flag(pack, &saved->has_memory);
 	if (!saved->has_memory || pack->error < 0)
 		return;
-	pack_flag(pack, &memory->is_full);
+	wtl_pack_flag(pack, &memory->is_full);
+	WTL_PACK_FIELD(pack, memory->n_halved);
 	n = wtl_pack_array(pack, &memory->processes, &memory->n, sizeof(*memory->processes));
 	for (size_t i = 0; !pack->out && i < n; i++)
 		memory->processes[i].statm = -1;
@@ -538,7 +298,9 @@ static void pack_memory(struct wtl_pack *pack, struct wtl_saved *saved)
 
 		WTL_PACK_COLUMN(pack, process->readings, n_readings, t_ns);
 		WTL_PACK_COLUMN(pack, process->readings, n_readings, rss);
-		WTL_PACK_COLUMN(pack, process->readings, n_readings, tid);
+		WTL_PACK_COLUMN(pack, process->readings, n_readings, node);
+		for (size_t k = 0; !pack->out && k < n_readings; k++)
+			process->readings[k].before = process->readings[k > 0 ? k - 1 : 0].rss;
 	}
 }
 
@@ -547,12 +309,14 @@ static int pack_all(struct wtl_pack *pack, struct wtl_saved *saved)
 	pack_facts(pack, saved);
 	pack_windows(pack, saved);
 	pack_domains(pack, saved);
-	pack_trace(pack, &saved->trace);
-	pack_places(pack, &saved->places);
-	pack_calls(pack, saved);
+	wtl_saved_pack_trace(pack, &saved->trace);
+	wtl_saved_pack_places(pack, &saved->places);
+	wtl_saved_pack_calls(pack, saved);
 	pack_split(pack, saved);
 	pack_result(pack, saved);
 	pack_memory(pack, saved);
+	if (pack->out ? saved->result.wait_ns != NULL : pack->at < pack->end)
+		pack_waits(pack, saved);
 	return pack->error;
 }
 
@@ -581,7 +345,7 @@ static int put_content(struct wtl_buf *buf, const struct wtl_buf *content)
 }
 
 /* The version; the content's length and its CRC-32, four bytes each, lowest first; how it is kept; itself. */
-static int put_file(struct wtl_buf *buf, const struct wtl_buf *content)
+int wtl_saved_wrap(struct wtl_buf *buf, const struct wtl_buf *content)
 {
 	struct wtl_crc *crc = malloc(sizeof(*crc));
 	uint32_t numbers[2];
@@ -625,7 +389,7 @@ int wtl_saved_write(struct wtl_buf *buf, const struct wtl_profile *profile)
 		saved.n_command++;
 	wtl_buf_init(&content, CONTENT_MAX);
 	rc = pack_all(&pack, &saved);
-	rc = rc < 0 ? rc : put_file(buf, &content);
+	rc = rc < 0 ? rc : wtl_saved_wrap(buf, &content);
 	wtl_buf_done(&content);
 	return rc;
 }
@@ -662,7 +426,7 @@ static int get_content(struct wtl_buf *content, const uint8_t *at, size_t len, s
 	return content->len == size ? 0 : -EBADMSG;
 }
 
-static int get_file(struct wtl_buf *content, const void *bytes, size_t len)
+int wtl_saved_unwrap(struct wtl_buf *content, const void *bytes, size_t len)
 {
 	struct wtl_crc *crc;
 	const char *at = bytes;
@@ -688,8 +452,7 @@ static int get_file(struct wtl_buf *content, const void *bytes, size_t len)
 	return rc;
 }
 
-/* The profile is of what was read. */
-static int join(struct wtl_saved *saved)
+int wtl_saved_join(struct wtl_saved *saved)
 {
 	struct wtl_profile *profile = &saved->profile;
 
@@ -708,7 +471,7 @@ static int join(struct wtl_saved *saved)
 	profile->window = &saved->window;
 	profile->ledgers = saved->ledgers;
 	profile->counts = saved->counts;
-	return wtl_calls_add_up(&saved->calls, &saved->result);
+	return saved->calls.own ? 0 : wtl_calls_add_up(&saved->calls, &saved->result);
 }
 
 static int read_content(struct wtl_saved *saved, const void *bytes, size_t len)
@@ -718,7 +481,7 @@ static int read_content(struct wtl_saved *saved, const void *bytes, size_t len)
 	int rc;
 
 	wtl_buf_init(&content, CONTENT_MAX);
-	rc = get_file(&content, bytes, len);
+	rc = wtl_saved_unwrap(&content, bytes, len);
 	if (rc == 0) {
 		pack.at = (const uint8_t *)content.data;
 		pack.end = pack.at + content.len;
@@ -731,7 +494,7 @@ static int read_content(struct wtl_saved *saved, const void *bytes, size_t len)
 		rc = wtl_places_index(&saved->places);
 	if (rc == 0 && !wtl_saved_is_sound(saved))
 		rc = -EBADMSG;
-	return rc == 0 ? join(saved) : rc;
+	return rc == 0 ? wtl_saved_join(saved) : rc;
 }
 
 int wtl_saved_read(struct wtl_saved *saved, const void *bytes, size_t len, struct wtl_err *err)

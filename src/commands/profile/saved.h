@@ -37,5 +37,6 @@ void wtl_saved_done(struct wtl_saved *saved);
 
 /* Whether what was read can be: every number is of something that is there, and all sums are what they should be. */
 bool wtl_saved_is_sound(struct wtl_saved *saved);
+bool wtl_saved_trace_is_sound(const struct wtl_trace *trace);
 
 #endif

@@ -8,7 +8,7 @@
 enum { CALLS_MAX = 64, DEPTH_MAX = 2 * WTL_TRACE_DEPTH * WTL_LINES_MAX };
 
 /* Work that no profile comes to: the sum of the depths of all calls. */
-#define DEPTHS_MAX ((uint64_t)1 << 28)
+#define DEPTHS_MAX ((uint64_t)1 << 31)
 
 /* Differences of such times cannot overflow. */
 #define TIME_MAX (INT64_MAX / 4)
@@ -64,7 +64,7 @@ static bool calls_are_sound(const struct wtl_calls *calls, const struct wtl_tree
 	return true;
 }
 
-static bool trace_is_sound(const struct wtl_trace *trace)
+bool wtl_saved_trace_is_sound(const struct wtl_trace *trace)
 {
 	for (size_t i = 0; i < trace->n_threads; i++)
 		if (!is_time(trace->threads[i].cpu_ns) ||
@@ -157,17 +157,25 @@ static bool sums_are_sound(const struct wtl_saved *saved)
 	for (size_t i = 0; i < saved->result.n_nodes + WTL_SPLIT_ROWS; i++)
 		if (saved->result.cpu_ns[i] < 0 || !add(&cpu_ns, (uint64_t)saved->result.cpu_ns[i]))
 			return false;
+	cpu_ns = 0;
+	for (size_t i = 0; saved->result.wait_ns && i < saved->result.n_nodes; i++)
+		if (saved->result.wait_ns[i] < 0 ||
+		    !add(&cpu_ns, (uint64_t)saved->result.wait_ns[i]))
+			return false;
 	for (size_t i = 0; i < saved->split.n_domains; i++)
 		if (!domain_is_sound(saved, i, &all) || !add(&total_uj, saved->ledgers[i].total_uj))
 			return false;
 	return all.dynamic_uj == saved->profile.dynamic_uj && all.idle_uj == saved->profile.idle_uj;
 }
 
-static bool memory_is_sound(const struct wtl_memory *memory)
+static bool memory_is_sound(const struct wtl_memory *memory, size_t n_nodes)
 {
+	if (memory->n_halved >= 32)
+		return false;
 	for (size_t i = 0; i < memory->n; i++)
 		for (size_t k = 0; k < memory->processes[i].n; k++)
-			if (!is_time(memory->processes[i].readings[k].t_ns))
+			if (!is_time(memory->processes[i].readings[k].t_ns) ||
+			    memory->processes[i].readings[k].node >= n_nodes)
 				return false;
 	return true;
 }
@@ -184,8 +192,8 @@ bool wtl_saved_is_sound(struct wtl_saved *saved)
 		if (places->list[i].file > places->files.n_names)
 			return false;
 	return places->n_frames == saved->trace.tree.n_frames && saved->profile.hz > 0 &&
-	       saved->trace.n_halved < 32 && trace_is_sound(&saved->trace) &&
-	       memory_is_sound(&saved->memory) &&
+	       saved->trace.n_halved < 32 && wtl_saved_trace_is_sound(&saved->trace) &&
+	       memory_is_sound(&saved->memory, saved->trace.tree.n_nodes) &&
 	       calls_are_sound(&saved->calls, &saved->trace.tree) &&
 	       times_are_sound(&saved->split, &saved->window) && sums_are_sound(saved);
 }

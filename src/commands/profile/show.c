@@ -22,19 +22,32 @@ static const char *const of_live[] = {"--rate",	      "--stack",     "--pid",	  
 				      "--root",	      "--tape",	     "--tape-record", "--nvml",
 				      "--keep",	      "--memory",    "--kineto",      NULL};
 
+/* 0, or positive after wtl_complain(). */
+static int check_diff(struct wtl_app *app)
+{
+	const struct wtl_profile_settings *settings = app->own;
+
+	if (settings->only)
+		return wtl_complain(app, "--window is for show: diff compares whole profiles");
+	if (settings->is_table)
+		return wtl_complain(app, "--table is for show: a difference is a table");
+	if (settings->sort == WTL_SORT_SAMPLES || settings->sort == WTL_SORT_WALL)
+		return wtl_complain(app, "--sort %s is for show: diff compares energy and CPU time",
+				    wtl_profile_sort_names[settings->sort]);
+	return 0;
+}
+
 /* What show and diff do not take, and what they are to be written as. 0, or negative after wtl_complain(). */
 static int check(struct wtl_app *app)
 {
 	const struct wtl_profile_settings *settings = app->own;
 	const char *used = wtl_option_first_used(app, of_live);
+	bool is_diff = strcmp(app->settings.verb, "diff") == 0;
 
 	if (used)
 		wtl_complain(app, "%s is for a profile that is taken, not for one in a file", used);
-	if (!used && settings->only && strcmp(app->settings.verb, "diff") == 0) {
-		wtl_complain(app, "--window is for show: diff compares whole profiles");
-		return -EINVAL;
-	}
-	if (used || wtl_profile_find_format(app) < 0 || wtl_sink_check(app))
+	if (used || (is_diff ? check_diff(app) : wtl_profile_check_sort(app)) ||
+	    wtl_profile_check(app) < 0 || wtl_sink_check(app))
 		return -EINVAL;
 	for (size_t i = 0; i < settings->files.n; i++)
 		if (wtl_option_check_output(app, settings->files.words[i]))

@@ -23,14 +23,8 @@ static void put_frames(struct wtl_buf *buf, const struct wtl_stacks *stacks)
 	wtl_buf_puts(buf, "]},\n");
 }
 
-static void put_stack(struct wtl_buf *buf, const struct wtl_stacks *stacks, uint32_t node)
+static void put_frame(struct wtl_buf *buf, const struct wtl_stacks *stacks, uint32_t node)
 {
-	uint32_t parent = stacks->tree.nodes[node].parent;
-
-	if (parent) {
-		put_stack(buf, stacks, parent);
-		wtl_buf_putc(buf, ',');
-	}
 	wtl_buf_printf(buf, "%" PRIu32, wtl_stacks_function(stacks, node));
 }
 
@@ -38,7 +32,10 @@ static void put_stack(struct wtl_buf *buf, const struct wtl_stacks *stacks, uint
 static void put_profile(struct wtl_buf *buf, const struct wtl_stacks *stacks, size_t metric)
 {
 	const struct wtl_stacks_metric *what = &stacks->metrics[metric];
-	bool is_time = what->unit == WTL_STACKS_NS, is_first = true;
+	const char *unit = what->unit == WTL_STACKS_NS	    ? "seconds"
+			   : what->unit == WTL_STACKS_BYTES ? "bytes"
+							    : "none";
+	bool is_first = true;
 	double factor;
 	struct wtl_buf name;
 
@@ -47,14 +44,14 @@ static void put_profile(struct wtl_buf *buf, const struct wtl_stacks *stacks, si
 	wtl_buf_puts(buf, "{\"type\":\"sampled\"");
 	wtl_profile_json_text(buf, "name", wtl_buf_str(&name));
 	wtl_buf_done(&name);
-	wtl_profile_json_text(buf, "unit", is_time ? "seconds" : "none");
+	wtl_profile_json_text(buf, "unit", unit);
 	wtl_buf_puts(buf, ",\"startValue\":0,\"endValue\":");
 	wtl_profile_value(buf, stacks, metric, stacks->all[metric]);
 	wtl_buf_puts(buf, ",\"samples\":[");
 	for (uint32_t i = 1; i < stacks->tree.n_nodes; i++)
 		if (stacks->own[i * stacks->n_metrics + metric]) {
 			wtl_buf_puts(buf, is_first ? "\n[" : ",\n[");
-			put_stack(buf, stacks, i);
+			wtl_profile_stack(buf, stacks, i, ',', put_frame);
 			wtl_buf_putc(buf, ']');
 			is_first = false;
 		}
@@ -72,14 +69,9 @@ static void put_profile(struct wtl_buf *buf, const struct wtl_stacks *stacks, si
 
 static int write_speedscope(struct wtl_buf *buf, const struct wtl_stacks *stacks)
 {
-	struct wtl_buf name;
-
-	wtl_buf_init(&name, 1 << 20);
-	wtl_profile_command_line(&name, stacks->profile);
 	wtl_buf_puts(buf, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\"");
 	wtl_profile_json_text(buf, "exporter", "wattle " WATTLE_VERSION);
-	wtl_profile_json_text(buf, "name", wtl_buf_str(&name));
-	wtl_buf_done(&name);
+	wtl_profile_json_command(buf, "name", "", stacks->profile);
 	wtl_buf_printf(buf, ",\"activeProfileIndex\":%d,\n", WTL_METRIC_ENERGY - WTL_METRIC_CPU);
 	put_frames(buf, stacks);
 	wtl_buf_puts(buf, "\"profiles\":[\n");

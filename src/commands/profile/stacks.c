@@ -21,6 +21,7 @@ static const struct {
 	[WTL_STACKS_NS] = {"nanoseconds", "s", 1e9},
 	[WTL_STACKS_UJ] = {"microjoules", "J", 1e6},
 	[WTL_STACKS_UG] = {"micrograms", "mg CO2e", 1e3},
+	[WTL_STACKS_BYTES] = {"bytes", "B", 1.0},
 };
 
 const char *wtl_stacks_unit_name(enum wtl_stacks_unit unit)
@@ -62,10 +63,13 @@ static int list_metrics(struct wtl_stacks *stacks)
 		[WTL_METRIC_ENERGY] = {"energy", "energy", WTL_STACKS_UJ, 0},
 		[WTL_METRIC_CO2E] = {"co2e", "emissions", WTL_STACKS_UG, 0},
 	};
+	static const struct wtl_stacks_metric growth = {"memory growth", "memory growth (RSS)",
+							WTL_STACKS_BYTES, 0};
 	const struct wtl_profile *profile = stacks->profile;
+	enum wtl_profile_gpu_by gpu_by = wtl_profile_gpu_by(profile);
 
-	stacks->metrics =
-		calloc(WTL_METRIC_DOMAINS + profile->calls->n_domains, sizeof(*stacks->metrics));
+	stacks->metrics = calloc(WTL_METRIC_DOMAINS + profile->calls->n_domains + 2,
+				 sizeof(*stacks->metrics));
 	if (!stacks->metrics)
 		return -ENOMEM;
 	memcpy(stacks->metrics, always, sizeof(always));
@@ -79,9 +83,23 @@ static int list_metrics(struct wtl_stacks *stacks)
 		metric->unit = WTL_STACKS_UJ;
 		metric->domain = i;
 		snprintf(metric->name, sizeof(metric->name), "%.40s energy", name);
-		snprintf(metric->title, sizeof(metric->title), "energy of %.40s%s", name,
+		snprintf(metric->title, sizeof(metric->title), "energy of %.40s%s%s", name,
+			 profile->domains[i].kind == WATTLE_KIND_GPU &&
+					 gpu_by == WTL_GPU_BY_LAUNCHES
+				 ? " (of who launched or waits)"
+				 : "",
 			 profile->counts[i] ? "" : " (not in the total)");
 		stacks->n_metrics++;
+	}
+	stacks->end_domains = stacks->n_metrics;
+	if (profile->split->wait_ns) {
+		stacks->wait = stacks->n_metrics++;
+		stacks->metrics[stacks->wait] =
+			(struct wtl_stacks_metric){"waiting", "time waiting", WTL_STACKS_NS, 0};
+	}
+	if (profile->memory) {
+		stacks->growth = stacks->n_metrics++;
+		stacks->metrics[stacks->growth] = growth;
 	}
 	return 0;
 }
@@ -98,7 +116,9 @@ static void add_costs(const struct wtl_stacks *stacks, size_t place, uint64_t *t
 	for (size_t i = 0; i < split->n_domains; i++)
 		if (profile->counts[i])
 			to[WTL_METRIC_ENERGY] += energies[i];
-	for (size_t i = WTL_METRIC_DOMAINS; i < stacks->n_metrics; i++)
+	if (stacks->wait && place < split->n_nodes)
+		to[stacks->wait] += (uint64_t)split->wait_ns[place];
+	for (size_t i = WTL_METRIC_DOMAINS; i < stacks->end_domains; i++)
 		to[i] += energies[stacks->metrics[i].domain];
 }
 
@@ -247,22 +267,50 @@ static int place_functions(struct making *making)
 	return 0;
 }
 
-static bool is_outermost(const struct wtl_stacks *stacks, size_t node)
-{
-	uint32_t function = wtl_stacks_function(stacks, node);
-
-	for (uint32_t at = stacks->tree.nodes[node].parent; at; at = stacks->tree.nodes[at].parent)
-		if (wtl_stacks_function(stacks, at) == function)
-			return false;
-	return true;
-}
-
 /* ---- Costs ---- */
+
+static void keep_most(uint64_t *to, uint64_t value)
+{
+	if (value > *to)
+		*to = value;
+}
 
 static void add(uint64_t *to, const uint64_t *more, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		to[i] += more[i];
+}
+
+/* Growth is a cost as any other. Peaks are not added up: the highest counts. */
+static int add_memory(struct wtl_stacks *stacks, const uint32_t rows[ROWS])
+{
+	const struct wtl_profile *profile = stacks->profile;
+	size_t n = profile->trace->tree.n_nodes;
+	struct wtl_memory_change *changes = profile->memory ? calloc(n, sizeof(*changes)) : NULL;
+
+	if (!profile->memory)
+		return 0;
+	stacks->peaks = calloc(stacks->tree.n_nodes, sizeof(*stacks->peaks));
+	stacks->functions_peaks =
+		calloc(stacks->tree.n_names + 1, sizeof(*stacks->functions_peaks));
+	if (!changes || !stacks->peaks || !stacks->functions_peaks ||
+	    wtl_memory_charge(profile->memory, profile->trace, changes) < 0) {
+		free(changes);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < n; i++) {
+		uint32_t node = i > 0 ? stacks->of_nodes[i] : rows[WTL_SPLIT_UNSAMPLED];
+
+		stacks->own[node * stacks->n_metrics + stacks->growth] += changes[i].grown;
+		keep_most(&stacks->peaks[node], changes[i].peak);
+	}
+	for (size_t i = stacks->tree.n_nodes; i-- > 1;) {
+		keep_most(&stacks->functions_peaks[wtl_stacks_function(stacks, i)],
+			  stacks->peaks[i]);
+		keep_most(&stacks->peaks[stacks->tree.nodes[i].parent], stacks->peaks[i]);
+	}
+	free(changes);
+	return 0;
 }
 
 static void add_up(struct wtl_stacks *stacks, const uint32_t rows[ROWS])
@@ -287,7 +335,7 @@ static void add_up(struct wtl_stacks *stacks, const uint32_t rows[ROWS])
 		uint32_t function = wtl_stacks_function(stacks, i);
 
 		add(&stacks->functions_own[function * n], &stacks->own[i * n], n);
-		if (is_outermost(stacks, i))
+		if (wtl_tree_is_outermost(&stacks->tree, i))
 			add(&stacks->functions_all[function * n], &stacks->all[i * n], n);
 	}
 }
@@ -309,7 +357,7 @@ static void add_doubts(struct wtl_stacks *stacks, const uint32_t rows[ROWS])
 		own[1] += own[0];
 		stacks->doubts[2 * stacks->tree.nodes[i].parent + 1] += own[1];
 		function[0] += own[0];
-		if (is_outermost(stacks, i))
+		if (wtl_tree_is_outermost(&stacks->tree, i))
 			function[1] += own[1];
 	}
 }
@@ -349,6 +397,8 @@ int wtl_stacks_make(struct wtl_stacks *stacks, const struct wtl_profile *profile
 		rc = place_functions(&making);
 	if (rc == 0)
 		rc = make_costs(stacks);
+	if (rc == 0)
+		rc = add_memory(stacks, rows);
 	if (rc == 0) {
 		add_up(stacks, rows);
 		add_doubts(stacks, rows);
@@ -369,4 +419,6 @@ void wtl_stacks_done(struct wtl_stacks *stacks)
 	free(stacks->functions_all);
 	free(stacks->doubts);
 	free(stacks->functions_doubts);
+	free(stacks->peaks);
+	free(stacks->functions_peaks);
 }

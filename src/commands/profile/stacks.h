@@ -14,17 +14,18 @@ enum wtl_stacks_unit {
 	WTL_STACKS_NS,
 	WTL_STACKS_UJ,
 	WTL_STACKS_UG, /* micrograms */
+	WTL_STACKS_BYTES,
 	WTL_STACKS_UNITS
 };
 
-/* The first ones are always there, and in this order; then come the domains. */
+/* The first ones are always there, and in this order; then come the domains, then what memory grew by, if that is known. */
 enum { WTL_METRIC_SAMPLES, WTL_METRIC_CPU, WTL_METRIC_ENERGY, WTL_METRIC_CO2E, WTL_METRIC_DOMAINS };
 
 struct wtl_stacks_metric {
-	char name[64];	/* "energy", "package-0 energy" */
-	char title[96]; /* for people */
+	char name[64];	 /* "energy", "package-0 energy" */
+	char title[128]; /* for people */
 	enum wtl_stacks_unit unit;
-	size_t domain; /* of those from WTL_METRIC_DOMAINS on */
+	size_t domain; /* of those of domains */
 };
 
 struct wtl_stacks_function {
@@ -37,7 +38,9 @@ struct wtl_stacks_function {
 struct wtl_stacks {
 	const struct wtl_profile *profile;
 	struct wtl_stacks_metric *metrics;
-	size_t n_metrics;
+	size_t n_metrics, end_domains; /* behind those of domains */
+	size_t wait;		       /* time on no processor; 0: nobody asked */
+	size_t growth;		       /* of memory; 0: it was not looked at */
 	/* Names are functions' numbers, and lines frames' addresses (0: all of them). Node 0 is the root. */
 	struct wtl_tree tree;
 	struct wtl_tree files;		       /* its names: those of files */
@@ -48,6 +51,8 @@ struct wtl_stacks {
 		*functions_all; /* n_metrics a function; recursion is counted once */
 	/* Doubts of the total's energy (profile/split.h), of each node and function: itself, and with all. */
 	uint64_t *doubts, *functions_doubts;
+	/* The most that processes had in each node and function, with calls, in bytes; 0: not known. NULL: nobody asked. */
+	uint64_t *peaks, *functions_peaks;
 };
 
 /* Of a profile with places. 0 or -ENOMEM; done() in any case. */

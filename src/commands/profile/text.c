@@ -9,6 +9,7 @@
 #include "commands/profile/kineto.h"
 #include "commands/profile/profile.h"
 #include "document/format.h"
+#include "profile/launch.h"
 #include "text/layout.h"
 
 uint64_t wtl_profile_total_uj(const struct wtl_profile *profile, const uint64_t *each_uj)
@@ -19,6 +20,12 @@ uint64_t wtl_profile_total_uj(const struct wtl_profile *profile, const uint64_t 
 		if (profile->counts[i])
 			sum_uj += each_uj[i];
 	return sum_uj;
+}
+
+int64_t wtl_profile_span_ns(const struct wtl_profile *profile)
+{
+	return profile->only ? profile->only_until_ns - profile->window->begin_mono_ns
+			     : profile->window->duration_ns;
 }
 
 uint64_t wtl_profile_energy_uj(const struct wtl_profile *profile, const struct wtl_calls_cost *cost)
@@ -43,6 +50,19 @@ double wtl_profile_uncertainty_uj(const struct wtl_profile *profile, double ener
 		     whole);
 }
 
+/* Where waiting is told, what a tree is by: time on a processor and without one. */
+static uint64_t rank_of_call(const struct wtl_profile *profile, const struct wtl_calls_cost *cost)
+{
+	return profile->split->wait_ns ? (uint64_t)(cost->cpu_ns + cost->wait_ns)
+				       : wtl_profile_energy_uj(profile, cost);
+}
+
+static void put_wait(struct wtl_buf *buf, const struct wtl_profile *profile, int64_t wait_ns)
+{
+	if (profile->split->wait_ns)
+		wtl_buf_printf(buf, "%11.3f ", (double)wait_ns / 1e9);
+}
+
 static void put_row(struct wtl_buf *buf, const struct wtl_profile *profile,
 		    const struct wtl_calls_cost *cost)
 {
@@ -50,11 +70,13 @@ static void put_row(struct wtl_buf *buf, const struct wtl_profile *profile,
 	double share =
 		profile->dynamic_uj > 0 ? 100.0 * energy_uj / (double)profile->dynamic_uj : 0.0;
 
-	wtl_buf_printf(buf, "%10.3f \xc2\xb1 %-8.3f %5.1f %9.3f  ", energy_uj / 1e6,
+	wtl_buf_printf(buf, "%10.3f \xc2\xb1 %-8.3f %5.1f %9.3f ", energy_uj / 1e6,
 		       wtl_profile_uncertainty_uj(profile, energy_uj, cost->n_samples,
 						  wtl_profile_total_uj(profile, cost->doubt_uj)) /
 			       1e6,
 		       share, (double)cost->cpu_ns / 1e9);
+	put_wait(buf, profile, cost->wait_ns);
+	wtl_buf_putc(buf, ' ');
 }
 
 /* What is not shown. */
@@ -63,9 +85,9 @@ struct cut {
 	uint64_t energy_uj;
 };
 
-static void leave_out(struct cut *to, uint64_t energy_uj)
+static void leave_out(struct cut *to, size_t n, uint64_t energy_uj)
 {
-	to->n++;
+	to->n += n;
 	to->energy_uj += energy_uj;
 }
 
@@ -93,24 +115,25 @@ struct tree {
 	struct wtl_buf *buf;
 	const struct wtl_profile *profile;
 	const struct wtl_output_style *style;
-	uint64_t least_uj;
+	uint64_t least; /* of rank_of_call() */
 	size_t rows_max;
 	uint32_t *first, *next; /* children of each node, those with most first */
+	uint32_t *n_below;	/* with itself */
 	bool *is_shown;
 	struct cut small, many; /* too little of each; too many of them */
 };
 
 struct child {
 	uint32_t node;
-	uint64_t energy_uj;
+	uint64_t rank;
 };
 
-static int by_energy(const void *a, const void *b)
+static int by_rank_of_call(const void *a, const void *b)
 {
 	const struct child *x = a, *y = b;
 
-	if (x->energy_uj != y->energy_uj)
-		return x->energy_uj > y->energy_uj ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank > y->rank ? -1 : 1;
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
@@ -124,19 +147,22 @@ static int list_children(struct tree *tree)
 
 	tree->first = calloc(n, sizeof(*tree->first));
 	tree->next = calloc(n, sizeof(*tree->next));
+	tree->n_below = calloc(n, sizeof(*tree->n_below));
 	tree->is_shown = calloc(n, sizeof(*tree->is_shown));
-	if (!all || !tree->first || !tree->next || !tree->is_shown) {
+	if (!all || !tree->first || !tree->next || !tree->n_below || !tree->is_shown) {
 		free(all);
 		return -1;
 	}
 	for (size_t i = 1; i < n; i++)
-		all[i - 1] = (struct child){(uint32_t)i,
-					    wtl_profile_energy_uj(tree->profile, &calls->all[i])};
-	qsort(all, n - 1, sizeof(*all), by_energy);
+		all[i - 1] =
+			(struct child){(uint32_t)i, rank_of_call(tree->profile, &calls->all[i])};
+	for (size_t i = n; i-- > 1;) /* children have higher numbers */
+		tree->n_below[calls->tree.nodes[i].parent] += ++tree->n_below[i];
+	qsort(all, n - 1, sizeof(*all), by_rank_of_call);
 	for (size_t i = n - 1; i-- > 0;) { /* the largest is put last, at the front */
 		uint32_t node = all[i].node, parent = calls->tree.nodes[node].parent;
 
-		tree->is_shown[node] = i < tree->rows_max && all[i].energy_uj >= tree->least_uj;
+		tree->is_shown[node] = i < tree->rows_max && all[i].rank >= tree->least;
 		tree->next[node] = tree->first[parent];
 		tree->first[parent] = node;
 	}
@@ -152,8 +178,10 @@ static void put_calls(struct tree *tree, uint32_t parent, unsigned depth)
 		uint64_t energy_uj = wtl_profile_energy_uj(tree->profile, &calls->all[node]);
 
 		if (!tree->is_shown[node]) {
-			leave_out(energy_uj < tree->least_uj ? &tree->small : &tree->many,
-				  energy_uj);
+			leave_out(rank_of_call(tree->profile, &calls->all[node]) < tree->least
+					  ? &tree->small
+					  : &tree->many,
+				  tree->n_below[node], energy_uj);
 			continue;
 		}
 		put_row(tree->buf, tree->profile, &calls->all[node]);
@@ -171,6 +199,7 @@ static void put_tree(struct tree *tree, const struct wtl_profile_settings *setti
 	put_cuts(tree->buf, settings, &tree->small, &tree->many, "calls");
 	free(tree->first);
 	free(tree->next);
+	free(tree->n_below);
 	free(tree->is_shown);
 }
 
@@ -184,7 +213,7 @@ struct function {
 	uint64_t rank; /* as --sort says */
 };
 
-const char *const wtl_profile_sort_names[] = {"energy", "calls", "cpu", "samples", NULL};
+const char *const wtl_profile_sort_names[] = {"energy", "calls", "cpu", "samples", "wall", NULL};
 
 static uint64_t rank_of(const struct function *function, enum wtl_profile_sort sort)
 {
@@ -197,6 +226,8 @@ static uint64_t rank_of(const struct function *function, enum wtl_profile_sort s
 		return (uint64_t)function->own.cpu_ns;
 	case WTL_SORT_SAMPLES:
 		return function->own.n_samples;
+	case WTL_SORT_WALL:
+		return (uint64_t)(function->own.cpu_ns + function->own.wait_ns);
 	}
 	return 0;
 }
@@ -210,17 +241,6 @@ static int by_rank(const void *a, const void *b)
 	if (x->own_uj != y->own_uj)
 		return x->own_uj > y->own_uj ? -1 : 1;
 	return x->name < y->name ? -1 : x->name > y->name;
-}
-
-/* A function that calls itself is counted once with all that it called. */
-static bool is_outermost(const struct wtl_calls *calls, uint32_t node)
-{
-	uint32_t frame = calls->tree.nodes[node].frame;
-
-	for (uint32_t at = calls->tree.nodes[node].parent; at; at = calls->tree.nodes[at].parent)
-		if (calls->tree.nodes[at].frame == frame)
-			return false;
-	return true;
 }
 
 /* Those that most is told of first; what each row has to have, at the least. */
@@ -243,8 +263,9 @@ static struct function *list_functions(const struct wtl_profile *profile,
 		function->own_uj += wtl_profile_energy_uj(profile, &calls->own[node]);
 		function->doubt_uj += wtl_profile_total_uj(profile, calls->own[node].doubt_uj);
 		function->own.cpu_ns += calls->own[node].cpu_ns;
+		function->own.wait_ns += calls->own[node].wait_ns;
 		function->own.n_samples += calls->own[node].n_samples;
-		if (is_outermost(calls, node))
+		if (wtl_tree_is_outermost(&calls->tree, node))
 			function->all_uj += wtl_profile_energy_uj(profile, &calls->all[node]);
 	}
 	for (size_t i = 0; functions && i < calls->tree.n_frames; i++)
@@ -263,17 +284,18 @@ static void put_table(struct wtl_buf *buf, const struct wtl_profile *profile,
 	uint64_t least;
 	struct function *functions = list_functions(profile, settings, &least);
 
-	wtl_buf_puts(buf, "   own [J]            with calls [J]   CPU [s]  samples  function\n");
+	wtl_buf_puts(buf, "   own [J]            with calls [J]   CPU [s]  samples ");
+	wtl_buf_puts(buf, profile->split->wait_ns ? "waiting [s]  function\n" : " function\n");
 	for (size_t i = 0; functions && i < calls->tree.n_frames; i++) {
 		const struct function *function = &functions[i];
 
 		if (function->rank == 0)
 			break;
 		if (function->rank < least || i >= settings->rows) {
-			leave_out(function->rank < least ? &small : &many, function->own_uj);
+			leave_out(function->rank < least ? &small : &many, 1, function->own_uj);
 			continue;
 		}
-		wtl_buf_printf(buf, "%10.3f \xc2\xb1 %-8.3f %14.3f %9.3f %8" PRIu64 "  ",
+		wtl_buf_printf(buf, "%10.3f \xc2\xb1 %-8.3f %14.3f %9.3f %8" PRIu64 " ",
 			       (double)function->own_uj / 1e6,
 			       wtl_profile_uncertainty_uj(profile, (double)function->own_uj,
 							  function->own.n_samples,
@@ -281,6 +303,8 @@ static void put_table(struct wtl_buf *buf, const struct wtl_profile *profile,
 				       1e6,
 			       (double)function->all_uj / 1e6, (double)function->own.cpu_ns / 1e9,
 			       function->own.n_samples);
+		put_wait(buf, profile, function->own.wait_ns);
+		wtl_buf_putc(buf, ' ');
 		wtl_layout_text(buf, calls->tree.names[calls->tree.frames[function->name].name],
 				style);
 		wtl_buf_putc(buf, '\n');
@@ -337,6 +361,30 @@ void wtl_profile_sums(const struct wtl_profile *profile, int domain,
 	}
 }
 
+enum wtl_profile_gpu_by wtl_profile_gpu_by(const struct wtl_profile *profile)
+{
+	for (size_t i = 0; i < profile->calls->n_domains; i++)
+		if (profile->domains[i].kind == WATTLE_KIND_GPU &&
+		    profile->calls->all[0].dynamic_uj[i] > 0)
+			return wtl_launches_are_seen(profile->trace) ? WTL_GPU_BY_LAUNCHES
+								     : WTL_GPU_BY_CPU_TIME;
+	return WTL_GPU_BY_NOTHING;
+}
+
+static void put_gpu_by(struct wtl_buf *buf, const struct wtl_profile *profile)
+{
+	static const char *const words[] = {
+		[WTL_GPU_BY_NOTHING] = "",
+		[WTL_GPU_BY_LAUNCHES] =
+			"GPU energy is in the stacks that launched work or waited for "
+			"it, as far as samples show\n",
+		[WTL_GPU_BY_CPU_TIME] =
+			"GPU energy is divided by CPU time: no sample is in a GPU's "
+			"driver\n"};
+
+	wtl_buf_puts(buf, words[wtl_profile_gpu_by(profile)]);
+}
+
 static void put_word(struct wtl_buf *buf, uint64_t energy_uj, const char *word)
 {
 	if (energy_uj > 0)
@@ -358,28 +406,49 @@ static void put_rest(struct wtl_buf *buf, const struct wtl_profile *profile)
 	put_word(buf, sums.idle_uj, "idle: what the machine draws anyway");
 	put_word(buf, sums.unattributed_uj, "nobody's who was seen");
 	put_word(buf, sums.total_uj, "measured in all");
+	put_gpu_by(buf, profile);
 }
 
-static void put_python(struct wtl_buf *buf, const struct wtl_python *python)
+static void put_python(struct wtl_buf *buf, const struct wtl_python *python, const char *of)
 {
 	if (python->n_merged > 0)
 		wtl_buf_printf(buf,
-			       "Python: of %" PRIu64 " samples, %" PRIu64
+			       "%sPython: of %" PRIu64 " samples, %" PRIu64
 			       " have a function that is not known, and of %" PRIu64
 			       " what C did is left out\n",
-			       python->n_merged, python->n_missing, python->n_moved);
+			       of, python->n_merged, python->n_missing, python->n_moved);
 	if (python->n_unknown > 0)
 		wtl_buf_printf(
 			buf,
-			"Python: of %" PRIu64
-			" processes no function is known: their CPython is not 3.8 to 3.13, "
+			"%sPython: of %" PRIu64
+			" processes no function is known: their CPython is not 3.8 to 3.14, "
 			"or their memory may not be read (sysctl kernel.yama.ptrace_scope)\n",
-			python->n_unknown);
+			of, python->n_unknown);
+}
+
+static void put_waits(struct wtl_buf *buf, const struct wtl_profile *profile)
+{
+	double wait_s = (double)profile->calls->all[0].wait_ns / 1e9, cpu_s = 0.0;
+
+	if (!profile->split->wait_ns)
+		return;
+	for (size_t i = 0; i < profile->trace->n_threads; i++)
+		cpu_s += (double)profile->trace->threads[i].cpu_ns / 1e9;
+	wtl_buf_printf(
+		buf,
+		"its threads were on a processor for %.3f s and waited for %.3f s, %.3f s in "
+		"all: waiting takes no energy of theirs\n",
+		cpu_s, wait_s, cpu_s + wait_s);
+	if (profile->meter && !profile->trace->n_turns)
+		wtl_buf_puts(buf,
+			     "what a thread waited in is where it was sampled last: sysctl "
+			     "kernel.perf_event_paranoid=1, or CAP_PERFMON, tells it exactly\n");
 }
 
 static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile)
 {
 	const struct wtl_trace *trace = profile->trace;
+	const char *of = profile->only ? "in all of the profile: " : "";
 
 	wtl_buf_printf(
 		buf,
@@ -388,11 +457,13 @@ static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile)
 		profile->has_idle ? "above idle" : "(idle power is not known)",
 		(double)profile->window->duration_ns / 1e9, trace->n_samples, profile->hz,
 		trace->n_threads, trace->n_threads == 1 ? "" : "s");
+	if (profile->only)
+		wtl_buf_printf(buf, "in the window '%s' only\n", profile->only);
 	if (trace->n_lost || trace->n_broken || trace->n_unresolved)
 		wtl_buf_printf(buf,
-			       "%" PRIu64 " records were lost, %" PRIu64
+			       "%s%" PRIu64 " records were lost, %" PRIu64
 			       " stacks are not whole, %" PRIu64 " are not known\n",
-			       trace->n_lost, trace->n_broken, trace->n_unresolved);
+			       of, trace->n_lost, trace->n_broken, trace->n_unresolved);
 	if (trace->n_halved)
 		wtl_buf_printf(buf, "it was long: one of %" PRIu64 " samples is kept\n",
 			       UINT64_C(1) << trace->n_halved);
@@ -402,10 +473,9 @@ static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile)
 		wtl_buf_printf(buf,
 			       "%zu of its child processes are another user's, and not looked at\n",
 			       profile->n_denied);
-	put_python(buf, &trace->python);
-	if (profile->only)
-		wtl_buf_printf(buf, "in the window '%s' only\n", profile->only);
-	wtl_buf_printf(buf, "the profiler used %.3f s of CPU time\n\n",
+	put_waits(buf, profile);
+	put_python(buf, &trace->python, of);
+	wtl_buf_printf(buf, "%sthe profiler used %.3f s of CPU time\n\n", of,
 		       (double)profile->own_cpu_ns / 1e9);
 }
 
@@ -413,18 +483,24 @@ void wtl_profile_text(struct wtl_buf *buf, const struct wtl_profile *profile,
 		      const struct wtl_profile_settings *settings,
 		      const struct wtl_output_style *style)
 {
-	struct tree tree = {.buf = buf,
-			    .profile = profile,
-			    .style = style,
-			    .rows_max = settings->rows,
-			    .least_uj = (uint64_t)((double)profile->dynamic_uj *
-						   settings->least_percent / 100.0)};
+	struct tree tree = {
+		.buf = buf,
+		.profile = profile,
+		.style = style,
+		.rows_max = settings->rows,
+		.least =
+			(uint64_t)((profile->split->wait_ns
+					    ? (double)rank_of_call(profile, &profile->calls->all[0])
+					    : (double)profile->dynamic_uj) *
+				   settings->least_percent / 100.0)};
 
 	put_head(buf, profile);
 	if (settings->is_table) {
 		put_table(buf, profile, settings, style);
 	} else {
-		wtl_buf_puts(buf, "      energy [J]          %   CPU [s]  function\n");
+		wtl_buf_puts(buf, "      energy [J]          %   CPU [s] ");
+		wtl_buf_puts(buf,
+			     profile->split->wait_ns ? "waiting [s]  function\n" : " function\n");
 		put_tree(&tree, settings);
 	}
 	put_rest(buf, profile);

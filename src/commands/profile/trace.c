@@ -60,7 +60,7 @@ static void put_counters(struct events *events)
 	const struct wtl_split *split = stacks->profile->ticks;
 
 	for (size_t i = 1; i < split->n_ticks; i++)
-		for (size_t k = WTL_METRIC_DOMAINS; k < stacks->n_metrics; k++)
+		for (size_t k = WTL_METRIC_DOMAINS; k < stacks->end_domains; k++)
 			if (split->ticks[i].t_ns > split->ticks[i - 1].t_ns)
 				put_counter(events, &stacks->metrics[k], &split->ticks[i - 1],
 					    &split->ticks[i]);

@@ -13,7 +13,7 @@
 #include "base/io.h"
 #include "cli/command.h"
 #include "cli/complain.h"
-#include "cli/fd.h"
+#include "base/fd.h"
 #include "cli/options.h"
 #include "cli/sink.h"
 #include "commands/profile/cut.h"
@@ -242,21 +242,50 @@ static int find_format(struct wtl_app *app)
 	return 0;
 }
 
-/* A file of a part would not add up. */
-static int check_window(struct wtl_app *app)
+/* What a window's name is of no use with. NULL: nothing. */
+static const char *check_window(const struct wtl_profile_settings *settings)
+{
+	if (!settings->only)
+		return NULL;
+	if (!settings->only[0])
+		return "--window takes a NAME, as wattle mark begin NAME has it";
+	if (settings->kineto)
+		return "--window does not go with --kineto: kernels are told of the whole profile";
+	if (wtl_profile_format_at(settings->format) == wtl_profile_format_find("wprof"))
+		return "--window: a .wprof file has all of a profile, and is cut when it is shown";
+	return NULL;
+}
+
+static const char *check_kept(const struct wtl_profile_settings *settings)
+{
+	if (!settings->keep ||
+	    wtl_profile_format_of_file(settings->keep) == wtl_profile_format_find("wprof") ||
+	    strncmp(settings->keep, "/dev/", 5) == 0)
+		return NULL;
+	return "--keep takes the name of a file that ends in .wprof; -o writes other formats";
+}
+
+int wtl_profile_check(struct wtl_app *app)
+{
+	const struct wtl_profile_settings *settings = app->own;
+	int rc = find_format(app);
+	const char *why = NULL;
+
+	if (rc < 0)
+		return rc;
+	why = check_window(settings);
+	if (!why)
+		why = check_kept(settings);
+	if (!why && settings->bounds.is_strict && settings->bounds.n == 0)
+		why = "--fail-strict is for --fail-if, which says what is to fail";
+	return why ? -wtl_complain(app, "%s", why) : 0;
+}
+
+int wtl_profile_check_sort(struct wtl_app *app)
 {
 	const struct wtl_profile_settings *settings = app->own;
 
-	if (!settings->only || strcmp(wtl_profile_format_names[settings->format], "wprof") != 0)
+	if (!wtl_option_is_used(app, "--sort") || settings->is_table)
 		return 0;
-	wtl_complain(app, "--window: a .wprof file has all of a profile, and is cut when it is "
-			  "shown");
-	return -EINVAL;
-}
-
-int wtl_profile_find_format(struct wtl_app *app)
-{
-	int rc = find_format(app);
-
-	return rc < 0 ? rc : check_window(app);
+	return wtl_complain(app, "--sort is for --table: a tree has most energy first");
 }

@@ -22,7 +22,9 @@ int wtl_profile_write(const struct wtl_profile_writing *writing, const struct wt
  * wtl_complain(). */
 int wtl_profile_write_out(const struct wtl_profile_writing *writing, const struct wtl_buf *buf,
 			  int rc, const char *path, int fd);
-/* The format by what the file is called. 0, or negative after wtl_complain(). */
-int wtl_profile_find_format(struct wtl_app *app);
+/* The format by what the file is called, and what options do not go together. 0, or negative after wtl_complain(). */
+int wtl_profile_check(struct wtl_app *app);
+/* Of a tree or a table. 0, or positive after wtl_complain(). */
+int wtl_profile_check_sort(struct wtl_app *app);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/num.h"
 #include "cli/complain.h"
 #include "commands/query/query.h"
+#include "gpu/visible.h"
 #include "sensors/gpu_info.h"
 
 static bool is_text(const char *text, const char *word, size_t len)
@@ -79,16 +80,64 @@ int wtl_gpu_choose(const struct wtl_gpu *gpus, size_t n, const char *ids, size_t
 	return n_chosen;
 }
 
-int wtl_gpus_choose(struct wtl_app *app, const struct wtl_gpu_reader *reader, const char *ids,
-		    size_t **ret_chosen, size_t *ret_n)
+static bool is_nvidias(const struct wtl_gpu *gpu)
+{
+	return strcmp(gpu->vendor, "nvidia") == 0;
+}
+
+static int add_names(struct wtl_gpu_names *names, size_t place, const struct wtl_gpu *gpu)
+{
+	int rc = wtl_gpu_names_add(names, place, gpu->uuid);
+
+	for (size_t i = 0; i < gpu->n_migs && rc == 0; i++)
+		rc = wtl_gpu_names_add(names, place, gpu->migs[i].uuid);
+	return rc;
+}
+
+int wtl_gpu_choose_visible(const struct wtl_gpu *gpus, size_t n, const char *list,
+			   size_t ret_chosen[], const char **ret_bad)
+{
+	enum wtl_gpu_visible *visible = calloc(n + 1, sizeof(*visible));
+	struct wtl_gpu_names names = {.n = 0};
+	int rc = visible ? 0 : -ENOMEM, n_chosen = 0;
+	size_t index = 0;
+
+	for (size_t i = 0; i < n && rc == 0; i++)
+		if (is_nvidias(&gpus[i]))
+			rc = add_names(&names, index++, &gpus[i]);
+	if (rc == 0) {
+		*ret_bad = wtl_gpu_list_apply(list, &names, visible, index);
+		rc = *ret_bad ? -ENOENT : 0;
+	}
+	index = 0;
+	for (size_t i = 0; i < n && rc == 0; i++)
+		if (is_nvidias(&gpus[i]) && visible[index++] != WTL_GPU_HIDDEN)
+			ret_chosen[n_chosen++] = i;
+	wtl_gpu_names_done(&names);
+	free(visible);
+	return rc < 0 ? rc : n_chosen;
+}
+
+const char *wtl_gpu_choice_check(const struct wtl_gpu_choice *choice)
+{
+	return choice->ids && choice->list ? "-i and --gpus both say which GPUs: use one" : NULL;
+}
+
+int wtl_gpus_choose(struct wtl_app *app, struct wtl_gpu_reader *reader,
+		    const struct wtl_gpu_choice *choice, size_t **ret_chosen, size_t *ret_n)
 {
 	size_t n, *chosen;
-	const struct wtl_gpu *gpus = wtl_gpu_reader_gpus(reader, &n);
+	const struct wtl_gpu *gpus;
 	const char *bad = "";
-	int rc;
+	int rc = -ENOMEM;
 
+	if (choice->list && wtl_gpu_list_has_migs(choice->list))
+		wtl_gpu_reader_read(reader, WTL_GPU_READ_NUMBERS); /* MIG devices are among them */
+	gpus = wtl_gpu_reader_gpus(reader, &n);
 	chosen = calloc(n + 1, sizeof(*chosen));
-	rc = chosen ? wtl_gpu_choose(gpus, n, ids, chosen, &bad) : -ENOMEM;
+	if (chosen)
+		rc = choice->list ? wtl_gpu_choose_visible(gpus, n, choice->list, chosen, &bad)
+				  : wtl_gpu_choose(gpus, n, choice->ids, chosen, &bad);
 	if (rc == -ENOENT)
 		wtl_complain(app, "there is no GPU '%.*s': see wattle query -L",
 			     (int)strcspn(bad, ","), bad);

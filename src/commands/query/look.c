@@ -27,9 +27,9 @@ static int out_of_memory(struct wtl_app *app)
 	return WTL_EXIT_FAILED;
 }
 
-static int choose(struct wtl_looker *looker, const char *ids)
+static int choose(struct wtl_looker *looker, const struct wtl_gpu_choice *choice)
 {
-	int rc = wtl_gpus_choose(looker->app, looker->reader, ids, &looker->chosen,
+	int rc = wtl_gpus_choose(looker->app, looker->reader, choice, &looker->chosen,
 				 &looker->n_chosen);
 
 	if (rc < 0)
@@ -63,8 +63,8 @@ static int begin_metering(struct wtl_looker *looker)
 	return 0;
 }
 
-int wtl_looker_init(struct wtl_looker *looker, struct wtl_app *app, const char *ids, unsigned what,
-		    bool asks_meter)
+int wtl_looker_init(struct wtl_looker *looker, struct wtl_app *app,
+		    const struct wtl_gpu_choice *choice, unsigned what, bool asks_meter)
 {
 	int code, rc;
 
@@ -77,7 +77,7 @@ int wtl_looker_init(struct wtl_looker *looker, struct wtl_app *app, const char *
 			: wtl_open_io(app, &looker->io);
 	if (rc < 0 || wtl_open_gpus(app, looker->io, &looker->reader) < 0)
 		return WTL_EXIT_FAILED;
-	code = choose(looker, ids);
+	code = choose(looker, choice);
 	return !code && asks_meter ? begin_metering(looker) : code;
 }
 

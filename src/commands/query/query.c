@@ -27,7 +27,8 @@
 #define WATCH_NS (2 * WTL_NS_PER_S)
 
 struct settings {
-	const char *format, *fields, *ids, *columns, *mon_options, *display;
+	const char *format, *fields, *columns, *mon_options, *display;
+	struct wtl_gpu_choice gpus;
 	const struct wtl_smi_query *query, *help; /* --query-…, --help-query-… */
 	bool list, log, xml, dmon, pmon, watch;
 	bool wants_ms;		   /* -lms is given, its number is to come */
@@ -127,7 +128,11 @@ static const struct wtl_option options[] = {
 	{"xml-format", 'x', NULL, "Everything as nvidia-smi's XML (nvsmi_device_v12.dtd)",
 	 FLAG(xml)},
 	{"id", 'i', "ID",
-	 "Only these GPUs: index, UUID, bus id or serial number; a list with commas", TEXT(ids)},
+	 "Only these GPUs: index, UUID, bus id or serial number; a list with commas",
+	 TEXT(gpus.ids)},
+	{"gpus", 0, "LIST",
+	 "Only these GPUs: as CUDA_VISIBLE_DEVICES has them, also MIG devices (their whole GPU)",
+	 TEXT(gpus.list)},
 	{"loop", 'l', "SECONDS", "Go on every SECONDS until Ctrl-C", WTL_OPTION_OWN,
 	 .set = set_loop},
 	{"loop-ms", 0, "MS", "The same in milliseconds; also spelled -lms MS", PERIOD(loop_ns),
@@ -351,12 +356,14 @@ static const char *contradiction(const struct wtl_app *app)
 {
 	const struct settings *settings = app->own;
 	const bool mon = is_mon(settings);
+	const char *both = wtl_gpu_choice_check(&settings->gpus);
 	const int forms = settings->list + (settings->xml || settings->log) + mon;
 	const struct {
 		bool wrong;
 		const char *text;
 	} rules[] = {
 		{settings->wants_ms, "-lms needs a value: MS"},
+		{both, both},
 		{is_format(app->settings.output_path),
 		 "-f is a file here, as in nvidia-smi: --format takes text, json, ndjson or csv"},
 		{settings->query && forms > 0, "--query-... excludes -L, -q, -x, dmon and pmon"},
@@ -689,12 +696,12 @@ static int run_session(struct session *session)
 		return code;
 	if (wtl_sink_check(app) < 0)
 		return WTL_EXIT_FAILED;
-	code = wtl_looker_init(&session->looker, app, settings->ids, parts(session),
+	code = wtl_looker_init(&session->looker, app, &settings->gpus, parts(session),
 			       asks_meter(session));
 	/* Sums in a GPU's row are the machine's. */
-	session->looker.only_chosen =
-		settings->ids && !(session->form == WTL_QUERY_CSV &&
-				   session->columns.query != &wtl_smi_query_domain);
+	session->looker.only_chosen = (settings->gpus.ids || settings->gpus.list) &&
+				      !(session->form == WTL_QUERY_CSV &&
+					session->columns.query != &wtl_smi_query_domain);
 	if (!code)
 		code = take_samples(session);
 	wtl_looker_done(&session->looker);

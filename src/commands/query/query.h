@@ -29,6 +29,16 @@ enum wtl_query_form {
  * the first look, in which GPUs are read meanwhile. */
 #define WTL_LOOKER_GLANCE_NS (20 * WTL_NS_PER_MS)
 
+/* Which GPUs: all, unless one of these is given. */
+struct wtl_gpu_choice {
+	const char
+		*ids; /* indices, UUIDs, bus ids and serial numbers, as nvidia-smi's -i has them */
+	const char *list; /* as CUDA_VISIBLE_DEVICES has it */
+};
+
+/* What is wrong with it, or NULL. */
+const char *wtl_gpu_choice_check(const struct wtl_gpu_choice *choice);
+
 /* One look after the other at GPUs and domains (query_look.c). */
 struct wtl_looker {
 	struct wtl_app *app;
@@ -50,10 +60,9 @@ struct wtl_looker {
 	char user[64];
 };
 
-/* Opens the machine and finds the GPUs that `ids` names (NULL: all). 0, or the exit code after a
- * complaint. */
-int wtl_looker_init(struct wtl_looker *looker, struct wtl_app *app, const char *ids, unsigned what,
-		    bool asks_meter);
+/* Opens the machine and finds the GPUs. 0, or the exit code after a complaint. */
+int wtl_looker_init(struct wtl_looker *looker, struct wtl_app *app,
+		    const struct wtl_gpu_choice *choice, unsigned what, bool asks_meter);
 void wtl_looker_done(struct wtl_looker *looker);
 /* Samples until t_mono_ns. 0, or negative: the tape is over, or a signal came. */
 int wtl_looker_wait(struct wtl_looker *looker, int64_t t_mono_ns);
@@ -72,8 +81,12 @@ void wtl_redraw(struct wtl_buf *buf, const char *text, size_t *lines);
  */
 int wtl_gpu_choose(const struct wtl_gpu *gpus, size_t n, const char *ids, size_t ret_chosen[],
 		   const char **ret_bad);
+/* The same of a list as CUDA_VISIBLE_DEVICES has it (gpu/visible.h), which names NVIDIA's GPUs alone. MIG devices are
+ * known after a read of the numbers. */
+int wtl_gpu_choose_visible(const struct wtl_gpu *gpus, size_t n, const char *list,
+			   size_t ret_chosen[], const char **ret_bad);
 /* Those of a reader's GPUs, into an array to be freed. 0, or -ENOENT or -ENOMEM after a complaint. */
-int wtl_gpus_choose(struct wtl_app *app, const struct wtl_gpu_reader *reader, const char *ids,
-		    size_t **ret_chosen, size_t *ret_n);
+int wtl_gpus_choose(struct wtl_app *app, struct wtl_gpu_reader *reader,
+		    const struct wtl_gpu_choice *choice, size_t **ret_chosen, size_t *ret_n);
 
 #endif

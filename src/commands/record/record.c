@@ -16,6 +16,7 @@
 #include "cli/option.h"
 #include "cli/options.h"
 #include "cli/rights.h"
+#include "commands/profile/keep.h"
 #include "commands/record/background.h"
 #include "commands/record/follow.h"
 #include "commands/record/settings.h"
@@ -62,6 +63,16 @@ static const struct wtl_option options[] = {
 	{"unit", 0, "UNIT",
 	 "Follow whatever runs in this systemd unit, such as nginx.service, also what comes later",
 	 WTL_OPTION_OWN, WTL_OWN(struct wtl_record_settings, unit), .set = set_name},
+#if HAVE_PROFILER
+	{"profile", 0, NULL,
+	 "Keep as well where in the code the command, or the process of --pid, was: wattle profile show FILE "
+	 "tells joules by function",
+	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_record_settings, profile)},
+	{"profile-rate", 0, "HZ",
+	 "With --profile: samples a second of CPU time of each thread (default 997)",
+	 WTL_OPTION_NUMBER, WTL_OWN(struct wtl_record_settings, profile_hz), .least = 1,
+	 .most = WTL_PROFILE_HZ_MAX},
+#endif
 	{"background", 0, NULL,
 	 "Go on in the background once it records; errors after that go to FILE.log",
 	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_record_settings, background)},
@@ -92,7 +103,8 @@ struct session {
 	struct wtl_recording_session recording;
 	struct wtl_follow follow;
 	struct wtl_background background;
-	char told[1500]; /* what it came to, in a line */
+	struct wtl_profile_keep *keep; /* NULL: no profile is taken, or it is over */
+	char told[1500];	       /* what it came to, in a line */
 };
 
 static void ticked(void *context)
@@ -140,6 +152,7 @@ static void record_tape(struct session *session)
 
 static void tell_end(struct session *session, const struct wattle_window *window)
 {
+	const struct wtl_record_settings *record = session->app->own;
 	const char *path = session->recording.path;
 	struct wtl_buf size, typed;
 	struct stat file;
@@ -152,11 +165,52 @@ static void tell_end(struct session *session, const struct wattle_window *window
 	wtl_format_bytes(&size, (uint64_t)file.st_size);
 	wtl_buf_init(&typed, sizeof(session->told) - 100);
 	wtl_recording_type_path(&typed, path);
-	snprintf(session->told, sizeof(session->told), "recorded %s: wattle report %s tells what",
-		 wtl_buf_str(&size), typed.error ? "FILE" : wtl_buf_str(&typed));
+	snprintf(session->told, sizeof(session->told), "recorded %s: wattle %s %s tells %s",
+		 wtl_buf_str(&size), record->profile ? "profile show" : "report",
+		 typed.error ? "FILE" : wtl_buf_str(&typed),
+		 record->profile ? "where in the code" : "what");
 	wtl_buf_done(&typed);
 	wtl_buf_done(&size);
 	wtl_remark(session->app, "%s", session->told);
+}
+
+/* ---- Its profile ---- */
+
+static void keep_more(void *context)
+{
+	struct session *session = context;
+
+	if (HAVE_PROFILER && session->keep)
+		wtl_profile_keep_more(session->keep, session->recording.recorder);
+}
+
+/* 0, or negative after wtl_complain(). */
+static int begin_profile(struct session *session)
+{
+	const struct wtl_record_settings *record = session->app->own;
+	struct wtl_err err = {.code = 0};
+
+	if (!HAVE_PROFILER || !record->profile)
+		return 0;
+	session->recording.committing = keep_more;
+	session->recording.committing_context = session;
+	if (wtl_profile_keep_new(record->profile_hz ? record->profile_hz : WTL_PROFILE_HZ,
+				 record->pid, &session->keep, &err) == 0)
+		return 0;
+	wtl_complain(session->app, "--profile: %s", err.text);
+	return -1;
+}
+
+static void end_profile(struct session *session)
+{
+	struct wtl_profile_keep *keep = session->keep;
+
+	if (!HAVE_PROFILER || !keep)
+		return;
+	session->keep = NULL;
+	if (session->recording.recorder && !session->recording.has_failed)
+		wtl_profile_keep_end(keep, session->recording.recorder, session->meter->sampled_ns);
+	wtl_profile_keep_free(keep);
 }
 
 /* 0, or negative where the recording is not whole. */
@@ -166,8 +220,11 @@ static int end_recording(struct session *session)
 	struct wattle_energy *energies = session->recording.energies;
 	struct wattle_window window;
 
+	if (HAVE_PROFILER && session->keep)
+		wtl_profile_keep_stop(session->keep);
 	wtl_window_end(session->meter, WINDOW, &window, energies, n_domains);
 	wtl_billing_bill(&session->billing, &window, energies);
+	end_profile(session);
 	wtl_recording_window(&session->recording, WINDOW, false, &window, energies);
 	if (wtl_recording_close(&session->recording) < 0)
 		return -1;
@@ -229,6 +286,12 @@ static int measure_machine(struct session *session)
 	return end_recording(session) < 0 ? WTL_EXIT_FAILED : WTL_EXIT_DONE;
 }
 
+/* A command's own exit status may well be 1. */
+static int exit_of_failure(const struct wtl_app *app)
+{
+	return app->settings.command ? WTL_EXIT_WATTLE_FAILED : WTL_EXIT_FAILED;
+}
+
 static int measure(struct session *session)
 {
 	int stop = wtl_billing_watch_idle(&session->billing, &session->loop,
@@ -240,6 +303,10 @@ static int measure(struct session *session)
 	}
 	wtl_billing_begin(&session->billing);
 	wattle_window_begin(session->meter, WINDOW);
+	if (begin_profile(session) < 0) {
+		wtl_recording_discard(&session->recording);
+		return exit_of_failure(session->app);
+	}
 	return session->app->settings.command ? measure_command(session) : measure_machine(session);
 }
 
@@ -275,6 +342,21 @@ static int check_follow(struct wtl_app *app)
 	return 0;
 }
 
+static int check_profile(struct wtl_app *app)
+{
+	const struct wtl_settings *settings = &app->settings;
+	const struct wtl_record_settings *record = app->own;
+
+	if (record->profile && (settings->tape || (!settings->command && !record->pid)))
+		return wtl_complain(
+			app, "--profile is of a command that is started, or of a process (--pid)");
+	if (record->profile && settings->no_processes)
+		return wtl_complain(app, "--profile and --no-processes exclude each other");
+	if (record->profile_hz && !record->profile)
+		return wtl_complain(app, "--profile-rate is for --profile");
+	return 0;
+}
+
 static int check_settings(struct wtl_app *app)
 {
 	const struct wtl_record_settings *record = app->own;
@@ -288,7 +370,7 @@ static int check_settings(struct wtl_app *app)
 		return wtl_complain(app, "a tape is over at once: --background has no use");
 	if (settings->tape && record->duration_ns)
 		return wtl_complain(app, "a tape is recorded whole: --duration has no use");
-	return check_follow(app);
+	return check_profile(app) ? EINVAL : check_follow(app);
 }
 
 /* The file may be said as a word, or with -o. */
@@ -316,12 +398,6 @@ static int stop(struct wtl_app *app)
 
 /* ---- All of it ---- */
 
-/* A command's own exit status may well be 1. */
-static int exit_of_failure(const struct wtl_app *app)
-{
-	return app->settings.command ? WTL_EXIT_WATTLE_FAILED : WTL_EXIT_FAILED;
-}
-
 static int record(struct session *session)
 {
 	struct wtl_app *app = session->app;
@@ -333,6 +409,7 @@ static int record(struct session *session)
 	    wtl_recording_open(&session->recording, &session->billing, &session->loop) == 0)
 		code = measure(session);
 	wtl_follow_done(&session->follow);
+	end_profile(session);
 	wtl_recording_done(&session->recording, session->told);
 	wtl_billing_close(&session->billing);
 	wtl_loop_done(&session->loop);
@@ -359,7 +436,11 @@ static int run(struct wtl_app *app)
 	if (rc <= 0)
 		return code == WTL_EXIT_FAILED ? exit_of_failure(app) : code;
 	wtl_recording_listen(&session.recording, app, &settings->recording, true);
+	if (HAVE_PROFILER && settings->profile)
+		wtl_profile_choose_interval(app, NULL);
 	if (wtl_open_meter(app, &session.meter, &session.io) == 0) {
+		if (HAVE_PROFILER && settings->profile)
+			wtl_profile_choose_interval(app, session.meter);
 		code = record(&session);
 		wtl_close_meter(app, session.meter, session.io);
 	}

@@ -32,7 +32,11 @@
 #define FIRST_COMMIT_NS (WTL_NS_PER_S / 5)
 
 /* Reading a process's memory takes up to milliseconds: of so many a commit. */
-enum { MEMORY_READS = 10, COMMAND_TEXT_MAX = 4096 };
+enum {
+	RSS_READS = 10, /* a second, of those that ran */
+	PSS_READS = 3,	/* walking a process's pages is dear */
+	COMMAND_TEXT_MAX = 4096,
+};
 
 static void user_name(void *context, uint32_t uid, char name[33])
 {
@@ -150,6 +154,11 @@ static int begin(const struct wtl_recording_session *recording, const char *path
 	return wtl_recorder_new(billing->meter, billing->consumers, &options, ret_recorder, err);
 }
 
+static bool has_no_place(const struct wtl_recording_session *recording)
+{
+	return recording->settings->not_yet && recording->settings->not_yet->code < 0;
+}
+
 static int begin_first(struct wtl_recording_session *recording, struct wtl_err *err)
 {
 	size_t n = wattle_meter_domains(recording->billing->meter);
@@ -157,6 +166,10 @@ static int begin_first(struct wtl_recording_session *recording, struct wtl_err *
 	recording->energies = calloc(n + 1, sizeof(*recording->energies));
 	if (!recording->energies)
 		return wtl_err_set(err, ENOMEM, "record", NULL, "out of memory");
+	if (has_no_place(recording)) {
+		*err = *recording->settings->not_yet;
+		return err->code;
+	}
 	return begin(recording, recording->path, false, &recording->recorder, err);
 }
 
@@ -165,7 +178,6 @@ static void note_failure(struct wtl_recording_session *recording, const struct w
 	recording->has_failed = true;
 	recording->why = *err;
 	recording->failed_utc_ns = wtl_io_real_ns(recording->billing->io);
-	complain(recording, err);
 }
 
 static void second_passed(void *recording);
@@ -206,6 +218,8 @@ int wtl_recording_open(struct wtl_recording_session *recording, struct wtl_billi
 	rc = begin_first(recording, &err);
 	if (rc < 0)
 		note_failure(recording, &err);
+	if (rc < 0 && !has_no_place(recording))
+		complain(recording, &err);
 	if (rc < 0 && !recording->goes_on)
 		return rc;
 	recording->begin_utc_ns = wtl_io_real_ns(billing->io);
@@ -242,6 +256,7 @@ static void tell_what_is_left(const struct wtl_recording_session *recording)
 static void fail(struct wtl_recording_session *recording, const struct wtl_err *err)
 {
 	note_failure(recording, err);
+	complain(recording, err);
 	tell_what_is_left(recording);
 	/* A command goes on, and its report as well. */
 	if (recording->loop && recording->can_stop && !recording->goes_on &&
@@ -309,8 +324,10 @@ void wtl_recording_look(void *context)
 	recording->due_ns = now_ns + COMMIT_NS;
 	name = window_of(recording);
 	bill(recording);
-	if (billing->consumers)
-		wtl_consumers_read_memory(billing->consumers, MEMORY_READS);
+	if (billing->consumers) {
+		wtl_consumers_read_resident(billing->consumers, RSS_READS);
+		wtl_consumers_read_memory(billing->consumers, PSS_READS);
+	}
 	wtl_recording_devices_look(recording->devices, recording->recorder);
 	if (wtl_window_look(billing->meter, name, &window, recording->energies,
 			    wattle_meter_domains(billing->meter)) == 0)

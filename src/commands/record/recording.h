@@ -31,6 +31,8 @@ struct wtl_recording_settings {
 	const char *path; /* NULL: there is no recording */
 	uint64_t max_bytes;
 	int64_t max_age_ns;
+	/* Its code is negative: there is no place for it yet, which was said: it has failed until resume(). NULL: there is. */
+	const struct wtl_err *not_yet;
 };
 
 /* A recording that is written beside a measurement (`wattle record`, `wattle run --record`). */

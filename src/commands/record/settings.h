@@ -14,6 +14,8 @@ struct wtl_record_settings {
 	int pid; /* 0: not given */
 	const char *container, *unit;
 	bool background, stop;
+	bool profile;
+	unsigned profile_hz;
 };
 
 #endif

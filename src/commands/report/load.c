@@ -5,34 +5,12 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/infile.h"
 #include "cli/machine.h"
 #include "cli/recordings.h"
 #include "commands/report/load.h"
 #include "document/format.h"
 #include "energy/units.h"
 #include "replay/format.h"
-
-enum { FILE_MAX = 256 << 20 };
-
-int wtl_intensity_load(struct wtl_app *app, const char *path, struct wtl_intensity *ret_intensity)
-{
-	struct wtl_err err = {.code = 0};
-	struct wtl_buf text;
-	int rc;
-
-	*ret_intensity = (struct wtl_intensity){.n = 0};
-	if (!path)
-		return 0;
-	wtl_buf_init(&text, FILE_MAX);
-	rc = wtl_infile_read(path, &text);
-	if (rc < 0)
-		wtl_complain(app, "--intensity: '%s' cannot be read: %s", path, wtl_err_text(rc));
-	else if ((rc = wtl_intensity_parse(ret_intensity, wtl_buf_str(&text), text.len, &err)) < 0)
-		wtl_complain(app, "--intensity: '%s': %s", path, err.text);
-	wtl_buf_done(&text);
-	return rc;
-}
 
 /* ---- What is asked for ---- */
 
@@ -63,7 +41,7 @@ static int check_policy(const struct loading *loading)
 			loading->app,
 			"--policy weight=%s: the use of processors was weighed by %s when this "
 			"was recorded, and nothing else is in it",
-			wtl_weight_name(given->weight), recorded);
+			given->smooths ? WTL_SMOOTHED : wtl_weight_name(given->weight), recorded);
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < given->n_given; i++) {
@@ -150,7 +128,8 @@ static int go_through(const struct loading *loading, struct wtl_recorded **ret_r
 		.top = loading->app->settings.top,
 		.has_by = settings->by >= 0,
 		.by = settings->by >= 0 ? (enum wtl_by)settings->by : WTL_BYS,
-		.policy = {policy->idle, policy->given_list, policy->player.n_given},
+		.policy = {policy->idle, policy->given_list, policy->player.n_given,
+			   policy->player.smooths},
 	};
 	struct wtl_err err = {.code = 0};
 	int rc = wtl_recorded_new(loading->history, loading->path, &options, ret_recorded, &err);
@@ -164,12 +143,11 @@ static int go_through(const struct loading *loading, struct wtl_recorded **ret_r
 	return rc;
 }
 
-int wtl_report_load(struct wtl_app *app, const struct wtl_replay_settings *settings,
+int wtl_report_open(struct wtl_app *app, const struct wtl_replay_settings *settings,
 		    const char *path, const struct wtl_policy *policy,
-		    const struct wtl_intensity *intensity, struct wtl_recorded **ret_recorded)
+		    const struct wtl_intensity *intensity, struct wtl_history **ret_history)
 {
-	const struct wtl_history_options options = {
-		.policy = policy->player,
+	struct wtl_history_options options = {
 		.intensity = intensity,
 		.keeps_windows = true,
 		.may_summarize = !settings->plays && !policy->is_given && !intensity->n &&
@@ -178,8 +156,11 @@ int wtl_report_load(struct wtl_app *app, const struct wtl_replay_settings *setti
 	};
 	struct loading loading = {.app = app, .settings = settings, .path = path, .policy = policy};
 	struct wtl_err err = {.code = 0};
-	int rc = wtl_history_open(path, &options, &loading.history, &err);
+	int rc;
 
+	/* Not above: gcc 12 clears the struct's padding where it is none, in the array of idle powers. */
+	options.policy = policy->player;
+	rc = wtl_history_open(path, &options, &loading.history, &err);
 	if (rc < 0) {
 		wtl_complain_err(app, &err);
 		return rc;
@@ -190,7 +171,18 @@ int wtl_report_load(struct wtl_app *app, const struct wtl_replay_settings *setti
 	if (rc == 0)
 		rc = choose_part(&loading);
 	if (rc == 0)
-		return go_through(&loading, ret_recorded);
-	wtl_history_close(loading.history);
+		*ret_history = loading.history;
+	else
+		wtl_history_close(loading.history);
 	return rc;
+}
+
+int wtl_report_load(struct wtl_app *app, const struct wtl_replay_settings *settings,
+		    const char *path, const struct wtl_policy *policy,
+		    const struct wtl_intensity *intensity, struct wtl_recorded **ret_recorded)
+{
+	struct loading loading = {.app = app, .settings = settings, .path = path, .policy = policy};
+	int rc = wtl_report_open(app, settings, path, policy, intensity, &loading.history);
+
+	return rc < 0 ? rc : go_through(&loading, ret_recorded);
 }

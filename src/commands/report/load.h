@@ -4,18 +4,23 @@
 
 #include "cli/command.h"
 #include "cli/complain.h"
+#include "cli/option.h"
 #include "cli/when.h"
 #include "report/recorded.h"
 
 /* What options say of how. */
 struct wtl_replay_settings {
 	struct wtl_when from, to;
-	int by; /* enum wtl_by; < 0: not given */
-	const char *intensity_path;
+	int by;			    /* enum wtl_by; < 0: not given */
+	const char *intensity_path; /* a file, or API:ZONE; and how to ask: */
+	const char *intensity_token, *intensity_url, *intensity_cache, *intensity_ca;
 	bool plays; /* for tests: never from the summary alone */
 };
 
 /* ---- policy.c: --policy ---- */
+
+/* Beside the weights' own names: what is learned, smoothed backwards. */
+#define WTL_SMOOTHED "smoothed"
 
 struct wtl_policy {
 	bool is_given;
@@ -28,10 +33,20 @@ struct wtl_policy {
 /* 0, or EINVAL after wtl_complain(). text may be NULL. */
 int wtl_policy_parse(struct wtl_app *app, const char *text, struct wtl_policy *ret_policy);
 
+/* ---- intensity.c: --intensity ---- */
+
+/* Whether its options fit together. 0, or EINVAL after wtl_complain(). */
+int wtl_intensity_check(struct wtl_app *app, const struct wtl_replay_settings *settings);
+/* Reads the file, or asks for the time of the recordings; none is fine. 0, or negative after wtl_complain(). */
+int wtl_intensity_load(struct wtl_app *app, const struct wtl_replay_settings *settings,
+		       const struct wtl_option_list *files, struct wtl_intensity *ret_intensity);
+
 /* ---- load.c ---- */
 
-/* Reads the file (NULL: none). 0, or negative after wtl_complain(). */
-int wtl_intensity_load(struct wtl_app *app, const char *path, struct wtl_intensity *ret_intensity);
+/* A recording that is to be gone through, as the settings say; the policy and the intensity are borrowed. The same. */
+int wtl_report_open(struct wtl_app *app, const struct wtl_replay_settings *settings,
+		    const char *path, const struct wtl_policy *policy,
+		    const struct wtl_intensity *intensity, struct wtl_history **ret_history);
 
 /* Goes through a recording, as the settings say. What comes back borrows from all of these. 0, or negative after
  * wtl_complain(). */

@@ -13,7 +13,8 @@ static int complain(struct wtl_app *app, const char *word, size_t len)
 {
 	return wtl_complain(app,
 			    "--policy takes idle=recorded, idle=learned, idle=none, "
-			    "idle=DOMAIN:WATTS and weight=WEIGHT with commas between, not '%.*s'",
+			    "idle=DOMAIN:WATTS and weight=WEIGHT (or weight=" WTL_SMOOTHED
+			    ") with commas between, not '%.*s'",
 			    (int)len, word);
 }
 
@@ -87,7 +88,8 @@ static int parse_weight(struct wtl_app *app, const char *text, size_t len,
 	if (policy->player.has_weight)
 		return complain_of_two(app, text - strlen("weight="), len + strlen("weight="));
 	snprintf(name, sizeof(name), "%.*s", (int)len, text);
-	weight = wtl_weight_find(name);
+	policy->player.smooths = strcmp(name, WTL_SMOOTHED) == 0;
+	weight = policy->player.smooths ? WTL_WEIGHT_LEARNED : wtl_weight_find(name);
 	if (weight < 0)
 		return complain(app, text - strlen("weight="), len + strlen("weight="));
 	policy->player.has_weight = true;

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "base/num.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/complain.h"
@@ -26,14 +27,31 @@
 
 enum { LINE_MAX_BYTES = 64 * 1024 };
 
+/* A thousand tonnes. */
+#define EMBODIED_MAX_MG UINT64_C(1000000000000)
+
 struct settings {
 	struct wtl_option_list files;
 	struct wtl_replay_settings replay;
 	const char *policy;
-	bool series, check;
+	bool series, check, sci;
+	uint64_t unit_count, embodied_mg;
+	bool has_embodied;
 };
 
 #define OWN(field) WTL_OWN(struct settings, field)
+
+static int set_embodied(struct wtl_app *app, const struct wtl_option *option, const char *text)
+{
+	struct settings *settings = app->own;
+
+	(void)option;
+	if (wtl_num_fixed(text, strlen(text), 3, &settings->embodied_mg) < 0 ||
+	    settings->embodied_mg > EMBODIED_MAX_MG)
+		return -EINVAL;
+	settings->has_embodied = true;
+	return 0;
+}
 
 static const struct wtl_option options[] = {
 	{"by", 0, "WHAT",
@@ -44,14 +62,35 @@ static const struct wtl_option options[] = {
 	{"series", 0, NULL, "Repeated runs, of one recording or several, as a table and a series",
 	 WTL_OPTION_FLAG, OWN(series)},
 	{"policy", 0, "RULES",
-	 "Compute again with idle=learned (what the recording saw itself), idle=none, or "
-	 "idle=DOMAIN:WATTS; several with commas between",
+	 "Compute again with idle=learned (what the recording saw itself), idle=none, "
+	 "idle=DOMAIN:WATTS, weight=cpu-time, weight=learned or weight=smoothed; several with commas "
+	 "between",
 	 WTL_OPTION_TEXT, OWN(policy)},
-	{"intensity", 0, "FILE",
-	 "The grid's carbon intensity over time: CSV lines of a UTC time and g CO2e/kWh",
+	{"intensity", 0, "FILE|API:ZONE",
+	 "The grid's carbon intensity over time: CSV lines of a UTC time and g CO2e/kWh, or asked for of "
+	 "electricity-maps:ZONE, uk-grid or uk-grid:REGION",
 	 WTL_OPTION_PATH, OWN(replay.intensity_path), .what = "a file"},
+	{"intensity-token", 0, "FILE", "The file with the token for that API, in its first line",
+	 WTL_OPTION_PATH, OWN(replay.intensity_token), .what = "a file"},
+	{"intensity-cache", 0, "DIR",
+	 "Where its answers are kept (default: $XDG_CACHE_HOME/wattle or ~/.cache/wattle); an empty DIR "
+	 "for nowhere",
+	 WTL_OPTION_TEXT, OWN(replay.intensity_cache), .is_rare = true},
+	{"intensity-url", 0, "URL", "Ask a relay at URL instead of the API's own place",
+	 WTL_OPTION_TEXT, OWN(replay.intensity_url), .is_rare = true},
+	{"intensity-ca", 0, "FILE", "Whom to trust instead of the system's authorities (PEM)",
+	 WTL_OPTION_PATH, OWN(replay.intensity_ca), .what = "a file", .is_rare = true},
 	{"replay", 0, NULL, "Go by all of the recording, even where its summary would say the same",
 	 WTL_OPTION_FLAG, OWN(replay.plays)},
+	{"sci", 0, NULL,
+	 "The Software Carbon Intensity: emissions of energy and of making the hardware, a unit of "
+	 "what was done",
+	 WTL_OPTION_FLAG, OWN(sci)},
+	{"unit-count", 0, "N", "How many units were done, for --sci", WTL_OPTION_NUMBER,
+	 OWN(unit_count), .least = 1, .most = INT64_MAX},
+	{"embodied", 0, "GRAMS",
+	 "What of the emissions of making the hardware belongs to that time, for --sci: g CO2e",
+	 WTL_OPTION_OWN, .takes = "grams such as 14.96", .set = set_embodied},
 	{"check", 0, NULL, "Only say what is damaged or missing", WTL_OPTION_FLAG, OWN(check)},
 	{"from", 0, "TIME", WTL_FROM_TEXT, WTL_OPTION_WHEN, OWN(replay.from)},
 	{"to", 0, "TIME", WTL_TO_TEXT, WTL_OPTION_WHEN, OWN(replay.to)},
@@ -191,25 +230,51 @@ struct session {
 	struct wtl_intensity intensity;
 	struct wtl_recorded **recorded;
 	size_t n;
+	struct wtl_runs_file *files; /* not recordings */
+	size_t n_files;
 	struct wtl_runs runs;
 	struct wtl_comparison_data comparison;
 };
+
+/* What is of one run alone. */
+static int check_runs(struct session *session, bool has_runs)
+{
+	const struct settings *settings = session->app->own;
+	bool is_file = session->n_files > 0;
+	const char *path = is_file ? session->files[0].path : session->recorded[0]->recording.path;
+	size_t n = is_file ? session->files[0].n : session->recorded[0]->n_runs;
+
+	if (is_file && (settings->replay.from.kind || settings->replay.to.kind ||
+			settings->replay.intensity_path || session->app->settings.location))
+		wtl_complain(
+			session->app,
+			"%s: its emissions are told as they are: --from, --to, --intensity and "
+			"--location have no use",
+			session->files[0].path);
+	else if (has_runs && settings->sci)
+		wtl_complain(session->app, "--sci is of one run: '%s' holds %zu", path, n);
+	else if (has_runs && settings->replay.by >= 0)
+		wtl_complain(session->app,
+			     "--by is of one run: '%s' holds %zu, which are told as a series", path,
+			     n);
+	else
+		return 0;
+	return -EINVAL;
+}
 
 /* What is to be told: one, several side by side, or runs. */
 static int prepare(struct session *session, struct wtl_result *result)
 {
 	const struct settings *settings = session->app->own;
-	bool has_runs = session->n == 1 && session->recorded[0]->n_runs > 1;
-	int rc = 0;
+	bool has_runs =
+		session->n_files > 0 || (session->n == 1 && session->recorded[0]->n_runs > 1);
+	int rc = check_runs(session, has_runs);
 
-	if (has_runs && settings->replay.by >= 0) {
-		wtl_complain(session->app,
-			     "--by is of one run: '%s' holds %zu, which are told as a series",
-			     session->recorded[0]->recording.path, session->recorded[0]->n_runs);
-		return -EINVAL;
-	}
+	if (rc < 0)
+		return rc;
 	if (settings->series || has_runs) {
-		rc = wtl_runs_new(session->recorded, session->n, &session->runs);
+		rc = wtl_runs_new(session->recorded, session->n, session->files, session->n_files,
+				  &session->runs);
 		result->thing = &wtl_thing_runs;
 		result->what = &session->runs;
 		if (rc == 0 && session->runs.n_runs == session->runs.n_unfinished) {
@@ -222,6 +287,10 @@ static int prepare(struct session *session, struct wtl_result *result)
 		result->what = &session->comparison.comparison;
 	} else {
 		result->thing = &wtl_thing_recording;
+		session->recorded[0]->recording.report.carbon.sci = (struct wtl_report_sci){
+			.units = settings->unit_count,
+			.embodied_mg = settings->embodied_mg,
+		};
 		result->what = &session->recorded[0]->recording;
 	}
 	if (rc < 0)
@@ -252,13 +321,22 @@ static int load_all(struct session *session)
 	int rc = 0;
 
 	session->recorded = calloc(settings->files.n + 1, sizeof(*session->recorded));
-	if (!session->recorded) {
+	session->files = calloc(settings->files.n + 1, sizeof(*session->files));
+	if (!session->recorded || !session->files) {
 		wtl_complain(session->app, "out of memory");
 		return -ENOMEM;
 	}
 	for (size_t i = 0; rc == 0 && i < settings->files.n; i++) {
-		rc = wtl_report_load(session->app, &settings->replay, settings->files.words[i],
-				     &session->policy, &session->intensity, &session->recorded[i]);
+		const char *path = settings->files.words[i];
+
+		if (wtl_runs_file_is(path)) {
+			rc = wtl_runs_file_load(session->app, path,
+						&session->files[session->n_files]);
+			session->n_files += rc == 0;
+			continue;
+		}
+		rc = wtl_report_load(session->app, &settings->replay, path, &session->policy,
+				     &session->intensity, &session->recorded[session->n]);
 		session->n += rc == 0;
 	}
 	return rc;
@@ -277,21 +355,37 @@ static int report(struct session *session)
 	wtl_comparison_free(&session->comparison);
 	for (size_t i = 0; i < session->n; i++)
 		wtl_recorded_free(session->recorded[i]);
+	for (size_t i = 0; i < session->n_files; i++)
+		wtl_runs_file_free(&session->files[i]);
 	free(session->recorded);
+	free(session->files);
 	return rc;
 }
 
 static int check_files(struct wtl_app *app)
 {
 	const struct settings *settings = app->own;
-	const char *intensity_path = settings->replay.intensity_path;
 
 	if (settings->files.n == 0)
 		return wtl_complain(app, "which recording? As in: wattle report night.wattle");
 	for (size_t i = 0; i < settings->files.n; i++)
 		if (wtl_option_check_output(app, settings->files.words[i]))
 			return EINVAL;
-	return intensity_path ? wtl_option_check_output(app, intensity_path) : 0;
+	return wtl_intensity_check(app, &settings->replay);
+}
+
+/* Without one of its terms it is none. */
+static int check_sci(struct wtl_app *app)
+{
+	const struct settings *settings = app->own;
+
+	if (settings->sci && (settings->unit_count == 0 || !settings->has_embodied))
+		return wtl_complain(app, "--sci wants --unit-count N and --embodied GRAMS");
+	if (!settings->sci && (settings->unit_count > 0 || settings->has_embodied))
+		return wtl_complain(app, "--unit-count and --embodied are for --sci");
+	if (settings->sci && (settings->files.n > 1 || settings->series))
+		return wtl_complain(app, "--sci is of one recording");
+	return 0;
 }
 
 /* Options that rule each other out. */
@@ -317,7 +411,7 @@ static int check_together(struct wtl_app *app)
 
 static int check_settings(struct wtl_app *app)
 {
-	return check_files(app) || check_alone(app) || check_together(app);
+	return check_files(app) || check_alone(app) || check_together(app) || check_sci(app);
 }
 
 static int run(struct wtl_app *app)
@@ -331,7 +425,7 @@ static int run(struct wtl_app *app)
 	if (settings->check)
 		return check_all(app);
 	if (wtl_sink_check(app) < 0 ||
-	    wtl_intensity_load(app, settings->replay.intensity_path, &session.intensity) < 0)
+	    wtl_intensity_load(app, &settings->replay, &settings->files, &session.intensity) < 0)
 		return WTL_EXIT_FAILED;
 	rc = report(&session);
 	wtl_intensity_done(&session.intensity);
@@ -346,16 +440,22 @@ const struct wtl_command wtl_command_report = {
 		"Computes from a recording what was used and by whom, with the same code that measures "
 		"live: the figures are those that wattle run would have told, to the microjoule.\n\n"
 		"Of two or more recordings it tells what they differ by, and how sure that is; of "
-		"repeated runs each, their mean and spread. A recording that is still being written can "
-		"be read at any time.",
+		"repeated runs each, their mean, spread and sum. A recording that is still being written can "
+		"be read at any time.\n\n"
+		"FILE may also be an emissions.csv of CodeCarbon or of wattle run --emissions: its rows are "
+		"told as runs, beside those of recordings.",
 	.examples = "wattle report night.wattle\n"
 		    "    what the machine used that night, and who\n\n"
 		    "wattle report --from 14:00 --to 15:00 --by container night.wattle\n"
 		    "    an hour of it, by container\n\n"
 		    "wattle report before.wattle after.wattle\n"
 		    "    two recordings side by side, with their differences\n\n"
+		    "wattle report --series emissions.csv a.wattle b.wattle\n"
+		    "    duration, energy and emissions of all runs over time, and their sum\n\n"
 		    "wattle report --intensity grid.csv night.wattle\n"
 		    "    emissions with the grid's intensity hour by hour\n\n"
+		    "wattle report --intensity uk-grid night.wattle\n"
+		    "    the same, asked for of those who publish that of Great Britain\n\n"
 		    "wattle report --check night.wattle\n"
 		    "    what of it is damaged or missing",
 	.exit_status =

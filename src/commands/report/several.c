@@ -9,21 +9,23 @@
 #include "report/run_figures.h"
 #include "energy/budget.h"
 #include "document/words.h"
+#include "energy/units.h"
 
 /* ---- Statistics over runs ---- */
 
+static int compare_begins(const void *a, const void *b)
+{
+	const struct wtl_run *x = a, *y = b;
+	int64_t x_ns = x->report.window.begin_utc_ns, y_ns = y->report.window.begin_utc_ns;
+
+	if (x_ns != y_ns)
+		return x_ns < y_ns ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
 static void sort_runs(struct wtl_run runs[], size_t n)
 {
-	/* Those of a file are in order already, and files mostly are. */
-	for (size_t i = 1; i < n; i++)
-		for (size_t k = i; k > 0 && runs[k].report.window.begin_utc_ns <
-						    runs[k - 1].report.window.begin_utc_ns;
-		     k--) {
-			struct wtl_run run = runs[k];
-
-			runs[k] = runs[k - 1];
-			runs[k - 1] = run;
-		}
+	qsort(runs, n, sizeof(*runs), compare_begins);
 }
 
 static const struct wtl_report *replayed(const void *of, size_t run)
@@ -76,15 +78,54 @@ static size_t add_runs(const struct wtl_recorded *replay, struct wtl_run list[])
 	return n + 1;
 }
 
-int wtl_runs_new(struct wtl_recorded *const replays[], size_t n, struct wtl_runs *ret_runs)
+static size_t add_rows(const struct wtl_runs_file *file, struct wtl_run list[])
 {
-	struct wtl_runs runs = {.has_files = n > 1, .n_recordings = n};
+	for (size_t i = 0; i < file->n; i++)
+		list[i] = (struct wtl_run){
+			.path = file->path, .number = i + 1, .report = file->rows[i].report};
+	return file->n;
+}
+
+static void add_up(struct wtl_runs *runs)
+{
+	struct wtl_runs_sum *sum = &runs->sum;
+
+	for (size_t i = 0; i < runs->n_runs; i++) {
+		const struct wtl_report *report = &runs->runs[i].report;
+		const struct wattle_energy *total = &report->window.total;
+
+		if (runs->runs[i].is_unfinished)
+			continue;
+		sum->n++;
+		sum->duration_ns += (uint64_t)report->window.duration_ns;
+		if (!total->has_energy)
+			continue;
+		sum->n_energy++;
+		sum->energy_uj = wtl_add_sat(sum->energy_uj, total->energy_uj);
+		sum->energy_uncertainty_uj =
+			wtl_add_sat(sum->energy_uncertainty_uj, total->uncertainty_uj);
+		if (wtl_words_not_all_emitted(&report->carbon, total))
+			continue;
+		sum->n_emitted++;
+		sum->emitted_ng =
+			wtl_add_sat(sum->emitted_ng, wtl_words_emitted_ng(&report->carbon));
+		sum->emitted_uncertainty_ug =
+			wtl_add_sat(sum->emitted_uncertainty_ug, report->carbon.uncertainty_ug);
+	}
+}
+
+int wtl_runs_new(struct wtl_recorded *const replays[], size_t n, const struct wtl_runs_file files[],
+		 size_t n_files, struct wtl_runs *ret_runs)
+{
+	struct wtl_runs runs = {.has_files = n + n_files > 1, .n_recordings = n};
 	const struct wtl_recording **recordings = calloc(n + 1, sizeof(*recordings));
 	struct wtl_run *list;
 	size_t n_runs = 0;
 
 	for (size_t i = 0; i < n; i++)
 		n_runs += wtl_recorded_runs(replays[i]) + 1;
+	for (size_t i = 0; i < n_files; i++)
+		n_runs += files[i].n;
 	list = calloc(n_runs + 1, sizeof(*list));
 	runs.runs = list;
 	runs.recordings = recordings;
@@ -97,7 +138,10 @@ int wtl_runs_new(struct wtl_recorded *const replays[], size_t n, struct wtl_runs
 		runs.n_runs += add_runs(replays[i], list + runs.n_runs);
 		runs.n_unfinished += wtl_recorded_unfinished(replays[i]) != NULL;
 	}
+	for (size_t i = 0; i < n_files; i++)
+		runs.n_runs += add_rows(&files[i], list + runs.n_runs);
 	sort_runs(list, runs.n_runs);
+	add_up(&runs);
 	if (find_statistics(&runs) < 0) {
 		wtl_runs_free(&runs);
 		return -ENOMEM;

@@ -2,10 +2,12 @@
 #ifndef WTL_COMMANDS_REPORT_SEVERAL_H
 #define WTL_COMMANDS_REPORT_SEVERAL_H
 
+#include "commands/report/runs_file.h"
 #include "report/recorded.h"
 
-/* Runs of all recordings in the order in which they began. Borrows from the replays. 0 or -ENOMEM. */
-int wtl_runs_new(struct wtl_recorded *const replays[], size_t n, struct wtl_runs *ret_runs);
+/* Runs of all recordings and files of runs in the order in which they began. Borrows from both. 0 or -ENOMEM. */
+int wtl_runs_new(struct wtl_recorded *const replays[], size_t n, const struct wtl_runs_file files[],
+		 size_t n_files, struct wtl_runs *ret_runs);
 void wtl_runs_free(struct wtl_runs *runs);
 
 /* Two or more recordings: each with the first one. Of one with repeated runs their mean is compared. */

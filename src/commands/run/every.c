@@ -14,7 +14,7 @@
 #include "base/outfile.h"
 #include "cli/complain.h"
 #include "cli/command.h"
-#include "cli/fd.h"
+#include "base/fd.h"
 #include "cli/loop.h"
 
 #include "cli/sink.h"
@@ -24,7 +24,14 @@
 #include "meter/meter.h"
 #include "text/layout.h"
 
-enum { LINE_MAX_BYTES = 4096, TIME_COLUMNS = 10, MEASURE_COLUMNS = 20, POWER_COLUMNS = 16 };
+enum {
+	LINE_MAX_BYTES = 4096,
+	HELD_BYTES = 16 << 10, /* of lines that a full pipe has not taken yet */
+	LEAVE_MS = 1000,
+	TIME_COLUMNS = 10,
+	MEASURE_COLUMNS = 20,
+	POWER_COLUMNS = 16,
+};
 
 static const struct wtl_doc_table table = {
 	.name = "intervals",
@@ -47,14 +54,21 @@ static bool has_power(const struct interval *line)
 	return line->has_energy && !line->is_negative && line->duration_ns >= WTL_POWER_MIN_NS;
 }
 
+/* What the place takes now: sampling does not wait for who reads a pipe. */
 static void flush(struct wtl_run_every *every)
 {
-	if (every->error == 0 && every->buf.error)
-		every->error = every->buf.error;
-	if (every->error == 0)
-		every->error =
-			wtl_fd_write_all(every->fd, wtl_buf_str(&every->buf), every->buf.len);
-	wtl_buf_clear(&every->buf);
+	struct wtl_buf *buf = &every->buf;
+	ssize_t n = every->error ? every->error : buf->error;
+
+	if (n == 0)
+		n = wtl_fd_write_some(every->fd, wtl_buf_str(buf), buf->len);
+	if (n < 0) {
+		every->error = (int)n;
+		wtl_buf_clear(buf);
+	} else if (n > 0) {
+		buf->len -= (size_t)n;
+		memmove(buf->data, buf->data + n, buf->len + 1);
+	}
 }
 
 /* ---- Text ---- */
@@ -246,8 +260,12 @@ void wtl_run_every_look(struct wtl_run_every *every)
 
 	if (now_ns < every->due_ns)
 		return;
+	flush(every);
 	while (every->due_ns <= now_ns)
 		every->due_ns += every->interval_ns;
+	/* No line is left out: the next one is of all that passed since the last. */
+	if (every->buf.len > HELD_BYTES)
+		return;
 	/* A tape has what its own bills asked for, no more. */
 	if (!every->app->settings.tape && !every->app->settings.tape_record)
 		wtl_billing_look_now(billing);
@@ -262,6 +280,16 @@ void wtl_run_every_end(struct wtl_run_every *every, const struct wattle_window *
 {
 	if (window->duration_ns > every->told_ns)
 		tell(every, window);
+}
+
+void wtl_run_every_finish(struct wtl_run_every *every)
+{
+	int patience_ms = every->loop && every->loop->interrupts > 0 ? LEAVE_MS : -1;
+
+	if (every->error == 0 && every->buf.len > 0)
+		every->error = wtl_fd_write_within(every->fd, wtl_buf_str(&every->buf),
+						   every->buf.len, patience_ms);
+	wtl_buf_clear(&every->buf);
 }
 
 /* ---- Where the lines go ---- */
@@ -330,9 +358,10 @@ int wtl_run_every_open(struct wtl_run_every *every, struct wtl_app *app,
 
 	every->app = app;
 	every->billing = billing;
+	every->loop = loop;
 	every->interval_ns = interval_ns;
 	every->fd = -1;
-	wtl_buf_init(&every->buf, LINE_MAX_BYTES);
+	wtl_buf_init(&every->buf, HELD_BYTES + 2 * LINE_MAX_BYTES);
 	wtl_doc_init(&every->row);
 	if (writer->document)
 		every->writer = writer->is_flat ? writer : &wtl_writer_ndjson;
@@ -348,8 +377,10 @@ bool wtl_run_every_has_place(const struct wtl_run_every *every)
 
 int wtl_run_every_close(struct wtl_run_every *every)
 {
-	int rc = every->error;
+	int rc;
 
+	wtl_run_every_finish(every);
+	rc = every->error;
 	if (every->app->settings.output_path && every->fd >= 0 && close(every->fd) < 0 && rc == 0)
 		rc = -errno;
 	if (rc < 0)

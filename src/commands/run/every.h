@@ -20,6 +20,7 @@ struct wtl_writer;
 struct wtl_run_every {
 	struct wtl_app *app;
 	struct wtl_billing *billing;
+	struct wtl_loop *loop;
 	const struct wtl_writer *writer; /* NULL: text */
 	int fd;
 	int64_t interval_ns, due_ns, told_ns;
@@ -29,8 +30,8 @@ struct wtl_run_every {
 	struct wtl_consumers_sum told, now,
 		since; /* of the command; shares NULL: nobody is followed */
 	struct wtl_doc row;
-	struct wtl_buf buf;
-	int error; /* nothing is written any more */
+	struct wtl_buf buf; /* what is not written yet */
+	int error;	    /* nothing is written any more */
 };
 
 /* Of zeroed memory: opens what the settings say for the lines. 0, or negative after wtl_complain(). close() in any case. */
@@ -44,6 +45,9 @@ void wtl_run_every_begin(struct wtl_run_every *every);
 void wtl_run_every_look(struct wtl_run_every *every);
 /* The window has ended, with these figures, and was billed: the line of what is left. */
 void wtl_run_every_end(struct wtl_run_every *every, const struct wattle_window *window);
+/* Writes what a pipe has not taken yet: until it is read, or a signal asks for the end. Where one did before, that pipe has
+ * a second. close() does it too. */
+void wtl_run_every_finish(struct wtl_run_every *every);
 /* Do lines for programs have the place where the report would go? */
 bool wtl_run_every_has_place(const struct wtl_run_every *every);
 

@@ -10,11 +10,14 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/sink.h"
+#include "commands/run/emissions.h"
 #include "commands/run/session.h"
 
 struct settings {
 	int64_t every_ns; /* 0: not given */
 	struct wtl_recording_settings recording;
+	const char *emissions;
+	unsigned emissions_format;
 };
 
 static int set_recording(struct wtl_app *app, const struct wtl_option *option, const char *path)
@@ -32,6 +35,14 @@ static const struct wtl_option options[] = {
 	 "Print a line for each interval as the command runs (0.01 to 86400): text, csv, or json as lines",
 	 WTL_OPTION_DURATION, WTL_OWN(struct settings, every_ns), .least = 10 * WTL_NS_PER_MS,
 	 .most = 86400 * WTL_NS_PER_S},
+	{"emissions", 0, "FILE",
+	 "Append a row for each run to FILE, as CodeCarbon does: energies there are times the PUE",
+	 WTL_OPTION_PATH, WTL_OWN(struct settings, emissions), .what = "a file",
+	 .file = WTL_FILE_OUTPUT},
+	{"emissions-format", 0, "FORM",
+	 "The columns of a FILE that is new: 2023 (default; 31 of them) or latest (38)",
+	 WTL_OPTION_WORD, WTL_OWN(struct settings, emissions_format),
+	 .words = wtl_emissions_formats},
 	{"full", 0, NULL,
 	 "The whole report as text: domains, where the energy went, processes, all remarks",
 	 WTL_OPTION_FLAG, WTL_SHARED(full)},
@@ -211,12 +222,26 @@ static int write_result(const struct wtl_run_session *session)
 
 	if (session->every) {
 		result.is_beside = session->every->writer || wtl_option_is_used(app, "--output");
+		if (!result.is_beside)
+			wtl_run_every_finish(session->every);
 		if (wtl_run_every_has_place(session->every))
 			return 0;
 	}
 	if (settings->repeat || settings->until > 0.0)
 		return write_series(session, &result);
 	return wtl_sink_write(app, session->io, &result);
+}
+
+static int append_emissions(const struct wtl_run_session *session)
+{
+	const struct settings *settings = session->app->own;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && settings->emissions && i < session->n; i++)
+		rc = wtl_emissions_append(session, &session->outcomes[i].report,
+					  settings->emissions,
+					  (enum wtl_codecarbon_format)settings->emissions_format);
+	return rc;
 }
 
 static int measure(struct wtl_run_session *session)
@@ -228,6 +253,8 @@ static int measure(struct wtl_run_session *session)
 	if (stop == 0)
 		stop = run_all(session);
 	recorded = wtl_run_finish(session);
+	if (append_emissions(session) < 0)
+		recorded = -EIO;
 	if ((session->n > 0 && write_result(session) < 0) || recorded < 0)
 		return WTL_EXIT_WATTLE_FAILED;
 	return stop ? stop : wtl_run_exit_code(session);
@@ -241,6 +268,7 @@ static int run(struct wtl_app *app)
 	int code = WTL_EXIT_WATTLE_FAILED;
 
 	if (check_settings(app) || wtl_sink_check(app) < 0 ||
+	    (settings->emissions && wtl_emissions_check(app, settings->emissions) < 0) ||
 	    wtl_run_open(&session, app, &settings->recording) < 0)
 		return WTL_EXIT_WATTLE_FAILED;
 	if (settings->every_ns) {

@@ -42,6 +42,22 @@ static void begin_window(struct wtl_run_session *session)
 		wtl_run_every_begin(session->every);
 }
 
+/* Power is told some time after it was drawn, which matters where the command took no longer. A recording and a tape end
+ * with the command, and lines that were printed stay as they are. */
+static void wait_for_sensors(struct wtl_run_session *session)
+{
+	int64_t wait_ns;
+
+	if (session->recording.recorder || session->app->settings.tape_record || session->every ||
+	    session->loop.interrupts > 0 || wtl_window_hold(session->meter, WINDOW, &wait_ns) < 0)
+		return;
+	wtl_billing_hold(&session->billing);
+	session->is_held = true;
+	if (wait_ns > 0)
+		wtl_loop_idle(&session->loop, session->meter, session->io, wait_ns);
+	session->is_held = false;
+}
+
 static void end_window(struct wtl_run_session *session, struct wtl_run_outcome *outcome)
 {
 	struct wtl_description *description = &outcome->description;
@@ -75,6 +91,8 @@ static void ticked(void *context)
 {
 	struct wtl_run_session *session = context;
 
+	if (session->is_held)
+		return;
 	wtl_billing_look(&session->billing);
 	look_at_memory(session);
 	if (session->every)
@@ -164,10 +182,11 @@ static int run_command(struct wtl_run_session *session, struct wtl_run_outcome *
 	if (session->app->settings.tape_record)
 		end_tape(session);
 	wtl_billing_command_ended(&session->billing, &child);
+	report->interrupted = session->loop.interrupts > 0;
+	wait_for_sensors(session);
 	end_window(session, outcome);
 	wtl_child_reap(&child);
 	report->command = session->app->settings.command;
-	report->interrupted = session->loop.interrupts > 0;
 	report->has_exit = child.ended;
 	report->command_cpu_ns = -1;
 	if (child.ended) {

@@ -38,6 +38,7 @@ struct wtl_run_session {
 	int64_t boot_utc_ns; /* when the machine started, by the clock as it was at the begin */
 	int64_t memory_due_ns;
 	bool has_read_memory;
+	bool is_held; /* the command has ended, and nothing but sensors is looked at */
 	struct wtl_run_outcome *outcomes;
 	size_t n, size;
 };

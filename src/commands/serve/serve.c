@@ -32,86 +32,11 @@
 
 #define WINDOW "serve"
 
-/* Sensors that count what they saw need no more; what is sampled gets the usual interval. */
-#define INTERVAL_NS WTL_NS_PER_S
-
 /* A recording that failed is tried again after so long, and twice as long each time. */
 #define RETRY_FIRST_NS (2 * WTL_NS_PER_S)
 #define RETRY_MOST_NS  (512 * WTL_NS_PER_S)
 
-/* Ended processes beyond that are told by name: an agent runs for months, and nobody asks it for each of them. */
-enum { EXITED = 256 };
-
 enum { PROCESSES = 50, PROCESSES_MAX = 65536 };
-
-static int add_compat(struct wtl_app *app, const struct wtl_option *option, const char *text)
-{
-	for (unsigned i = 0; wtl_metrics_compat_names[i]; i++)
-		if (strcmp(wtl_metrics_compat_names[i], text) == 0) {
-			*(unsigned *)wtl_option_target(app, option) |= WTL_METRICS_KEPLER << i;
-			return 0;
-		}
-	return -EINVAL;
-}
-
-static const char *const share_words[] = {"group", "everyone", NULL};
-
-static const struct wtl_option options[] = {
-	{"port", 0, "N", "The TCP port to listen at (default: 9177); 0 chooses a free one",
-	 WTL_OPTION_NUMBER, WTL_OWN(struct wtl_serve_settings, port), .least = 0, .most = 65535},
-	{"address", 0, "IP", "The address to listen at (default: 127.0.0.1)", WTL_OPTION_TEXT,
-	 WTL_OWN(struct wtl_serve_settings, address)},
-	{"web-config", 0, "FILE",
-	 "Who may ask: TLS, clients' certificates and users, in the format of Prometheus' exporters. "
-	 "SIGHUP reads it again",
-	 WTL_OPTION_PATH, WTL_OWN(struct wtl_serve_settings, web_config)},
-	{"insecure-listen", 0, NULL,
-	 "Listen at another address than this machine's own without encryption and passwords",
-	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_serve_settings, insecure_listen)},
-	{"host", 0, "NAME", "A name that browsers may call this server by; may be given again",
-	 WTL_OPTION_LIST, WTL_OWN(struct wtl_serve_settings, hosts), .takes = "a host's name"},
-	{"store", 0, "DIR",
-	 "The folder that it remembers in (default: /var/lib/wattle/serve for root, else "
-	 "~/.local/state/wattle/serve)",
-	 WTL_OPTION_PATH, WTL_OWN(struct wtl_serve_settings, store), .what = "a folder"},
-	{"no-store", 0, NULL, "Remember nothing: counters begin at 0 with each start",
-	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_serve_settings, no_store)},
-	{"max-size", 0, "SIZE", "Keep about SIZE in the store, the newest (default: 2G)",
-	 WTL_OPTION_OWN, WTL_OWN(struct wtl_serve_settings, max_bytes),
-	 .takes = "a size of at least 2M such as 500M, 20G or 1.5GiB", .least = 2000000,
-	 .set = wtl_option_set_bytes},
-	{"max-age", 0, "TIME", "Keep the newest TIME in the store (default: 31d)",
-	 WTL_OPTION_DURATION, WTL_OWN(struct wtl_serve_settings, max_age_ns),
-	 .least = 3600 * WTL_NS_PER_S, .most = 3660 * 86400 * WTL_NS_PER_S,
-	 .takes = "a time from 1h to ten years such as 12h or 31d"},
-	{"per-process", 0, NULL, "Tell every process by its number as well: many series",
-	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_serve_settings, per_process)},
-	{"compat", 0, "NAME",
-	 "Also the names that dashboards of kepler, dcgm (dcgm-exporter), scaphandre, node "
-	 "(node_exporter) or aipowermeter ask for; may be given again",
-	 WTL_OPTION_OWN, WTL_OWN(struct wtl_serve_settings, compat),
-	 .words = wtl_metrics_compat_names, .set = add_compat},
-	{"socket", 0, "PATH",
-	 "Where programs of this machine that are denied the sensors ask, or none (default: "
-	 "/run/wattle/agent/serve.sock for root)",
-	 WTL_OPTION_TEXT, WTL_OWN(struct wtl_serve_settings, socket)},
-	{"reader", 0, NULL,
-	 "Only the socket and no HTTP: the half of an agent that has rights (see --exporter)",
-	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_serve_settings, is_reader)},
-	{"exporter", 0, NULL,
-	 "Only HTTP, and no sensors: the half that needs no rights. It asks the reader at --socket",
-	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_serve_settings, is_exporter)},
-	{"share-with", 0, "WHO",
-	 "Whom that is for: group: root and the group wattle; everyone: others get totals, once a "
-	 "second (default: group)",
-	 WTL_OPTION_WORD, WTL_OWN(struct wtl_serve_settings, share_with), .words = share_words},
-	{"limit-group", 0, "NAME",
-	 "Set power limits of GPUs (wattle limit) for root and the members of that group, who are "
-	 "denied it themselves (default: for nobody)",
-	 WTL_OPTION_OWN, WTL_OWN(struct wtl_serve_settings, limit_group),
-	 .set = wtl_serve_limit_group},
-	{0},
-};
 
 static const struct wtl_option *const shared[] = {
 	wtl_options_idle_first, wtl_options_consumers, wtl_options_interval,
@@ -136,6 +61,7 @@ struct session {
 	struct wtl_past_fill *fill;
 	struct wtl_http *http;
 	struct wtl_sharing *share;
+	struct wtl_serve_push push;
 	struct wtl_serve_limits limits;
 	struct wtl_exporter exporter;
 	int exporter_error;   /* of the last look */
@@ -215,13 +141,19 @@ static void look(struct session *session)
 	if (session->devices)
 		wtl_recording_devices_tell(session->devices, &beside.values, &beside.n_values,
 					   &beside.gpus, &beside.n_gpus);
+	wtl_serve_push_look(&session->push, &beside.push);
 	wtl_agent_look(&session->agent, &beside);
+	/* Counters cannot take back what they told: it stays divided as it is, whatever is learned of watts later. */
+	if (session->billing.consumers)
+		wtl_consumers_settle(session->billing.consumers);
 	note_kept(session);
 	wtl_buf_done(&recording);
 	live = wtl_board_hold(&session->board);
 	if (live && live->number != session->seen_number)
 		wtl_past_look(&session->past, live);
 	wtl_past_fill_take(session->fill, &session->past);
+	if (!beside.is_recorded && live && live->number != session->seen_number)
+		wtl_serve_push_take(&session->push, live, NULL);
 	session->seen_number = live ? live->number : 0;
 	wtl_board_give_back(&session->board, live);
 }
@@ -247,6 +179,7 @@ static void keep_totals(void *context)
 	struct wtl_buf totals;
 
 	look(session);
+	wtl_serve_push_take(&session->push, session->agent.waiting, session->recording.recorder);
 	wtl_buf_init(&totals, WTL_TOTALS_TEXT_MAX);
 	wtl_totals_save(&session->agent.totals, &totals);
 	if (!totals.error)
@@ -290,6 +223,24 @@ static void plan_retry(struct session *session)
 	session->retry_ns = wtl_io_mono_ns(session->io) + session->retry_wait_ns;
 }
 
+/* Without it the page knows less of yesterday. */
+static void begin_past_fill(struct session *session)
+{
+	if (session->store.n_earlier > 0 && !session->fill)
+		wtl_past_fill_start(&session->past, (const char *const *)session->store.earlier,
+				    session->store.n_earlier,
+				    session->agent.begin_utc_ns - 86400 * WTL_NS_PER_S,
+				    &session->fill);
+}
+
+/* The folder was not there at the start. Counters that were told as beginning at 0 stay so. */
+static void begin_memory(struct session *session)
+{
+	session->store.why.code = 0;
+	wtl_serve_push_carry(&session->store.pushed, session->recording.recorder);
+	begin_past_fill(session);
+}
+
 /* A disk may have been full, and not be full any more. */
 static void resume_recording(struct session *session)
 {
@@ -309,6 +260,9 @@ static void resume_recording(struct session *session)
 	    wtl_recording_resume(&session->recording, path, &err) < 0)
 		return;
 	wtl_serve_store_turn_to(&session->store, path);
+	session->push.writer = NULL;
+	if (session->store.why.code < 0)
+		begin_memory(session);
 	tell_beginning(session);
 	tell_lost(session);
 	look(session);
@@ -396,11 +350,6 @@ static int begin_agent(struct session *session)
 	return 0;
 }
 
-static bool is_loopback(const char *address)
-{
-	return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
-}
-
 static int begin_http(struct session *session)
 {
 	const struct wtl_serve_settings *settings = session->app->own;
@@ -408,7 +357,8 @@ static int begin_http(struct session *session)
 		.address = settings->address,
 		.port = settings->port,
 		.web_config = settings->web_config,
-		.needs_gate = !is_loopback(settings->address) && !settings->insecure_listen,
+		.needs_gate =
+			!wtl_serve_is_loopback(settings->address) && !settings->insecure_listen,
 		.hosts = settings->hosts.words,
 		.board = &session->board,
 		.past = session->past.n_columns > 0 ? &session->past : NULL,
@@ -455,8 +405,10 @@ static int measure(struct session *session)
 
 	/* Where nobody can be served, nothing is left in the store either. */
 	if (begin_agent(session) || begin_http(session) ||
-	    wtl_serve_share_open(session->app, session->meter, &session->board, &session->loop,
-				 &session->limits, &session->share))
+	    wtl_serve_push_open(&session->push, session->app, &session->store,
+				session->store.lock >= 0, session->host) ||
+	    wtl_serve_share_open(session->app, session->meter, &session->board, &session->past,
+				 &session->loop, &session->limits, &session->share))
 		return WTL_EXIT_FAILED;
 	begin_recording(session);
 	session->devices = session->recorded.path ? session->recording.devices
@@ -471,85 +423,17 @@ static int measure(struct session *session)
 	session->recording.committing = keep_totals;
 	session->recording.committing_context = session;
 	session->recording.window_ended = keep_window;
-	/* Without it the page knows less of yesterday. */
-	if (session->store.n_earlier > 0)
-		wtl_past_fill_start(&session->past, (const char *const *)session->store.earlier,
-				    session->store.n_earlier,
-				    session->agent.begin_utc_ns - 86400 * WTL_NS_PER_S,
-				    &session->fill);
+	begin_past_fill(session);
 	serve_machine(session);
 	energies = session->agent.energies;
 	wtl_window_end(session->meter, WINDOW, &window, energies, n);
 	wtl_billing_bill(&session->billing, &window, energies);
 	wtl_recording_window(&session->recording, WINDOW, false, &window, energies);
-	return wtl_recording_close(&session->recording) < 0 ? WTL_EXIT_FAILED : WTL_EXIT_DONE;
-}
-
-/* ---- Settings ---- */
-
-static bool is_one_of(const char *name, const char *const names[])
-{
-	while (*names && strcmp(*names, name) != 0)
-		names++;
-	return *names;
-}
-
-/* What only the other half would do is not to be taken for done. */
-static int check_halves(struct wtl_app *app)
-{
-	static const char *const network[] = {"port", "address", "web-config", "insecure-listen",
-					      "host", "compat",	 "exporter",   NULL};
-	static const char *const both[] = {"per-process", "socket",  "interval", "jitter",
-					   "quiet",	  "verbose", "help",	 NULL};
-	const struct wtl_serve_settings *settings = app->own;
-	const struct wtl_option *option;
-
-	if (settings->is_reader && settings->is_exporter)
-		return wtl_complain(app,
-				    "--reader and --exporter exclude each other: one process each");
-	for (size_t i = 0; (option = wtl_option_at(app->command, i)); i++) {
-		bool is_used = app->used >> i & 1, is_network = is_one_of(option->name, network);
-
-		if (is_used && settings->is_reader && is_network)
-			return wtl_complain(
-				app,
-				"--reader: it does not listen to the network: --%s is for "
-				"wattle serve --exporter",
-				option->name);
-		if (is_used && settings->is_exporter && !is_network &&
-		    !is_one_of(option->name, both))
-			return wtl_complain(app,
-					    "--exporter: it does not measure: --%s is for wattle "
-					    "serve --reader",
-					    option->name);
-	}
-	return 0;
-}
-
-static int check_settings(struct wtl_app *app)
-{
-	struct wtl_serve_settings *settings = app->own;
-
-	if (check_halves(app))
-		return -EINVAL;
-	if (settings->no_store && settings->store)
-		return wtl_complain(app, "--store and --no-store exclude each other");
-	if (!wtl_http_is_address(settings->address))
-		return wtl_complain(app, "--address '%s' is no IP address such as 127.0.0.1 or ::1",
-				    settings->address);
-	for (size_t i = 0; i < settings->hosts.n; i++)
-		if (strpbrk(settings->hosts.words[i], ":/ "))
-			return wtl_complain(app, "--host takes a name without a port, not '%s'",
-					    settings->hosts.words[i]);
-	if (!is_loopback(settings->address) && !settings->insecure_listen && !settings->web_config)
-		return wtl_complain(app,
-				    "--address %s: other machines could read who uses what: give "
-				    "--web-config, or --insecure-listen if that is meant",
-				    settings->address);
-	if (!wtl_option_is_used(app, "--interval"))
-		app->settings.interval_ns = INTERVAL_NS;
-	app->settings.max_exited = EXITED;
-	return 0;
+	wtl_serve_push_end(&session->push, is_recorded(session));
+	/* That there was no store all the time was said at the start. */
+	return wtl_recording_close(&session->recording) < 0 && session->store.lock >= 0
+		       ? WTL_EXIT_FAILED
+		       : WTL_EXIT_DONE;
 }
 
 /* ---- All of it ---- */
@@ -567,6 +451,7 @@ static int serve(struct session *session)
 		code = measure(session);
 	wtl_http_stop(session->http);
 	wtl_sharing_close(session->share);
+	wtl_serve_push_close(&session->push);
 	if (!session->recorded.path)
 		wtl_recording_devices_free(session->devices);
 	wtl_recording_done(&session->recording, NULL);
@@ -593,18 +478,30 @@ static bool has_same_domains(const struct wtl_past *past, const struct wtl_live 
 	return true;
 }
 
+/* The reader's, where it tells it; else nothing is known yet. */
+static int make_past(struct session *session, const struct wtl_live *live)
+{
+	const char *names[WTL_PAST_DOMAINS];
+
+	if (wtl_exporter_past(&session->exporter, &session->past) == 0) {
+		if (has_same_domains(&session->past, live))
+			return 0;
+		wtl_past_done(&session->past);
+	}
+	for (size_t i = 0; i < live->n_domains && i < WTL_PAST_DOMAINS; i++)
+		names[i] = live->domains[i].name;
+	return wtl_past_init(&session->past, names, live->n_domains);
+}
+
 /* A past of those domains. Whoever answers requests has the one before: he pauses meanwhile. */
 static int begin_past(struct session *session, const struct wtl_live *live)
 {
-	const char *names[WTL_PAST_DOMAINS];
 	struct wtl_err err = {.code = 0};
 
-	for (size_t i = 0; i < live->n_domains && i < WTL_PAST_DOMAINS; i++)
-		names[i] = live->domains[i].name;
 	if (session->http)
 		wtl_http_pause(session->http);
 	wtl_past_done(&session->past);
-	if (wtl_past_init(&session->past, names, live->n_domains) < 0)
+	if (make_past(session, live) < 0)
 		return wtl_complain(session->app, "out of memory");
 	if (session->http && wtl_http_resume(session->http, &session->past, &err) < 0)
 		return wtl_complain(session->app, "%s", err.text);
@@ -617,7 +514,7 @@ static void keep_past(struct session *session)
 
 	if (live && !has_same_domains(&session->past, live) && begin_past(session, live))
 		session->loop.stop = session->has_failed = true;
-	else if (live)
+	else if (live && !wtl_past_knows(&session->past, live))
 		wtl_past_look(&session->past, live);
 	wtl_board_give_back(&session->board, live);
 }
@@ -628,8 +525,10 @@ static void look_at_reader(void *context)
 	struct wtl_err err = {.code = 0};
 	int rc = wtl_exporter_look(&session->exporter, &err);
 
-	if (rc > 0)
+	if (rc > 0) {
 		keep_past(session);
+		wtl_serve_push_newest(&session->push, &session->board, &session->exporter.push);
+	}
 
 	/* The same reason is told once. */
 	if (rc < 0 && rc != session->exporter_error)
@@ -646,6 +545,7 @@ static int export_snapshots(struct session *session)
 	struct wtl_err err = {.code = 0};
 	int code = WTL_EXIT_FAILED;
 
+	session->store.lock = -1;
 	wtl_rights_drop();
 	if (wtl_io_real_new(NULL, &session->io, &err) < 0)
 		return wtl_complain_err(app, &err), code;
@@ -656,11 +556,15 @@ static int export_snapshots(struct session *session)
 				  settings->socket ? settings->socket : WTL_AGENT_SOCKET,
 				  &session->board);
 		look_at_reader(session);
-		if (!session->has_failed && begin_http(session) == 0) {
+		if (!session->has_failed && begin_http(session) == 0 &&
+		    wtl_serve_push_open_alone(&session->push, app, &session->store) == 0) {
 			serve_machine(session);
+			wtl_serve_push_end(&session->push, false);
 			code = session->has_failed ? WTL_EXIT_FAILED : WTL_EXIT_DONE;
 		}
 		wtl_http_stop(session->http);
+		wtl_serve_push_close(&session->push);
+		wtl_serve_store_close(&session->store);
 		wtl_exporter_done(&session->exporter);
 		wtl_past_done(&session->past);
 		wtl_board_done(&session->board);
@@ -679,7 +583,8 @@ static int measure_and_serve(struct session *session)
 	rc = wtl_serve_store_open(&session->store, app, settings);
 	if (rc >= 0) {
 		session->recorded = (struct wtl_recording_settings){
-			.path = rc == 0 ? session->store.path : NULL,
+			.path = session->store.path[0] ? session->store.path : NULL,
+			.not_yet = &session->store.why,
 			.max_bytes = settings->max_bytes / 2,
 			.max_age_ns = settings->max_age_ns};
 		wtl_recording_listen(&session->recording, app, &session->recorded, true);
@@ -700,7 +605,7 @@ static int run(struct wtl_app *app)
 	struct session *session;
 	int code;
 
-	if (check_settings(app))
+	if (wtl_serve_check(app))
 		return WTL_EXIT_USAGE;
 	/* Not on the stack: it may be small. */
 	session = calloc(1, sizeof(*session));
@@ -717,6 +622,7 @@ static const struct wtl_serve_settings defaults = {
 	.port = WTL_HTTP_PORT,
 	.max_bytes = UINT64_C(2000000000),
 	.max_age_ns = 31 * 86400 * WTL_NS_PER_S,
+	.push_interval_ns = 10 * WTL_NS_PER_S,
 };
 
 const struct wtl_command wtl_command_serve = {
@@ -736,7 +642,7 @@ const struct wtl_command wtl_command_serve = {
 	.exit_status = "0\tit was told to end\n"
 		       "1\tit failed\n"
 		       "2\twrong options",
-	.options = options,
+	.options = wtl_serve_options,
 	.shared = shared,
 	.settings_size = sizeof(struct wtl_serve_settings),
 	.defaults = &defaults,

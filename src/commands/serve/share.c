@@ -110,8 +110,8 @@ static int check_path(struct wtl_app *app, char path[WTL_SHARE_PATH_SIZE], bool 
 }
 
 int wtl_serve_share_open(struct wtl_app *app, struct wattle_meter *meter, struct wtl_board *board,
-			 struct wtl_loop *loop, struct wtl_serve_limits *limits,
-			 struct wtl_sharing **ret_share)
+			 struct wtl_past *past, struct wtl_loop *loop,
+			 struct wtl_serve_limits *limits, struct wtl_sharing **ret_share)
 {
 	const struct wtl_serve_settings *settings = app->own;
 	const struct group *group = getgrnam(GROUP);
@@ -124,6 +124,7 @@ int wtl_serve_share_open(struct wtl_app *app, struct wattle_meter *meter, struct
 		.meter = meter,
 		.interval_ns = app->settings.interval_ns,
 		.board = board,
+		.past = past,
 	};
 	struct wtl_err err = {.code = 0};
 	bool listens = false;

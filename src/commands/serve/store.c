@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,7 @@ static int find_folder(struct wtl_serve_store *store, const struct wtl_app *app,
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 	const char *given = getenv("STATE_DIRECTORY"); /* systemd's */
 	size_t size = sizeof(store->folder);
+	const char *last = settings->is_exporter ? "push" : "serve";
 	int len;
 
 	if (settings->store)
@@ -60,13 +62,13 @@ static int find_folder(struct wtl_serve_store *store, const struct wtl_app *app,
 	else if (app->settings.root || app->settings.tape)
 		return 1;
 	else if (given && given[0] == '/')
-		len = snprintf(store->folder, size, "%s/serve", given);
+		len = snprintf(store->folder, size, "%s/%s", given, last);
 	else if (geteuid() == 0)
-		len = snprintf(store->folder, size, "/var/lib/wattle/serve");
+		len = snprintf(store->folder, size, "/var/lib/wattle/%s", last);
 	else if (state && state[0] == '/')
-		len = snprintf(store->folder, size, "%s/wattle/serve", state);
+		len = snprintf(store->folder, size, "%s/wattle/%s", state, last);
 	else if (home && home[0] == '/')
-		len = snprintf(store->folder, size, "%s/.local/state/wattle/serve", home);
+		len = snprintf(store->folder, size, "%s/.local/state/wattle/%s", home, last);
 	else
 		return 1;
 	return len < (int)size ? 0 : -ENAMETOOLONG;
@@ -202,8 +204,24 @@ static char *join_pieces(struct wtl_store_reader *reader)
 	return all.data;
 }
 
-/* 0, or negative: that one does not tell. */
-static int read_totals(struct wtl_serve_store *store, const char *path, struct wtl_err *err)
+/* Without the third number, and of an agent that was killed, every row may have been sent. */
+static void read_pushed(struct wtl_serve_store *store, const char *text)
+{
+	struct wtl_push_place place = {.next = 0};
+	int n = text ? sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &place.cursor, &place.next,
+			      &place.doubtful)
+		     : 0;
+
+	if (n < 2 || place.cursor > place.next || place.next == 0 || place.next >= INT64_MAX)
+		return;
+	if (n < 3 || store->was_cut)
+		place.doubtful = place.next - 1;
+	store->pushed = place;
+}
+
+/* 0, or negative: that one does not tell. An exporter has no counters, but what is to be pushed. */
+static int read_totals(struct wtl_serve_store *store, bool is_exporter, const char *path,
+		       struct wtl_err *err)
 {
 	struct wtl_store_reader *reader;
 	const char *began;
@@ -211,18 +229,22 @@ static int read_totals(struct wtl_serve_store *store, const char *path, struct w
 
 	if (rc < 0)
 		return rc;
-	began = wtl_store_get_fact(reader, WTL_FACT_TOTALS_BEGAN);
-	if (!began || wtl_num_i64(began, strlen(began), &store->counters_utc_ns) < 0 ||
-	    !(store->totals = join_pieces(reader)))
+	began = is_exporter ? NULL : wtl_store_get_fact(reader, WTL_FACT_TOTALS_BEGAN);
+	if (is_exporter)
+		rc = wtl_store_get_fact(reader, WTL_FACT_PUSHED) ? 0 : -ENODATA;
+	else if (!began || wtl_num_i64(began, strlen(began), &store->counters_utc_ns) < 0 ||
+		 !(store->totals = join_pieces(reader)))
 		rc = wtl_err_set(err, ENODATA, "serve", path, "it has no counters");
 	store->was_cut = rc == 0 && !wtl_store_is_whole(reader);
+	if (rc == 0)
+		read_pushed(store, wtl_store_get_fact(reader, WTL_FACT_PUSHED));
 	wtl_store_close(reader);
 	return rc;
 }
 
 /* Of the newest that has them: one that was cut short before its first second has none. */
 static void find_totals(struct wtl_app *app, struct wtl_serve_store *store,
-			const struct kept_list *kept)
+			const struct wtl_serve_settings *settings, const struct kept_list *kept)
 {
 	struct wtl_err err = {.code = 0};
 	char path[PATH_MAX];
@@ -230,8 +252,8 @@ static void find_totals(struct wtl_app *app, struct wtl_serve_store *store,
 	for (size_t i = 0; i < kept->n; i++) {
 		if (path_of(store, kept->list[i].name, path) < 0)
 			continue;
-		if (read_totals(store, path, &err) == 0) {
-			if (store->was_cut)
+		if (read_totals(store, settings->is_exporter, path, &err) == 0) {
+			if (store->was_cut && !settings->is_exporter)
 				wtl_remark(app,
 					   "%s was not ended: the counters go on from its last "
 					   "commit",
@@ -242,8 +264,24 @@ static void find_totals(struct wtl_app *app, struct wtl_serve_store *store,
 			wtl_remark(app, "%s: %s: the counters in it are passed over", path,
 				   err.text);
 	}
-	if (kept->n > 0)
+	if (kept->n > 0 && !settings->is_exporter)
 		wtl_remark(app, "no recording in %s has counters: they begin at 0", store->folder);
+}
+
+char **wtl_serve_store_list(void *context)
+{
+	const struct wtl_serve_store *store = context;
+	struct kept_list kept = {.n = 0};
+	char **paths = NULL, path[PATH_MAX];
+	size_t n = 0;
+
+	if (list_kept(store, &kept) == 0)
+		paths = calloc(kept.n + 1, sizeof(*paths));
+	for (size_t i = kept.n; paths && i-- > 0;)
+		if (path_of(store, kept.list[i].name, path) == 0 && (paths[n] = strdup(path)))
+			n++;
+	free(kept.list);
+	return paths;
 }
 
 /* Those that are gone by then are passed over. */
@@ -295,12 +333,52 @@ static int name_new(const struct wtl_serve_store *store, const struct kept_list 
 	return path_of(store, name, path);
 }
 
-int wtl_serve_store_renew(const struct wtl_serve_store *store, struct wtl_app *app,
+/* Two agents would continue each other's counters. A file system without locks has one agent, one hopes. */
+static int lock_folder(struct wtl_serve_store *store)
+{
+	int lock = open(store->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
+
+	if (lock < 0 || access(store->folder, W_OK) < 0)
+		rc = -errno;
+	else if (flock(lock, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+		rc = -EBUSY;
+	if (rc == 0)
+		store->lock = lock;
+	else if (lock >= 0)
+		close(lock);
+	return rc;
+}
+
+static int open_folder(struct wtl_serve_store *store)
+{
+	int rc = wtl_user_make_folder(store->folder);
+
+	return rc < 0 ? rc : lock_folder(store);
+}
+
+/* What there was before is not gone on with, but the next agent is to find it. */
+static int look_at_earlier(struct wtl_serve_store *store, const struct kept_list *kept)
+{
+	struct wtl_err err = {.code = 0};
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < kept->n && store->pushed.next == 0; i++)
+		if (path_of(store, kept->list[i].name, path) == 0)
+			read_totals(store, true, path, &err);
+	return list_earlier(store, kept);
+}
+
+int wtl_serve_store_renew(struct wtl_serve_store *store, struct wtl_app *app,
 			  const struct wtl_serve_settings *settings, char path[PATH_MAX])
 {
+	bool is_late = store->lock < 0;
 	struct kept_list kept = {.n = 0};
-	int rc = list_kept(store, &kept);
+	int rc = is_late ? open_folder(store) : 0;
 
+	if (rc == 0)
+		rc = list_kept(store, &kept);
+	if (rc == 0 && is_late)
+		rc = look_at_earlier(store, &kept);
 	if (rc == 0) {
 		remove_old(app, store, settings, &kept);
 		rc = name_new(store, &kept, path);
@@ -315,15 +393,20 @@ void wtl_serve_store_turn_to(struct wtl_serve_store *store, const char *path)
 	store->n_pieces = 0;
 }
 
-/* Two agents would continue each other's counters. A file system without locks has one agent, one hopes. */
-static int lock_folder(struct wtl_serve_store *store)
+/* What is measured now is worth more than the memory. */
+static int nothing_kept(struct wtl_serve_store *store, struct wtl_app *app,
+			const struct wtl_serve_settings *settings, int rc)
 {
-	store->lock = open(store->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (store->lock < 0)
-		return -errno;
-	if (access(store->folder, W_OK) < 0)
-		return -errno;
-	return flock(store->lock, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK ? -EBUSY : 0;
+	struct kept_list none = {.n = 0};
+
+	wtl_complain(app, "%s: %s: nothing is remembered%s", store->folder, wtl_err_text(rc),
+		     settings->is_exporter ? "" : ", and counters begin at 0");
+	free(store->totals);
+	store->totals = NULL;
+	name_new(store, &none, store->path);
+	wtl_err_set(&store->why, rc, "serve", store->folder, "%s: %s", store->folder,
+		    wtl_err_text(rc));
+	return 1;
 }
 
 int wtl_serve_store_open(struct wtl_serve_store *store, struct wtl_app *app,
@@ -336,10 +419,11 @@ int wtl_serve_store_open(struct wtl_serve_store *store, struct wtl_app *app,
 	if (settings->no_store)
 		return 1;
 	rc = find_folder(store, app, settings);
-	if (rc == 0)
-		rc = wtl_user_make_folder(store->folder);
-	if (rc == 0)
-		rc = lock_folder(store);
+	if (rc < 0)
+		wtl_complain(app, "%s…: %s", store->folder, wtl_err_text(rc));
+	if (rc != 0)
+		return rc;
+	rc = open_folder(store);
 	if (rc == -EBUSY) {
 		wtl_complain(app,
 			     "%s: another agent has its memory there: end that one, or choose "
@@ -350,22 +434,14 @@ int wtl_serve_store_open(struct wtl_serve_store *store, struct wtl_app *app,
 	if (rc == 0)
 		rc = list_kept(store, &kept);
 	if (rc == 0) {
-		find_totals(app, store, &kept);
+		find_totals(app, store, settings, &kept);
 		remove_old(app, store, settings, &kept);
 		rc = list_earlier(store, &kept);
 	}
 	if (rc == 0)
 		rc = name_new(store, &kept, store->path);
 	free(kept.list);
-	if (rc >= 0)
-		return rc;
-	/* What is measured now is worth more than the memory. */
-	wtl_complain(app, "%s: %s: nothing is remembered, and counters begin at 0", store->folder,
-		     wtl_err_text(rc));
-	snprintf(store->path, sizeof(store->path), "%s: %s", store->folder, wtl_err_text(rc));
-	free(store->totals);
-	store->totals = NULL;
-	return 1;
+	return rc < 0 ? nothing_kept(store, app, settings, rc) : 0;
 }
 
 void wtl_serve_store_close(struct wtl_serve_store *store)

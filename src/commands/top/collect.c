@@ -31,6 +31,8 @@
 #define LEAVE_NS	WTL_NS_PER_S
 #define REMARK_NS	(8 * WTL_NS_PER_S)
 #define REMARK_PAUSE_NS (60 * WTL_NS_PER_S)
+/* GPUs' drivers are about to answer for the first time: they are waited for so long. */
+#define FIRST_ANSWER_NS (20 * WTL_NS_PER_MS)
 #define TAPE_STEP_NS	(5 * WTL_NS_PER_S) /* the longest that replaying waits for the next frame */
 
 void wtl_top_collector_init(struct wtl_top_collector *collector, struct wtl_app *app,
@@ -138,7 +140,9 @@ static void bill(struct wtl_top_collector *collector, bool has_power)
 	if (has_power && !collector->without_table)
 		wtl_top_sampler_bill(sampler, &collector->master, sampler->energies);
 	remark_losses(collector);
-	wtl_top_processes_read_memory(&collector->processes);
+	if (!collector->without_table)
+		wtl_top_processes_read_memory(&collector->processes,
+					      atomic_load(&collector->walks));
 	wtl_top_processes_take(&collector->processes, &collector->master);
 	/* Shown where there are none. Not before the first bill: GPUs' drivers may know of some. */
 	wtl_text_copy(collector->master.processes_reason,
@@ -188,22 +192,65 @@ static uint64_t resident_bytes(void)
 static void take_slow(struct wtl_top_collector *collector)
 {
 	struct wtl_top_view *view = &collector->master;
-	struct wtl_report_self self;
 
 	wtl_gpu_details_ask(&collector->gpus, 0);
 	wtl_top_gpus_show(&collector->gpus, view);
 	wtl_host_read(&collector->host);
 	view->machine = collector->host.state;
 	wtl_top_limits_take(collector->io, view);
-	wtl_describe_self(collector->meter, &self);
-	wtl_top_self_take(view, collector->meter, wtl_top_screen_ns(), self.cpu_ns);
+	wtl_top_self_take(view, collector->meter, wtl_top_screen_ns(), wtl_describe_self_cpu_ns());
 	view->self.rss_bytes = resident_bytes();
+}
+
+/* What there is to watch. What it draws comes with the samples. */
+static int begin_domains(struct wtl_top_collector *collector)
+{
+	struct wtl_top_view *view = &collector->master;
+	int rc = wtl_top_sampler_init(&collector->sampler, collector->meter, view);
+
+	if (rc == 0)
+		rc = wtl_gpu_details_init(&collector->gpus, collector->meter, WTL_GPU_READ_NUMBERS);
+	if (rc < 0) {
+		wtl_complain(collector->app, "cannot begin: %s", wtl_err_text(rc));
+		return rc;
+	}
+	wtl_host_init(&collector->host, collector->io, collector->meter->machine.n_cpus);
+	view->machine = collector->host.state;
+	return 0;
+}
+
+/* All accounts begin here: looking at every process for the first time has taken a while. */
+static int begin_accounts(struct wtl_top_collector *collector)
+{
+	const struct wtl_settings *settings = &collector->app->settings;
+	struct wtl_top_view *view = &collector->master;
+	int rc = open_consumers(collector);
+
+	if (rc < 0)
+		return rc;
+	wtl_top_sampler_restart(&collector->sampler);
+	/* Users have this machine's names. */
+	wtl_top_processes_init(&collector->processes, !settings->root && !settings->tape, NULL,
+			       collector->session.consumers);
+	collector->begin_ns = wtl_io_mono_ns(collector->io);
+	collector->bill_due_ns = first_bill_ns(collector);
+	wtl_top_sampler_take(&collector->sampler, view, collector->begin_ns);
+	wtl_top_processes_take(&collector->processes, view);
+	take_slow(collector);
+	return 0;
+}
+
+static void set_state(struct wtl_top_collector *collector, enum wtl_top_state state, bool is_over)
+{
+	pthread_mutex_lock(&collector->lock);
+	collector->state = state;
+	collector->is_over = is_over;
+	pthread_cond_broadcast(&collector->changed);
+	pthread_mutex_unlock(&collector->lock);
 }
 
 int wtl_top_collector_open(struct wtl_top_collector *collector)
 {
-	const struct wtl_settings *settings = &collector->app->settings;
-	struct wtl_top_view *view = &collector->master;
 	int rc;
 
 	if (HAVE_RECORDINGS && collector->settings->replay) {
@@ -214,25 +261,16 @@ int wtl_top_collector_open(struct wtl_top_collector *collector)
 	if (rc < 0)
 		return rc;
 	fill_constants(collector);
-	rc = open_consumers(collector);
+	rc = begin_domains(collector);
 	if (rc < 0)
 		return rc;
-	rc = wtl_top_sampler_init(&collector->sampler, collector->meter, view);
-	/* Users have this machine's names. */
-	wtl_top_processes_init(&collector->processes, !settings->root && !settings->tape, NULL,
-			       collector->session.consumers);
-	if (rc == 0)
-		rc = wtl_gpu_details_init(&collector->gpus, collector->meter, WTL_GPU_READ_NUMBERS);
-	if (rc < 0) {
-		wtl_complain(collector->app, "cannot begin: %s", wtl_err_text(rc));
+	wtl_top_collector_publish(collector);
+	set_state(collector, WTL_TOP_BEGUN, false);
+	rc = begin_accounts(collector);
+	if (rc < 0)
 		return rc;
-	}
-	wtl_host_init(&collector->host, collector->io, collector->meter->machine.n_cpus);
-	collector->begin_ns = wtl_io_mono_ns(collector->io);
-	collector->bill_due_ns = first_bill_ns(collector);
-	wtl_top_sampler_take(&collector->sampler, view, collector->begin_ns);
-	wtl_top_processes_take(&collector->processes, view);
-	take_slow(collector);
+	if (wtl_gpu_details_poll(&collector->gpus, FIRST_ANSWER_NS))
+		wtl_top_gpus_show(&collector->gpus, &collector->master);
 	wtl_top_collector_publish(collector);
 	return 0;
 }
@@ -333,15 +371,6 @@ static void sample_tape(struct wtl_top_collector *collector)
 	}
 	collector->master.is_over = true;
 	wtl_top_collector_finish(collector);
-}
-
-static void set_state(struct wtl_top_collector *collector, enum wtl_top_state state, bool is_over)
-{
-	pthread_mutex_lock(&collector->lock);
-	collector->state = state;
-	collector->is_over = is_over;
-	pthread_cond_broadcast(&collector->changed);
-	pthread_mutex_unlock(&collector->lock);
 }
 
 static void *collect(void *argument)

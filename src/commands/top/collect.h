@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -65,6 +66,8 @@ struct wtl_top_sampler {
 int wtl_top_sampler_init(struct wtl_top_sampler *sampler, struct wattle_meter *meter,
 			 struct wtl_top_view *view);
 void wtl_top_sampler_done(struct wtl_top_sampler *sampler);
+/* Its window begins here instead. */
+void wtl_top_sampler_restart(struct wtl_top_sampler *sampler);
 /* After a sample of the meter: the window so far, powers and curves. */
 void wtl_top_sampler_take(struct wtl_top_sampler *sampler, struct wtl_top_view *view,
 			  int64_t now_ns);
@@ -95,8 +98,8 @@ struct wtl_top_processes {
 void wtl_top_processes_init(struct wtl_top_processes *processes, bool is_here,
 			    struct wtl_player *player, struct wtl_consumers *consumers);
 void wtl_top_processes_done(struct wtl_top_processes *processes);
-/* Of as many as may be asked once a second: busy ones, and all in turn. */
-void wtl_top_processes_read_memory(struct wtl_top_processes *processes);
+/* Of as many as may be asked once a second; walks: PSS and USS as well. */
+void wtl_top_processes_read_memory(struct wtl_top_processes *processes, bool walks);
 /* Processes, ledgers and baselines as of the last billing. 0 or -ENOMEM. */
 int wtl_top_processes_take(struct wtl_top_processes *processes, struct wtl_top_view *view);
 
@@ -111,7 +114,8 @@ void wtl_top_limits_take(struct wtl_io *io, struct wtl_top_view *view);
 
 /* ---- All together (collect.c) ---- */
 
-enum wtl_top_state { WTL_TOP_OPENING, WTL_TOP_RUNNING, WTL_TOP_FAILED };
+/* Begun: there is a view of the domains. Running: of processes as well, if they are followed. */
+enum wtl_top_state { WTL_TOP_OPENING, WTL_TOP_BEGUN, WTL_TOP_RUNNING, WTL_TOP_FAILED };
 
 struct wtl_top_collector {
 	struct wtl_app *app;
@@ -134,6 +138,7 @@ struct wtl_top_collector {
 	uint64_t n_lost;    /* exit records and processes, as far as they were remarked on */
 	int64_t billed_ns;  /* the window's duration that was billed so far */
 	bool bills_late;    /* set before it is opened: bills at the end alone, for one picture */
+	atomic_bool walks;  /* PSS and USS are wanted: the screen says so */
 	bool without_table; /* set before it is opened: no processes beside the domains' power, which
 			       is that of the newest second then */
 	struct wtl_top_replay *replay; /* NULL: no recording is played */
@@ -160,7 +165,7 @@ void wtl_top_collector_finish(struct wtl_top_collector *collector);
 
 /* Does all of this in a thread of its own from now on. */
 int wtl_top_collector_start(struct wtl_top_collector *collector);
-/* Waits at most so long for it to have opened. */
+/* Waits at most so long for a view. */
 enum wtl_top_state wtl_top_collector_wait(struct wtl_top_collector *collector, int64_t timeout_ns);
 
 /* The newest view; stays as it is until the next call. */

@@ -212,8 +212,9 @@ static void say_energy(struct details *details, const struct wtl_top_process *pr
 
 static void say_group(struct details *details, const struct wtl_top_process *process)
 {
-	static const enum wtl_field fields[] = {WTL_FIELD_UNIT, WTL_FIELD_CONTAINER, WTL_FIELD_POD,
-						WTL_FIELD_JOB, WTL_FIELD_CGROUP};
+	static const enum wtl_field fields[] = {WTL_FIELD_UNIT, WTL_FIELD_CONTAINER,
+						WTL_FIELD_POD,	WTL_FIELD_JOB,
+						WTL_FIELD_STEP, WTL_FIELD_CGROUP};
 	struct wtl_field_value value;
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)

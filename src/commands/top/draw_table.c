@@ -35,6 +35,7 @@ static bool has_text(const struct wtl_top_view *view, enum wtl_field field)
 		const char *text = field == WTL_FIELD_CONTAINER ? group->container
 				   : field == WTL_FIELD_POD	? group->pod
 				   : field == WTL_FIELD_JOB	? group->job
+				   : field == WTL_FIELD_STEP	? group->step
 								: "yes";
 
 		if (text[0])
@@ -66,7 +67,8 @@ static bool is_wanted(const struct wtl_top_picture *picture, enum wtl_field fiel
 		return wtl_top_has_gpus(picture->view);
 	if (field == WTL_FIELD_PER_CPU)
 		return learns_watts(picture->view);
-	if (field == WTL_FIELD_CONTAINER || field == WTL_FIELD_POD || field == WTL_FIELD_JOB)
+	if (field == WTL_FIELD_CONTAINER || field == WTL_FIELD_POD || field == WTL_FIELD_JOB ||
+	    field == WTL_FIELD_STEP)
 		return has_text(picture->view, field);
 	return true;
 }

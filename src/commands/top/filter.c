@@ -428,3 +428,12 @@ bool wtl_filter_match(const struct wtl_filter *filter, const struct wtl_top_proc
 {
 	return filter->root < 0 || match(filter, filter->root, process, share);
 }
+
+bool wtl_filter_asks_for(const struct wtl_filter *filter, enum wtl_field field)
+{
+	for (int i = 0; i < filter->n; i++)
+		if ((filter->nodes[i].kind == NODE_NUMBER || filter->nodes[i].kind == NODE_TEXT) &&
+		    filter->nodes[i].field == field)
+			return true;
+	return false;
+}

@@ -36,7 +36,8 @@ static const char *const help[] = {
 	"         = != < <= > >= ~ (contains) !~      a word alone is searched for",
 	"         gpu_w>10 && user==bob    mem>=2GiB || cpu>50%    !container~docker",
 	"Fields   pid ppid user uid state w cpu_w gpu_w per_cpu_w j cpu gpu time mem",
-	"         threads pss uss gpu_mem unit job pod container cgroup name command",
+	"         threads pss uss gpu_mem unit job step pod container cgroup name",
+	"         command",
 };
 
 /* Before them, where a recording is played. */

@@ -16,8 +16,9 @@
 #include "commands/top/session.h"
 #include "energy/units.h"
 
-/* The first picture waits so long for figures. */
+/* The first picture waits so long for domains, and those after it come so soon, until all is there. */
 #define OPEN_NS (40 * WTL_NS_PER_MS)
+#define SOON_NS (20 * WTL_NS_PER_MS)
 
 enum { HELD_MAX = 64 * 1024 };
 
@@ -199,6 +200,14 @@ static void take_view(struct live *live)
 		live->view = wtl_top_collector_view(live->session->collector);
 }
 
+static int64_t next_redraw_ns(const struct live *live)
+{
+	bool is_complete = wtl_top_collector_wait(live->session->collector, 0) >= WTL_TOP_RUNNING;
+
+	return wtl_top_screen_ns() +
+	       (is_complete ? live->session->ui.config.redraw_ms * WTL_NS_PER_MS : SOON_NS);
+}
+
 /* Waits for keys, signals and the next redraw. */
 static int turn(struct live *live)
 {
@@ -220,7 +229,7 @@ static int turn(struct live *live)
 	}
 	if (wtl_top_screen_ns() < live->redraw_ns)
 		return 0;
-	live->redraw_ns = wtl_top_screen_ns() + live->session->ui.config.redraw_ms * WTL_NS_PER_MS;
+	live->redraw_ns = next_redraw_ns(live);
 	take_view(live);
 	return show(live);
 }
@@ -245,7 +254,7 @@ static int run_screen(struct live *live)
 	live->whole = true;
 	take_view(live);
 	rc = show(live);
-	live->redraw_ns = wtl_top_screen_ns() + 20 * WTL_NS_PER_MS;
+	live->redraw_ns = wtl_top_screen_ns() + SOON_NS;
 	while (rc == 0) {
 		rc = turn(live);
 		if (wtl_top_collector_wait(live->session->collector, 0) == WTL_TOP_FAILED)
@@ -281,7 +290,7 @@ int wtl_top_session_live(struct wtl_top_session *session)
 	state = wtl_top_collector_wait(session->collector, OPEN_NS);
 	if (state == WTL_TOP_FAILED)
 		return WTL_EXIT_FAILED; /* after a complaint */
-	if (state == WTL_TOP_RUNNING) {
+	if (state != WTL_TOP_OPENING) {
 		rc = wtl_top_session_check(session, wtl_top_collector_view(session->collector));
 		if (rc)
 			return rc;

@@ -118,10 +118,14 @@ static void take_process(struct wtl_top_processes *processes, size_t slot,
 		consumer->gpu_ppm != UINT32_MAX;
 }
 
-void wtl_top_processes_read_memory(struct wtl_top_processes *processes)
+void wtl_top_processes_read_memory(struct wtl_top_processes *processes, bool walks)
 {
-	wtl_consumers_read_memory(processes->consumers,
-				  processes->memory_reads++ < 2 ? MEMORY_FIRST : MEMORY_READS);
+	if (walks)
+		wtl_consumers_read_memory(processes->consumers, processes->memory_reads++ < 2
+									? MEMORY_FIRST
+									: MEMORY_READS);
+	else
+		wtl_consumers_read_resident(processes->consumers, MEMORY_READS);
 }
 
 /* Room for n processes, each in a group of its own at most. */

@@ -12,6 +12,7 @@
 #include "base/thread.h"
 #include "cli/command.h"
 #include "cli/complain.h"
+#include "cli/mapped.h"
 #include "commands/top/collect.h"
 #include "cli/recordings.h"
 #include "cli/when.h"
@@ -304,8 +305,19 @@ static int find_place(struct wtl_top_collector *collector, int64_t none_ns, int6
 	return -ERANGE;
 }
 
-int wtl_top_replay_open(struct wtl_top_collector *collector)
+/* What is left of a replay whose file was truncated is not closed: that would touch the file. */
+static int guarded(struct wtl_top_collector *collector, int (*work)(void *collector))
 {
+	int rc = wtl_mapped_read(collector->app, work, collector);
+
+	if (rc == -EFAULT)
+		collector->replay = NULL;
+	return rc;
+}
+
+static int open_guarded(void *context)
+{
+	struct wtl_top_collector *collector = context;
 	const struct wtl_top_settings *settings = collector->settings;
 	struct wtl_play_order order = {.verb = WTL_PLAY_GO_TO};
 	struct wtl_top_replay *replay;
@@ -336,6 +348,11 @@ int wtl_top_replay_open(struct wtl_top_collector *collector)
 	return 0;
 }
 
+int wtl_top_replay_open(struct wtl_top_collector *collector)
+{
+	return guarded(collector, open_guarded);
+}
+
 void wtl_top_replay_done(struct wtl_top_collector *collector)
 {
 	free_replay(collector->replay);
@@ -344,8 +361,9 @@ void wtl_top_replay_done(struct wtl_top_collector *collector)
 
 /* ---- Once ---- */
 
-int wtl_top_replay_once(struct wtl_top_collector *collector)
+static int once_guarded(void *context)
 {
+	struct wtl_top_collector *collector = context;
 	struct wtl_top_replay *replay = collector->replay;
 	struct wtl_err err = {.code = 0};
 	int64_t until_ns;
@@ -370,6 +388,11 @@ int wtl_top_replay_once(struct wtl_top_collector *collector)
 	replay->missing.to_ns = INT64_MAX;
 	publish(collector);
 	return 0;
+}
+
+int wtl_top_replay_once(struct wtl_top_collector *collector)
+{
+	return guarded(collector, once_guarded);
 }
 
 /* ---- Playing ---- */
@@ -481,8 +504,9 @@ static int go_back(struct wtl_top_collector *collector)
 	return 0;
 }
 
-int wtl_top_replay_run(struct wtl_top_collector *collector)
+static int run_guarded(void *context)
 {
+	struct wtl_top_collector *collector = context;
 	struct wtl_err err = {.code = 0};
 	enum turn turn;
 	int rc = 0;
@@ -499,4 +523,9 @@ int wtl_top_replay_run(struct wtl_top_collector *collector)
 		}
 	} while (turn != TURN_STOP && rc == 0);
 	return rc;
+}
+
+int wtl_top_replay_run(struct wtl_top_collector *collector)
+{
+	return guarded(collector, run_guarded);
 }

@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/num.h"
-#include "cli/fd.h"
+#include "base/fd.h"
 #include "cli/sink.h"
 #include "commands/top/replay.h"
 #include "commands/top/session.h"
@@ -76,6 +76,7 @@ static int show_once(struct wtl_top_session *session)
 	int code;
 
 	collector->bills_late = !is_tape;
+	atomic_store(&collector->walks, wtl_top_ui_wants_walks(&session->ui));
 	if (wtl_top_collector_open(collector) < 0)
 		return WTL_EXIT_FAILED;
 	code = wtl_top_session_check(session, wtl_top_collector_view(collector));

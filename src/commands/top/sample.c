@@ -65,6 +65,13 @@ int wtl_top_sampler_init(struct wtl_top_sampler *sampler, struct wattle_meter *m
 	return wattle_window_begin(meter, WINDOW);
 }
 
+void wtl_top_sampler_restart(struct wtl_top_sampler *sampler)
+{
+	wattle_window_cancel(sampler->meter, WINDOW);
+	/* The place that was just left is free. */
+	wattle_window_begin(sampler->meter, WINDOW);
+}
+
 void wtl_top_sampler_done(struct wtl_top_sampler *sampler)
 {
 	free(sampler->energies);

@@ -13,6 +13,7 @@ void wtl_top_session_rows(struct wtl_top_session *session, const struct wtl_top_
 {
 	wtl_top_rows_make(&session->rows, view, &session->ui.config, &session->ui.filter,
 			  &session->ui.toggled);
+	atomic_store(&session->collector->walks, wtl_top_ui_wants_walks(&session->ui));
 	wtl_top_ui_settle(&session->ui, view, &session->rows, wtl_top_screen_ns());
 }
 

@@ -388,6 +388,17 @@ void wtl_top_ui_settle(struct wtl_top_ui *ui, const struct wtl_top_view *view,
 		go_on_to_search(&turn);
 }
 
+bool wtl_top_ui_wants_walks(const struct wtl_top_ui *ui)
+{
+	static const enum wtl_field walked[] = {WTL_FIELD_PSS, WTL_FIELD_USS};
+
+	for (size_t i = 0; i < sizeof(walked) / sizeof(walked[0]); i++)
+		if (ui->config.columns[walked[i]] || ui->config.sort == walked[i] ||
+		    wtl_filter_asks_for(&ui->filter, walked[i]))
+			return true;
+	return ui->mode == WTL_TOP_DETAILS;
+}
+
 static void toggle(const struct turn *turn)
 {
 	const struct wtl_top_row *row = selected_row(turn->ui, turn->rows);

@@ -106,6 +106,9 @@ void wtl_top_ui_done(struct wtl_top_ui *ui);
 void wtl_top_ui_settle(struct wtl_top_ui *ui, const struct wtl_top_view *view,
 		       const struct wtl_top_rows *rows, int64_t now_ns);
 
+/* Whether PSS or USS matters for what is shown: reading them is dear. */
+bool wtl_top_ui_wants_walks(const struct wtl_top_ui *ui);
+
 enum wtl_top_wish wtl_top_ui_input(struct wtl_top_ui *ui, const struct wtl_top_view *view,
 				   const struct wtl_top_rows *rows, const struct wtl_input *input,
 				   int64_t now_ns);

@@ -245,38 +245,22 @@ def _checked(driver: JsonParser) -> JsonParser:
 
 
 def _model_card(model: Any, input_size: Any) -> dict[str, Any]:
-    """Parameters and multiply-adds of a forward pass: each parameter counts at each place of the output that it is used for."""
+    """Parameters and multiply-adds of a forward pass, by `wattle.estimate`."""
     torch: Any = sys.modules["torch"]
     card: dict[str, Any] = {
         "total_params": sum(p.numel() for p in model.parameters()),
         "trainable_params": sum(p.numel() for p in model.parameters() if p.requires_grad),
     }
-    mult_adds = 0
-
-    def count(module: Any, inputs: Any, output: Any) -> None:
-        nonlocal mult_adds
-        places = output if torch.is_tensor(output) else output[0]
-        features = getattr(module, "out_channels", None) or getattr(module, "num_features", None) or places.shape[-1]
-        if "ConvTranspose" in type(module).__name__:
-            places, features = inputs[0], module.in_channels
-        if not hasattr(module, "num_embeddings"):  # which looks up, and multiplies nothing
-            mult_adds += places.numel() // features * sum(p.numel() for p in module.parameters(recurse=False))
-
-    modules = [(module, module.training) for module in model.modules()]
-    hooks = [module.register_forward_hook(count) for module, _ in modules if any(True for _ in module.parameters(recurse=False))]
     like = next(model.parameters(), torch.zeros(0))
     try:
         sizes = [input_size] if isinstance(input_size[0], int) else input_size
-        with torch.no_grad():
-            model.eval()(*(torch.zeros(tuple(size), dtype=like.dtype, device=like.device) for size in sizes))
-        card.update(input_size=input_size, total_mult_adds=mult_adds)
+        found = wattle.estimate(model, tuple(torch.zeros(tuple(size), dtype=like.dtype, device=like.device) for size in sizes))
+        card.update(input_size=input_size, total_mult_adds=found.totals.macs)
+        lacks = "; ".join(f"{one.op}: {one.reason}" for one in found.coverage.not_counted)
     except Exception as error:  # whatever the model raises
-        warnings.warn(f"mac operations are not known: no pass with zeros of {input_size}: {error}", wattle.WattleWarning)
-    finally:
-        for hook in hooks:
-            hook.remove()
-        for module, training in modules:
-            module.training = training
+        lacks = f"no pass with zeros of {input_size}: {error}"
+    if lacks:
+        warnings.warn(f"mac operations are not known{' of all' if 'total_mult_adds' in card else ''}: {lacks}", wattle.WattleWarning)
     return card
 
 

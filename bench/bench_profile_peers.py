@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""
+What wattle profile and other profilers cost a program at 1000 Hz, and what they use themselves: Markdown for docs/profile.md.
+
+    bench_profile_peers.py [--seconds S] [--repeat N] [--python PYTHON]
+
+One program is native code, the other Python that does little else than call functions. Each does a fixed amount of work, and tells its own CPU
+time and the time on the clock for it, its start left out. Programs run alone and below each profiler in turn: the ratios are those of one turn,
+and their medians are told. A profiler's own CPU time, of those that are a process of their own, is from a short and a long run, so that what it does
+once is not in it; it is told per second of the program's. Others are looked for on PATH and beside PYTHON: perf, py-spy, austin, pyinstrument,
+scalene; those that are not there are left out.
+"""
+
+import argparse
+import os
+import re
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+REPO = Path(__file__).resolve().parents[1]
+BUILD = Path(os.environ.get("WATTLE_BUILD_ROOT", str(REPO / "build"))).resolve()
+
+NATIVE = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+static double now(int clock)
+{
+	struct timespec t;
+	clock_gettime(clock, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+static volatile unsigned long sink;
+__attribute__((noipa)) static unsigned long leaf(unsigned long x) { return x * 2654435761u >> 7; }
+__attribute__((noipa)) static unsigned long fib(unsigned n) { return n < 2 ? leaf(n) : fib(n - 1) + fib(n - 2); }
+int main(int argc, char **argv)
+{
+	double cpu = now(CLOCK_PROCESS_CPUTIME_ID), wall = now(CLOCK_MONOTONIC);
+	for (long i = argc > 1 ? atol(argv[1]) : 1; i > 0; i--)
+		sink += fib(20);
+	printf("took %.6f %.6f all %.6f\\n", now(CLOCK_PROCESS_CPUTIME_ID) - cpu, now(CLOCK_MONOTONIC) - wall, now(CLOCK_PROCESS_CPUTIME_ID));
+	return 0;
+}
+"""
+
+PYTHON = """
+import sys, time
+def leaf(x): return x + 1
+def middle(x): return leaf(x) - leaf(x - 1)
+def fib(n): return middle(n) if n < 2 else fib(n - 1) + fib(n - 2)
+def run(n):
+    for _ in range(n):
+        fib(12)
+cpu, wall = time.process_time(), time.monotonic()
+run(int(sys.argv[1]))
+print("took %.6f %.6f all %.6f" % (time.process_time() - cpu, time.monotonic() - wall, time.process_time()), flush=True)
+"""
+
+
+def tools(python, is_python):
+    """Name, the words before the program, and whether it is a process of its own."""
+    beside = f"{Path(python).parent}:{os.environ['PATH']}"
+    found = [("wattle profile", [BUILD / "wattle", "profile", "-q", "--rate", "1000", "-o", "OUT.wprof", "--"], True)]
+    if shutil.which("perf"):
+        found.append(("perf, frame pointers", ["perf", "record", "-q", "-e", "cpu-clock", "-F", "1000", "-g", "-o", "OUT", "--"], True))
+        found.append(("perf, 16 KiB of stack", ["perf", "record", "-q", "-e", "cpu-clock", "-F", "1000", "--call-graph", "dwarf,16384", "-o", "OUT", "--"], True))
+    if not is_python:
+        return found
+    py_spy, austin, scalene = (shutil.which(name, path=beside) for name in ("py-spy", "austin", "scalene"))
+    if py_spy:
+        found.append(("py-spy", [py_spy, "record", "-r", "1000", "-f", "raw", "-o", "OUT", "--"], True))
+        found.append(("py-spy --nonblocking", [py_spy, "record", "-r", "1000", "-f", "raw", "--nonblocking", "-o", "OUT", "--"], True))
+    if austin:
+        found.append(("austin", [austin, "-i", "1ms", "-o", "OUT"], True))
+    if shutil.which("pyinstrument", path=beside):
+        found.append(("pyinstrument", [python, "-m", "pyinstrument", "-i", "0.001", "-r", "json", "-o", "OUT"], False))
+    found.append(("cProfile (no rate)", [python, "-m", "cProfile", "-o", "OUT"], False))
+    if scalene:
+        found.append(("scalene, CPU", [scalene, "run", "--cpu-only", "--cpu-sampling-rate", "0.001", "-o", "OUT.json"], False))
+    return found
+
+
+def run(words):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, timeout=300)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    told = re.search(r"took (\S+) (\S+) all (\S+)", done.stdout)
+    if not told:
+        raise RuntimeError((done.stderr or done.stdout).strip().splitlines()[-1:] or [f"status {done.returncode}"])
+    cpu, wall, whole = map(float, told.groups())
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return cpu, wall, used - whole
+
+
+def below(tool, program, work, folder):
+    """A profiler that is a part of Python has it start the script."""
+    name, words, is_apart = tool
+    words = [str(word).replace("OUT", str(folder / "out")) for word in words]
+    return run([*words, *(program if is_apart else program[1:]), work])
+
+
+def measure(options, program, is_python, folder):
+    work = 10
+    while (took := run([*program, work])[0]) < options.seconds / 4:
+        work = int(work * max(2, min(20, options.seconds / 3 / max(took, 1e-3))))
+    short, long = max(1, int(work * options.seconds / 5 / took)), int(work * options.seconds / took)
+    for tool in tools(options.python, is_python):
+        cpus, walls, own = [], [], []
+        try:
+            for _ in range(options.repeat):
+                alone = run([*program, long])
+                few, many = (below(tool, program, n, folder) for n in (short, long))
+                cpus.append(many[0] / alone[0])
+                walls.append(many[1] / alone[1])
+                own.append((many[2] - few[2]) / (many[0] - few[0]))
+        except (RuntimeError, subprocess.TimeoutExpired) as error:
+            print(f"| {'Python' if is_python else 'native'} | {tool[0]} | it failed: {error} | | |", flush=True)
+            continue
+        share = f"{100 * statistics.median(own):.1f} %" if tool[2] else "in the program"
+        print(f"| {'Python' if is_python else 'native'} | {tool[0]} | {100 * (statistics.median(cpus) - 1):+.1f} % "
+              f"({100 * (min(cpus) - 1):+.1f} to {100 * (max(cpus) - 1):+.1f}) | {100 * (statistics.median(walls) - 1):+.1f} % | {share} |", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=3)
+    parser.add_argument("--repeat", type=int, default=7)
+    parser.add_argument("--python", default=sys.executable)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "program.c").write_text(NATIVE)
+        (folder / "program.py").write_text(PYTHON)
+        subprocess.run(["gcc", "-O2", "-g", "-o", folder / "program", folder / "program.c"], check=True)
+        print("| program | profiler | its CPU time, more | its time on the clock, more | the profiler's own CPU time |\n|---|---|---|---|---|")
+        measure(options, [folder / "program"], False, folder)
+        measure(options, [options.python, folder / "program.py"], True, folder)
+
+
+if __name__ == "__main__":
+    main()

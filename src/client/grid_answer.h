@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_CLIENT_GRID_ANSWER_H
+#define WTL_CLIENT_GRID_ANSWER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "client/grid_rows.h"
+
+/* What APIs answer: JSON from outside. */
+
+struct wtl_grid_answer {
+	const char *text; /* of len bytes */
+	size_t len;
+	const char *zone;		/* what it has to be of; "": the whole grid */
+	int64_t from_utc_ns, to_utc_ns; /* what was asked for: whatever else comes is left out */
+	int64_t step_ns, asked_utc_ns;
+	struct wtl_grid_rows *rows; /* what it says is added to these */
+};
+
+/* 0; or negative with the reason in why, and nothing is added: it is no such answer, or of another zone. */
+int wtl_grid_answer_electricity_maps(const struct wtl_grid_answer *answer, char why[200]);
+int wtl_grid_answer_uk(const struct wtl_grid_answer *answer, char why[200]);
+
+/* What an answer says of why there is no figure, in its own words; "" where it does not. Printable. */
+void wtl_grid_answer_complaint(const char *text, size_t len, char words[160]);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_COMMANDS_EXPORT_FORM_H
+#define WTL_COMMANDS_EXPORT_FORM_H
+
+#include "commands/export/export.h"
+
+struct wtl_app;
+
+/*
+ * A form that other tools read: made of the rows of one or more tables, as they come. It is a row of wtl_export_forms.
+ */
+struct wtl_export_form {
+	const char *name;			  /* as --to takes it */
+	const struct wtl_export_table *tables[4]; /* ended by NULL */
+	void (*begin)(struct wtl_export *export); /* NULL: nothing; as end */
+	void (*row)(struct wtl_export *export, const struct wtl_node *row);
+	void (*end)(struct wtl_export *export);
+};
+
+extern const struct wtl_export_form wtl_export_influx, wtl_export_perfetto, wtl_export_prometheus,
+	wtl_export_codecarbon, wtl_export_zeus, wtl_export_aipowermeter;
+
+/* ---- What forms share: rows of a window or of a moment, gathered by domain ---- */
+
+struct wtl_export_part {
+	struct wattle_domain domain;
+	bool is_there;
+	uint64_t energy_uj, power_uw;
+};
+
+struct wtl_export_gathered {
+	char name[64]; /* of the window */
+	int64_t t_utc_ns, duration_ns;
+	struct wtl_export_part *parts; /* one a domain */
+	bool is_there, has_others;
+};
+
+/* 0 or -ENOMEM. */
+int wtl_export_gather_new(struct wtl_export *export);
+/* The row's domain; NULL: it is the total's. */
+struct wtl_export_part *wtl_export_part_of(struct wtl_export *export, const struct wtl_node *row);
+/* A window's row; true: it was the last one of that window, whose parts are complete. The recording's own window counts
+ * only where there is no other. */
+bool wtl_export_gather_window(struct wtl_export *export, const struct wtl_node *row);
+/* Millionths of a number; false: there is none. */
+bool wtl_export_micro(const struct wtl_node *row, const char *key, uint64_t *ret);
+
+#endif

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/infile.h"
+#include "base/outfile.h"
+#include "base/thread.h"
+#include "cli/command.h"
+#include "cli/complain.h"
+#include "cli/mapped.h"
+#include "cli/option.h"
+#include "cli/options.h"
+#include "cli/when.h"
+#include "commands/import/import.h"
+#include "document/format.h"
+#include "energy/units.h"
+#include "import/reader.h"
+
+#define FILE_MAX ((size_t)4 << 30)
+
+struct settings {
+	struct wtl_option_list files;
+	const char *output;
+	unsigned from; /* of wtl_import_names */
+	const char *zone, *columns, *domain;
+	struct wtl_when start;
+	int64_t interval_ns;
+};
+
+#define OWN(field) WTL_OWN(struct settings, field)
+
+/* ---- Time zones ---- */
+
+/* The names of zones are files; what TZ names wrongly would silently be UTC. */
+static bool is_zone(const char *name)
+{
+	const char *folder = getenv("TZDIR");
+	char path[PATH_MAX];
+	struct stat status;
+
+	if (!name[0] || name[0] == '/' || strstr(name, ".."))
+		return false;
+	snprintf(path, sizeof(path), "%s/%s", folder ? folder : "/usr/share/zoneinfo", name);
+	return strcmp(name, "UTC") == 0 || (stat(path, &status) == 0 && S_ISREG(status.st_mode));
+}
+
+/* "+01:00", as TZ has it: the other way round. */
+static bool is_offset(const char *text, char tz[32])
+{
+	unsigned hours, minutes;
+	char sign, rest;
+
+	if (sscanf(text, "%c%2u:%2u%c", &sign, &hours, &minutes, &rest) != 3 ||
+	    (sign != '+' && sign != '-') || hours > 14 || minutes > 59)
+		return false;
+	snprintf(tz, 32, "<own>%c%02u:%02u", sign == '+' ? '-' : '+', hours, minutes);
+	return true;
+}
+
+static int set_zone(struct wtl_app *app, const struct wtl_option *option, const char *text)
+{
+	char tz[32];
+
+	if (!is_offset(text, tz) && !is_zone(text))
+		return -EINVAL;
+	*(const char **)wtl_option_target(app, option) = text;
+	return 0;
+}
+
+static const struct wtl_option options[] = {
+	{"output", 'o', "FILE", "The recording to make; it must not exist yet", WTL_OPTION_PATH,
+	 OWN(output), .what = "a file", .file = WTL_FILE_RECORDING},
+	{"from", 0, "FORMAT",
+	 "The file's format, where its content does not tell (docs/import.md has the list)",
+	 WTL_OPTION_WORD, OWN(from), .words = wtl_import_names},
+	{"time-zone", 0, "ZONE",
+	 "The zone of times that have none: a name such as Europe/Paris, UTC, or +01:00 (default: "
+	 "this machine's)",
+	 WTL_OPTION_OWN, OWN(zone), .set = set_zone,
+	 .takes = "a zone that this machine knows, such as Europe/Paris, UTC or +01:00"},
+	{"start", 0, "TIME",
+	 "When a file began whose times count from its start (default: as long before it was changed "
+	 "last): a time such as '2026-11-21 14:00' (local) or 2026-11-21T14:00Z",
+	 WTL_OPTION_WHEN, OWN(start)},
+	{"interval", 'i', "TIME",
+	 "How far samples are apart in a file that has no times, such as 500ms (default: what its "
+	 "tool does by itself)",
+	 WTL_OPTION_DURATION, OWN(interval_ns), .least = WTL_NS_PER_MS,
+	 .most = 86400 * WTL_NS_PER_S, .takes = "a time from 1ms to 1d such as 500ms, 5 or 1m"},
+	{"columns", 0, "LIST",
+	 "Columns of a wattmeter's CSV, by name or number from 1, such as time=1,power=P2:kw; energy= is "
+	 "of a meter that counts up",
+	 WTL_OPTION_TEXT, OWN(columns)},
+	{"domain", 0, "NAME", "The energy domain of a wattmeter's CSV (default board-0)",
+	 WTL_OPTION_TEXT, OWN(domain)},
+	{0},
+};
+
+static const struct wtl_option word = {"FILE", .kind = WTL_OPTION_LIST, OWN(files),
+				       .what = "a file", .takes = "files of other tools"};
+
+/* ---- Reading ---- */
+
+/* Of a folder, the file of it that a format is in. */
+static int read_file(struct wtl_app *app, const char *path, struct wtl_buf *buf,
+		     int64_t *ret_changed_ns)
+{
+	char inside[PATH_MAX];
+	struct stat status;
+	int rc;
+
+	if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
+		for (size_t i = 0; wtl_import_readers[i]; i++) {
+			const char *name = wtl_import_readers[i]->in_folder;
+
+			if (name && snprintf(inside, sizeof(inside), "%s/%s", path, name) <
+					    (int)sizeof(inside))
+				path = inside;
+		}
+	}
+	wtl_buf_init(buf, FILE_MAX);
+	if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
+		wtl_buf_reserve(buf, (size_t)status.st_size + 1);
+	*ret_changed_ns = status.st_mtim.tv_sec * WTL_NS_PER_S + status.st_mtim.tv_nsec;
+	rc = wtl_infile_read(path, buf);
+	if (rc < 0)
+		wtl_complain(app, "cannot read '%s': %s", path, wtl_err_text(rc));
+	return rc;
+}
+
+/* ---- What was read ---- */
+
+static void tell_written(struct wtl_app *app, const struct wtl_import *import, const char *path,
+			 const struct wtl_import_written *written)
+{
+	struct wtl_buf buf;
+
+	wtl_buf_init(&buf, 4096);
+	wtl_format_utc(&buf, written->begin_utc_ns);
+	wtl_buf_puts(&buf, " to ");
+	wtl_format_utc(&buf, written->end_utc_ns);
+	wtl_remark(app, "%s: %s, %zu samples, %s%s", path, import->source, written->n_samples,
+		   wtl_buf_str(&buf), written->n_windows > 0 ? ", with windows" : "");
+	wtl_buf_done(&buf);
+}
+
+/* Nested JSON takes stack, as much as its file wants. */
+struct job {
+	struct wtl_import *import;
+	const struct wtl_import_reader *reader;
+	const struct wtl_buf *buf;
+	struct wtl_err err;
+};
+
+static int read_job(void *argument)
+{
+	struct job *job = argument;
+
+	return wtl_import_read(job->import, job->reader, wtl_buf_str(job->buf), job->buf->len,
+			       &job->err);
+}
+
+static int import_into(struct wtl_app *app, struct wtl_import *import, const struct wtl_buf *buf)
+{
+	const struct settings *settings = app->own;
+	const char *path = settings->files.words[0];
+	struct wtl_import_written written = {0};
+	/* The first name is no reader's: the content says. */
+	struct job job = {.import = import,
+			  .reader = settings->from ? wtl_import_readers[settings->from - 1] : NULL,
+			  .buf = buf};
+	int rc = wtl_thread_call(read_job, &job);
+
+	if (rc == 0)
+		rc = wtl_import_write(import, settings->output, &written, &job.err);
+	wtl_import_tell_bad(app, import, path);
+	if (rc < 0 && job.err.path[0])
+		wtl_complain_err(app, &job.err);
+	else if (rc < 0)
+		wtl_complain(app, "%s: %s", path, job.err.text);
+	else
+		tell_written(app, import, path, &written);
+	return rc;
+}
+
+static int check(struct wtl_app *app, const struct settings *settings)
+{
+	if (settings->files.n != 1)
+		return wtl_complain(app, settings->files.n == 0
+						 ? "which file? As in: wattle import power.csv -o "
+						   "power.wattle"
+						 : "one file at a time");
+	if (!settings->output)
+		return wtl_complain(app, "where to? As in: wattle import %s -o power.wattle",
+				    settings->files.words[0]);
+	if (settings->start.kind != WTL_WHEN_NOT && settings->start.kind != WTL_WHEN_UTC &&
+	    settings->start.kind != WTL_WHEN_LOCAL)
+		return wtl_complain(app, "--start takes a date and time such as '2026-11-21 14:00' "
+					 "or 2026-11-21T14:00Z");
+	return 0;
+}
+
+static void go_by_zone(const char *zone)
+{
+	char tz[32];
+
+	if (!zone)
+		return;
+	setenv("TZ", is_offset(zone, tz) ? tz : zone, 1);
+	tzset();
+}
+
+static int64_t start_ns(const struct settings *settings)
+{
+	if (settings->start.kind == WTL_WHEN_NOT)
+		return INT64_MIN;
+	return settings->start.kind == WTL_WHEN_UTC
+		       ? settings->start.ns
+		       : wtl_when_local_utc_ns(settings->start.ns, false);
+}
+
+static int run(struct wtl_app *app)
+{
+	const struct settings *settings = app->own;
+	struct wtl_import_options how = {.utc_ns = wtl_import_local_utc_ns,
+					 .interval_ns = settings->interval_ns,
+					 .columns = settings->columns,
+					 .domain = settings->domain,
+					 .guard = wtl_mapped_guard};
+	struct wtl_import import;
+	struct wtl_buf buf;
+	int rc;
+
+	if (check(app, settings))
+		return WTL_EXIT_USAGE;
+	go_by_zone(settings->zone);
+	rc = wtl_outfile_check(settings->output);
+	if (rc < 0) {
+		wtl_complain(app, "cannot write '%s': %s", settings->output, wtl_err_text(rc));
+		return WTL_EXIT_FAILED;
+	}
+	how.start_ns = start_ns(settings);
+	rc = read_file(app, settings->files.words[0], &buf, &how.end_ns);
+	if (rc == 0) {
+		wtl_import_init(&import, &how);
+		rc = import_into(app, &import, &buf);
+		wtl_import_done(&import);
+	}
+	wtl_buf_done(&buf);
+	return rc < 0 ? WTL_EXIT_FAILED : WTL_EXIT_DONE;
+}
+
+const struct wtl_command wtl_command_import = {
+	.name = "import",
+	.summary = "Make a recording of another tool's file",
+	.synopsis = "FILE -o RECORDING [OPTION...]",
+	.description =
+		"Reads what another tool has written and makes a recording of it, for wattle report, plot, "
+		"export and top --replay. The format is told from the content.\n\n"
+		"What can be read is read. Lines that cannot are counted, and the first ones are named "
+		"with the reason. A missing value is a gap, never 0.",
+	.examples =
+		"wattle import gpu.csv -o gpu.wattle\n"
+		"    a log of nvidia-smi --query-gpu=timestamp,index,power.draw --format=csv -l 1\n\n"
+		"wattle import emissions.csv -o training.wattle --time-zone Europe/Paris\n"
+		"    CodeCarbon's runs, whose times are local",
+	.exit_status = "0\tdone, also where some lines could not be read\n"
+		       "1\tnothing can be read, or the recording cannot be written\n"
+		       "2\twrong options",
+	.options = options,
+	.shared = (const struct wtl_option *const[]){wtl_options_general, NULL},
+	.word = &word,
+	.settings_size = sizeof(struct settings),
+	.usage_exit = WTL_EXIT_USAGE,
+	.run = run,
+};

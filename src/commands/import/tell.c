@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/complain.h"
+#include "cli/when.h"
+#include "commands/import/import.h"
+#include "import/import.h"
+
+int64_t wtl_import_local_utc_ns(void *context, int64_t t_local_ns, bool is_second)
+{
+	(void)context;
+	return wtl_when_local_utc_ns(t_local_ns, is_second);
+}
+
+void wtl_import_tell_bad(struct wtl_app *app, const struct wtl_import *import, const char *path)
+{
+	for (size_t i = 0; i < import->n_bad && i < WTL_IMPORT_BAD_KEPT; i++) {
+		const struct wtl_import_bad *bad = &import->bad[i];
+
+		if (bad->line)
+			wtl_remark(app, "%s:%zu: %s", path, bad->line, bad->text);
+		else
+			wtl_remark(app, "%s: %s", path, bad->text);
+	}
+	if (import->n_bad > 1)
+		wtl_remark(app, "%s: %zu lines could not be read", path, import->n_bad);
+	if (import->n_back > 0)
+		wtl_remark(app,
+			   "%s: %zu values were left out, whose time is not after that of the "
+			   "one before",
+			   path, import->n_back);
+	if (import->n_missing > 0)
+		wtl_remark(app, "%s: %zu values are missing in it", path, import->n_missing);
+	for (size_t i = 0; i < import->n_remarks; i++)
+		wtl_remark(app, "%s: %s", path, import->remarks[i]);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+#include "commands/profile/watch.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/thread.h"
+#include "cli/mapped.h"
+#include "energy/units.h"
+#include "profile/seed.h"
+
+/* A record may come so much later than its time. */
+#define LATE_NS (2 * WTL_NS_PER_MS)
+
+enum { LOOK_MS = 100 };
+
+static void glance(void *context, int pid, int tid, int64_t t_ns)
+{
+	struct wtl_profile_watch *watch = context;
+
+	wtl_trace_glance(&watch->trace, pid, tid, t_ns);
+	if (watch->has_memory)
+		wtl_memory_look(&watch->memory, pid, tid, t_ns);
+}
+
+static void take(void *context, const struct wtl_ring_event *event)
+{
+	struct wtl_profile_watch *watch = context;
+
+	wtl_trace_take(&watch->trace, event);
+	if (!watch->has_memory)
+		return;
+	if (event->kind == WTL_RING_SAMPLE)
+		wtl_memory_seen(&watch->memory, event->pid, event->tid, event->t_ns,
+				watch->trace.seen_node);
+	else if (event->kind == WTL_RING_ENDED && event->pid == event->tid)
+		wtl_memory_ended(&watch->memory, event->pid);
+}
+
+static void drain(struct wtl_profile_watch *watch, int64_t until_ns)
+{
+	pthread_mutex_lock(&watch->taking);
+	wtl_rings_glance(watch->rings, glance, watch);
+	wtl_rings_drain(watch->rings, until_ns, take, watch);
+	wtl_rings_await(watch->rings,
+			watch->has_memory ? 1 : wtl_python_awaits(&watch->trace.python));
+	pthread_mutex_unlock(&watch->taking);
+}
+
+/* A thread of its own: a ring fills up while the meter reads its sensors, and Python runs on. */
+static void *read_rings(void *context)
+{
+	struct wtl_profile_watch *watch = context;
+	struct pollfd polled[] = {{.fd = watch->reader_stop, .events = POLLIN},
+				  {.fd = wtl_rings_fd(watch->rings), .events = POLLIN}};
+
+	while (!(polled[0].revents & POLLIN)) {
+		/* Samples wake it. A program of which none come, as it is in the kernel, has switches too. */
+		if (poll(polled, 2, LOOK_MS) < 0)
+			polled[0].revents = 0;
+		drain(watch, wtl_thread_clock_ns() - LATE_NS);
+	}
+	return NULL;
+}
+
+int wtl_profile_watch_open(struct wtl_profile_watch *watch, struct wtl_err *err)
+{
+	int rc = wtl_trace_init(&watch->trace, err);
+
+	wtl_thread_mutex_init(&watch->taking);
+	watch->trace.has_waits = watch->how.sees_turns;
+	return rc < 0 ? rc : wtl_rings_open(&watch->how, &watch->rings, err);
+}
+
+int wtl_profile_watch_begin(struct wtl_profile_watch *watch, struct wtl_err *err)
+{
+	int rc = 0;
+
+	watch->reader_stop = eventfd(0, EFD_CLOEXEC);
+	rc = watch->reader_stop < 0 ? -errno : wtl_thread_start(&watch->reader, read_rings, watch);
+	if (rc == 0)
+		return 0;
+	if (watch->reader_stop > 0)
+		close(watch->reader_stop);
+	watch->reader_stop = 0;
+	return wtl_err_set(err, rc, "profile", NULL, "cannot start a thread: %s", wtl_err_text(rc));
+}
+
+int wtl_profile_watch_attach(struct wtl_profile_watch *watch, struct wtl_err *err)
+{
+	struct wtl_trace_attach attach = {.trace = &watch->trace,
+					  .rings = watch->rings,
+					  .lock = &watch->taking,
+					  .pid = watch->how.pid};
+	int rc = wtl_trace_attach(&attach, err);
+
+	watch->n_denied = attach.n_denied;
+	return rc;
+}
+
+static void stop_reader(struct wtl_profile_watch *watch)
+{
+	if (watch->reader_stop <= 0)
+		return;
+	eventfd_write(watch->reader_stop, 1);
+	pthread_join(watch->reader, NULL);
+	close(watch->reader_stop);
+	watch->reader_stop = 0;
+}
+
+void wtl_profile_watch_stop(struct wtl_profile_watch *watch)
+{
+	wtl_rings_stop(watch->rings);
+	stop_reader(watch);
+}
+
+void wtl_profile_watch_end(struct wtl_profile_watch *watch, int64_t now_ns)
+{
+	drain(watch, INT64_MAX);
+	wtl_trace_end(&watch->trace, now_ns);
+	watch->trace.modules.guard = wtl_mapped_guard; /* from now on nobody unwinds */
+}
+
+void wtl_profile_watch_close(struct wtl_profile_watch *watch)
+{
+	stop_reader(watch);
+	wtl_rings_close(watch->rings);
+	wtl_trace_done(&watch->trace);
+	wtl_memory_done(&watch->memory);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_IMPORT_READER_H
+#define WTL_IMPORT_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "import/import.h"
+
+struct wtl_buf;
+
+/* A format: a file that reads it, and a row of wtl_import_readers. */
+struct wtl_import_reader {
+	const char *name;      /* as --from takes it, and the recording's source */
+	const char *doc;       /* for the help: what writes it */
+	const char *in_folder; /* the file of a folder that is meant; NULL: it is no folder */
+	bool is_whole;	       /* its end need not be a line's */
+	/* Does a text look like one? Sees the first WTL_IMPORT_HEAD bytes. NULL: only --from chooses it. */
+	bool (*is)(const char *head, size_t len);
+	/* 0, or negative where nothing can be read at all. What is not understood is counted. */
+	int (*read)(struct wtl_import *import, const char *text, size_t len, struct wtl_err *err);
+};
+
+enum { WTL_IMPORT_HEAD = 4096 };
+
+extern const struct wtl_import_reader wtl_import_nvidia_smi, wtl_import_nvidia_smi_xml,
+	wtl_import_dmon, wtl_import_codecarbon, wtl_import_zeus_monitor, wtl_import_zeus,
+	wtl_import_aipowermeter, wtl_import_perf, wtl_import_powermetrics, wtl_import_omegawatt,
+	wtl_import_wattmeter, wtl_import_scaphandre, wtl_import_prometheus;
+
+/* All, ended by NULL; those that are surer of what they see come first. */
+extern const struct wtl_import_reader *const wtl_import_readers[];
+extern const char *const wtl_import_names[]; /* "auto", and theirs */
+
+const struct wtl_import_reader *wtl_import_detect(const char *text, size_t len);
+
+/*
+ * Reads a file's bytes, whichever encoding they have (UTF-8, UTF-16, with a mark or without; anything else byte by
+ * byte), by a reader, or by the one that its content asks for (NULL). 0; -WTL_EFORMAT: it is of no known format, or
+ * nothing in it can be read.
+ */
+int wtl_import_read(struct wtl_import *import, const struct wtl_import_reader *reader,
+		    const char *bytes, size_t len, struct wtl_err *err);
+
+#endif

@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: MIT */
+/* Series as a recording: their points are fed to a meter, in order of time, and a recorder observes that. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "energy/units.h"
+#include "import/import.h"
+#include "meter/given_io.h"
+#include "meter/meter.h"
+#include "replay/format.h"
+#include "replay/recorder.h"
+
+#define MAIN_WINDOW "recording"
+
+/* Points that are closer than this are one sample, where no channel has two of them (judgement: nvidia-smi takes that long
+ * for eight GPUs). */
+#define SAMPLE_NS (250 * WTL_NS_PER_MS)
+
+/* What devices tell beside energy is kept about once a second. */
+#define DEVICES_NS (900 * WTL_NS_PER_MS)
+
+/* As many samples are handed to the disk together, and can be read without those before them (judgement: an import can be
+ * made again). */
+enum { COMMIT_SAMPLES = 8192, PERIOD_SAMPLES = 8192, SPACINGS = 256, OPEN_MAX = 60 };
+
+#define PERIOD_LEAST_NS (60 * WTL_NS_PER_S)
+
+/* The first sample is not at 0, which means "none". */
+#define FIRST_MONO_NS WTL_NS_PER_S
+
+/* Where a series is, and what it feeds. */
+struct cursor {
+	struct wtl_import_series *series;
+	size_t at;
+	size_t channel; /* SIZE_MAX: a device's */
+	int32_t device;
+};
+
+struct open_window {
+	char name[64];
+	int64_t end_ns;
+};
+
+struct output {
+	struct wtl_import *import;
+	struct wtl_given_io io;
+	struct wtl_channel *channels;
+	struct wtl_reading *readings;
+	size_t n_channels;
+	struct cursor *cursors;
+	size_t n_cursors;
+	int64_t offset_ns; /* UTC less the recording's own time */
+	struct wtl_device_value *values, *packed;
+	bool *has_value;
+	int64_t devices_ns; /* when they were kept last */
+	bool has_devices;
+	struct wattle_meter *meter;
+	struct wtl_recorder *recorder;
+	size_t next_interval;
+	struct open_window open[OPEN_MAX];
+	size_t n_open;
+	size_t n_samples, n_windows;
+};
+
+/* ---- What there is ---- */
+
+static int compare_ns(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* How far points are apart, mostly. */
+static int64_t spacing_of(const struct wtl_import_series *series)
+{
+	int64_t apart_ns[SPACINGS];
+	size_t n = 0;
+
+	for (size_t i = 1; i < series->n && n < SPACINGS; i++)
+		apart_ns[n++] = series->points[i].t_ns - series->points[i - 1].t_ns;
+	if (n == 0)
+		return 0;
+	qsort(apart_ns, n, sizeof(apart_ns[0]), compare_ns);
+	return apart_ns[n / 2];
+}
+
+static bool is_channel(const struct wtl_import_series *series)
+{
+	return series->what != WTL_IMPORT_DEVICE;
+}
+
+/* A reading of a power sensor says nothing of the time between two that its window does not see. */
+static void set_class(struct wtl_import_series *series, int64_t spacing_ns)
+{
+	struct wtl_channel *channel = &series->channel;
+
+	if (series->what != WTL_IMPORT_POWER_UW)
+		return;
+	channel->update_ns = spacing_ns;
+	if (!channel->class)
+		return;
+	series->class = *channel->class;
+	if (series->class.update_ns < spacing_ns)
+		series->class.update_ns = spacing_ns;
+	channel->class = &series->class;
+}
+
+static int open_series(struct output *output)
+{
+	struct wtl_import *import = output->import;
+
+	output->cursors = calloc(import->n_series + 1, sizeof(*output->cursors));
+	output->channels = calloc(import->n_series + 1, sizeof(*output->channels));
+	output->readings = calloc(import->n_series + 1, sizeof(*output->readings));
+	output->values = calloc(import->n_series + 1, sizeof(*output->values));
+	output->packed = calloc(import->n_series + 1, sizeof(*output->packed));
+	output->has_value = calloc(import->n_series + 1, sizeof(*output->has_value));
+	if (!output->cursors || !output->channels || !output->readings || !output->values ||
+	    !output->packed || !output->has_value)
+		return -ENOMEM;
+	for (size_t i = 0; i < import->n_series; i++) {
+		struct wtl_import_series *series = &import->series[i];
+		struct cursor *cursor = &output->cursors[output->n_cursors];
+
+		if (series->n == 0)
+			continue;
+		output->n_cursors++;
+		*cursor = (struct cursor){.series = series, .channel = SIZE_MAX};
+		if (!is_channel(series))
+			continue;
+		set_class(series, spacing_of(series));
+		series->channel.source = import->source;
+		cursor->channel = output->n_channels;
+		output->readings[output->n_channels] = (struct wtl_reading){
+			.status = WATTLE_STATUS_STALE,
+			.error = -ENODATA,
+			.reason = "the file has no value of it yet",
+		};
+		output->channels[output->n_channels++] = series->channel;
+	}
+	return 0;
+}
+
+/* Those of a domain are one device; the machine's is -1. */
+static void name_devices(struct output *output)
+{
+	int32_t n = 0;
+	char key[64];
+
+	for (size_t i = 0; i < output->n_cursors; i++) {
+		struct cursor *cursor = &output->cursors[i];
+		const struct wtl_channel *channel = &cursor->series->channel;
+		size_t k = 0;
+
+		cursor->device = -1;
+		if (is_channel(cursor->series) || !channel->domain[0])
+			continue;
+		while (k < i &&
+		       (is_channel(output->cursors[k].series) ||
+			strcmp(output->cursors[k].series->channel.domain, channel->domain) != 0))
+			k++;
+		cursor->device = k < i ? output->cursors[k].device : n++;
+		if (k < i)
+			continue;
+		snprintf(key, sizeof(key), WTL_FACT_DEVICE_DOMAIN, (size_t)cursor->device);
+		wtl_recorder_fact(output->recorder, key, channel->domain);
+		snprintf(key, sizeof(key), WTL_FACT_DEVICE_NAME, (size_t)cursor->device);
+		wtl_recorder_fact(output->recorder, key, channel->device);
+	}
+}
+
+/* ---- Samples ---- */
+
+static const struct wtl_import_point *next_point(const struct cursor *cursor)
+{
+	return cursor->at < cursor->series->n ? &cursor->series->points[cursor->at] : NULL;
+}
+
+/* When the next stretch begins or ends. */
+static int64_t next_edge(const struct output *output)
+{
+	const struct wtl_import *import = output->import;
+	int64_t edge_ns = INT64_MAX;
+
+	if (output->next_interval < import->n_intervals)
+		edge_ns = import->intervals[output->next_interval].begin_ns;
+	for (size_t i = 0; i < output->n_open; i++)
+		if (output->open[i].end_ns < edge_ns)
+			edge_ns = output->open[i].end_ns;
+	return edge_ns;
+}
+
+/* The times of the next sample's points: false: there is none. */
+static bool next_sample(const struct output *output, int64_t *ret_first_ns, int64_t *ret_last_ns)
+{
+	int64_t first_ns = INT64_MAX, second_ns = INT64_MAX, edge_ns = next_edge(output), last_ns;
+
+	for (size_t i = 0; i < output->n_cursors; i++) {
+		const struct cursor *cursor = &output->cursors[i];
+		const struct wtl_import_point *point = next_point(cursor);
+
+		if (!point)
+			continue;
+		if (point->t_ns < first_ns)
+			first_ns = point->t_ns;
+		if (cursor->at + 1 < cursor->series->n && point[1].t_ns < second_ns)
+			second_ns = point[1].t_ns;
+	}
+	if (first_ns == INT64_MAX)
+		return false;
+	last_ns = first_ns + SAMPLE_NS;
+	if (second_ns <= last_ns)
+		last_ns = second_ns - 1;
+	if (edge_ns == first_ns)
+		last_ns = first_ns;
+	else if (edge_ns > first_ns && edge_ns <= last_ns)
+		last_ns = edge_ns - 1;
+	*ret_first_ns = first_ns;
+	*ret_last_ns = last_ns;
+	return true;
+}
+
+static void take_point(struct output *output, size_t i, const struct wtl_import_point *point)
+{
+	struct cursor *cursor = &output->cursors[i];
+
+	cursor->at++;
+	if (cursor->channel == SIZE_MAX) {
+		output->has_devices = true;
+		output->has_value[i] = point->status == WATTLE_STATUS_OK;
+		output->values[i] = (struct wtl_device_value){.number = cursor->series->number,
+							      .value = (int64_t)point->value};
+		return;
+	}
+	output->readings[cursor->channel] = (struct wtl_reading){
+		.t_mono_ns = point->t_ns - output->offset_ns,
+		.value = point->value,
+		.anew = point->is_anew,
+		.status = point->status,
+		.error = point->status ? -ENODATA : 0,
+		.reason = point->status ? "the file has no value there" : NULL,
+	};
+}
+
+/* Brings the readings up to the next sample. false: there is none. */
+static bool take_sample(struct output *output, int64_t *ret_first_ns)
+{
+	int64_t first_ns, last_ns, end_ns;
+
+	if (!next_sample(output, &first_ns, &last_ns))
+		return false;
+	end_ns = first_ns;
+	for (size_t i = 0; i < output->n_cursors; i++) {
+		const struct wtl_import_point *point = next_point(&output->cursors[i]);
+
+		if (!point || point->t_ns > last_ns)
+			continue;
+		if (point->t_ns > end_ns)
+			end_ns = point->t_ns;
+		take_point(output, i, point);
+	}
+	output->io.mono_ns = first_ns - output->offset_ns;
+	output->io.after_ns = end_ns - output->offset_ns;
+	output->io.utc_ns = end_ns;
+	*ret_first_ns = first_ns;
+	return true;
+}
+
+static void put_devices(struct output *output, int64_t t_ns)
+{
+	const struct wtl_device_value *values = output->values;
+	struct wtl_device_value *packed = output->packed;
+	size_t n = 0;
+
+	if (!output->has_devices || t_ns < output->devices_ns + DEVICES_NS)
+		return;
+	for (size_t i = 0; i < output->n_cursors; i++)
+		if (output->has_value[i]) {
+			packed[n] = values[i];
+			packed[n++].gpu = output->cursors[i].device;
+		}
+	wtl_recorder_devices(output->recorder, packed, n);
+	output->has_devices = false;
+	output->devices_ns = t_ns;
+}
+
+/* ---- Windows ---- */
+
+static void end_windows(struct output *output, int64_t t_ns)
+{
+	for (size_t i = output->n_open; i-- > 0;)
+		if (output->open[i].end_ns <= t_ns) {
+			wattle_window_end(output->meter, output->open[i].name, NULL, NULL, 0);
+			memmove(&output->open[i], &output->open[i + 1],
+				(output->n_open - i - 1) * sizeof(output->open[0]));
+			output->n_open--;
+		}
+}
+
+/* A name of which no window is open. */
+static void name_window(struct output *output, const char *wanted, char name[64])
+{
+	wtl_text_copy(name, 64, wanted);
+	for (unsigned k = 2; k < 100; k++) {
+		bool is_taken = strcmp(name, MAIN_WINDOW) == 0;
+
+		for (size_t i = 0; i < output->n_open; i++)
+			is_taken |= strcmp(output->open[i].name, name) == 0;
+		if (!is_taken)
+			return;
+		snprintf(name, 64, "%.58s %u", wanted, k);
+	}
+}
+
+static void begin_windows(struct output *output, int64_t t_ns)
+{
+	struct wtl_import *import = output->import;
+
+	for (; output->next_interval < import->n_intervals; output->next_interval++) {
+		const struct wtl_import_interval *interval =
+			&import->intervals[output->next_interval];
+		struct open_window *window = &output->open[output->n_open];
+
+		if (interval->begin_ns > t_ns)
+			return;
+		if (output->n_open == OPEN_MAX) {
+			wtl_import_bad(import, interval->line, "it lies in too many others");
+			continue;
+		}
+		name_window(output, interval->name, window->name);
+		window->end_ns = interval->end_ns;
+		if (wattle_window_begin(output->meter, window->name) < 0) {
+			wtl_import_bad(import, interval->line, "no window can have its name");
+			continue;
+		}
+		output->n_open++;
+		output->n_windows++;
+	}
+}
+
+/* ---- All of it ---- */
+
+static int open_meter(struct output *output, struct wtl_err *err)
+{
+	const struct wattle_options options = {.size = sizeof(options),
+					       .max_windows = OPEN_MAX + 4};
+	const struct wtl_env env = {.io = &output->io.io};
+
+	wtl_given_io_init(&output->io);
+	output->io.channels = output->channels;
+	output->io.readings = output->readings;
+	output->io.n_channels = output->n_channels;
+	return wtl_meter_new_from(&env, &options, wtl_given_sources, &output->meter, err);
+}
+
+static int64_t longest_spacing(const struct output *output)
+{
+	int64_t longest_ns = 0;
+
+	for (size_t i = 0; i < output->n_cursors; i++) {
+		int64_t apart_ns = spacing_of(output->cursors[i].series);
+
+		longest_ns = apart_ns > longest_ns ? apart_ns : longest_ns;
+	}
+	return longest_ns < 3600 * WTL_NS_PER_S ? longest_ns : 3600 * WTL_NS_PER_S;
+}
+
+static int64_t at_least(int64_t ns, int64_t least_ns)
+{
+	return ns > least_ns ? ns : least_ns;
+}
+
+static int open_recorder(struct output *output, const char *path, struct wtl_err *err)
+{
+	int64_t apart_ns = longest_spacing(output);
+	const struct wtl_recorder_options options = {
+		.path = path,
+		.store = {.period_ns = at_least(apart_ns * PERIOD_SAMPLES, PERIOD_LEAST_NS),
+			  .keeps_memory = true,
+			  .io = &output->io.io,
+			  .guard = output->import->options.guard},
+		.is_late = true,
+	};
+	int rc = wtl_recorder_new(output->meter, NULL, &options, &output->recorder, err);
+
+	if (rc < 0)
+		return rc;
+	rc = wattle_window_begin(output->meter, MAIN_WINDOW);
+	if (rc < 0)
+		return wtl_err_set(err, rc, "import", path, "%s", wattle_strerror(rc));
+	wtl_recorder_window_fact(output->recorder, MAIN_WINDOW, WTL_FACT_EXIT_REASON,
+				 "it was imported");
+	/* Whoever reads the recording computes by what is in it. */
+	output->meter->only_observed = true;
+	wtl_recorder_fact(output->recorder, WTL_FACT_IMPORTED, output->import->source);
+	name_devices(output);
+	return 0;
+}
+
+/* A period begins with a sample: it is committed before one. */
+static int commit(struct output *output, struct wtl_err *err)
+{
+	if (output->n_samples % COMMIT_SAMPLES != 0)
+		return 0;
+	wtl_store_wait(wtl_recorder_writer(output->recorder));
+	return wtl_recorder_commit(output->recorder, err);
+}
+
+static int follow(struct output *output, int64_t first_ns, struct wtl_err *err)
+{
+	int rc = 0;
+
+	begin_windows(output, first_ns);
+	put_devices(output, first_ns);
+	while ((rc = commit(output, err)) == 0 && take_sample(output, &first_ns)) {
+		wtl_meter_sample(output->meter);
+		output->n_samples++;
+		if (output->import->n_intervals > 0) {
+			end_windows(output, first_ns);
+			begin_windows(output, first_ns);
+		}
+		put_devices(output, first_ns);
+	}
+	end_windows(output, INT64_MAX);
+	wattle_window_end(output->meter, MAIN_WINDOW, NULL, NULL, 0);
+	return rc;
+}
+
+static int write_all(struct output *output, const char *path,
+		     struct wtl_import_written *ret_written, struct wtl_err *err)
+{
+	int64_t first_ns, last_ns;
+	int rc = open_series(output), ended;
+
+	if (rc < 0)
+		return wtl_err_set(err, rc, "import", path, "out of memory");
+	if (output->n_channels == 0 || !next_sample(output, &first_ns, &last_ns))
+		return wtl_err_set(err, WTL_EFORMAT, "import", NULL,
+				   "it has neither power nor energy: there is nothing to record");
+	output->offset_ns = first_ns - first_ns % 1000 - FIRST_MONO_NS;
+	output->devices_ns = first_ns - DEVICES_NS;
+	rc = open_meter(output, err);
+	if (rc < 0)
+		return rc;
+	/* The first sample is the meter's state to begin with. */
+	take_sample(output, &first_ns);
+	output->n_samples = 1;
+	wtl_meter_sample(output->meter);
+	rc = open_recorder(output, path, err);
+	ret_written->begin_utc_ns = first_ns;
+	if (rc == 0)
+		rc = follow(output, first_ns, err);
+	ret_written->end_utc_ns = output->io.utc_ns;
+	ret_written->n_samples = output->n_samples;
+	ret_written->n_windows = output->n_windows;
+	ended = wtl_recorder_end(output->recorder, rc < 0 ? NULL : err);
+	return rc < 0 ? rc : ended;
+}
+
+int wtl_import_write(struct wtl_import *import, const char *path,
+		     struct wtl_import_written *ret_written, struct wtl_err *err)
+{
+	struct output *output = calloc(1, sizeof(*output));
+	int rc;
+
+	if (!output)
+		return wtl_err_set(err, ENOMEM, "import", path, "out of memory");
+	output->import = import;
+	rc = write_all(output, path, ret_written, err);
+	wattle_meter_close(output->meter);
+	free(output->cursors);
+	free(output->channels);
+	free(output->readings);
+	free(output->values);
+	free(output->packed);
+	free(output->has_value);
+	free(output);
+	return rc;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/record.h"
+
+#include <string.h>
+
+#include "profile/ring.h"
+
+/* Where DWARF's registers are in what the kernel tells (asm/perf_regs.h), in its order. */
+#if defined(__x86_64__)
+#define SAMPLE_REGISTERS UINT64_C(0xff01ff)
+static const int dwarf_number[] = {0, 3, 2, 1, 4, 5, 6, 7, 16, 8, 9, 10, 11, 12, 13, 14, 15};
+#elif defined(__aarch64__)
+#define SAMPLE_REGISTERS UINT64_C(0x1ffffffff)
+static const int dwarf_number[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
+				   11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+				   22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
+#else
+#define SAMPLE_REGISTERS UINT64_C(0)
+static const int dwarf_number[] = {0};
+#endif
+
+/* What stands at the end of every record that is no sample (sample_id_all). */
+struct sample_id {
+	uint32_t pid, tid;
+	uint64_t t_ns;
+	uint32_t cpu, unused;
+};
+
+void wtl_record_ask(struct perf_event_attr *attr, unsigned stack_bytes)
+{
+	attr->sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
+			    PERF_SAMPLE_PERIOD;
+	attr->sample_id_all = 1;
+	if (stack_bytes == 0)
+		return;
+	attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	attr->sample_regs_user = SAMPLE_REGISTERS;
+	attr->sample_stack_user = stack_bytes;
+	attr->exclude_callchain_user = 1;
+}
+
+/* Walks over a record's fields; what is beyond its end is zeros. */
+struct fields {
+	const uint8_t *at, *end;
+};
+
+static void take(struct fields *fields, void *to, size_t n)
+{
+	size_t left = (size_t)(fields->end - fields->at);
+
+	memset(to, 0, n);
+	memcpy(to, fields->at, n < left ? n : left);
+	fields->at += n < left ? n : left;
+}
+
+static uint64_t take_u64(struct fields *fields)
+{
+	uint64_t value;
+
+	take(fields, &value, sizeof(value));
+	return value;
+}
+
+static uint32_t take_u32(struct fields *fields)
+{
+	uint32_t value;
+
+	take(fields, &value, sizeof(value));
+	return value;
+}
+
+static void skip(struct fields *fields, size_t n)
+{
+	size_t left = (size_t)(fields->end - fields->at);
+
+	fields->at += n < left ? n : left;
+}
+
+static struct fields fields_of(const struct perf_event_header *record)
+{
+	const uint8_t *begin = (const uint8_t *)record;
+
+	return (struct fields){begin + sizeof(*record), begin + record->size};
+}
+
+int64_t wtl_record_time(const struct perf_event_header *record)
+{
+	struct fields fields = fields_of(record);
+	struct sample_id id;
+
+	if (record->type == PERF_RECORD_SAMPLE) {
+		skip(&fields, 16); /* ip; pid and tid */
+		return (int64_t)take_u64(&fields);
+	}
+	if (fields.end - fields.at < (ptrdiff_t)sizeof(id))
+		return 0;
+	memcpy(&id, fields.end - sizeof(id), sizeof(id));
+	return (int64_t)id.t_ns;
+}
+
+bool wtl_record_glance(const struct perf_event_header *record, int *ret_pid, int *ret_tid,
+		       int64_t *ret_t_ns)
+{
+	struct fields fields = fields_of(record);
+
+	if (record->type != PERF_RECORD_SAMPLE)
+		return false;
+	fields.end = (const uint8_t *)record + WTL_RECORD_GLANCE;
+	skip(&fields, 8); /* where it was */
+	*ret_pid = (int)take_u32(&fields);
+	*ret_tid = (int)take_u32(&fields);
+	*ret_t_ns = (int64_t)take_u64(&fields);
+	return true;
+}
+
+static void read_registers(struct fields *fields, struct wtl_ring_event *event)
+{
+	uint64_t abi = take_u64(fields);
+
+	if (abi == PERF_SAMPLE_REGS_ABI_NONE)
+		return;
+	for (size_t i = 0; i < sizeof(dwarf_number) / sizeof(dwarf_number[0]); i++)
+		event->sample.registers[dwarf_number[i]] = take_u64(fields);
+	event->sample.has_registers = abi == PERF_SAMPLE_REGS_ABI_64;
+}
+
+static void read_stack(struct fields *fields, struct wtl_ring_event *event)
+{
+	uint64_t size = take_u64(fields), used;
+
+	event->sample.stack = fields->at;
+	if (size == 0 || size > (uint64_t)(fields->end - fields->at))
+		return;
+	skip(fields, size);
+	used = take_u64(fields);
+	event->sample.stack_len = used < size ? used : size;
+}
+
+static void read_sample(const struct perf_event_header *record, bool has_stack,
+			struct wtl_ring_event *event)
+{
+	struct fields fields = fields_of(record);
+
+	event->kind = WTL_RING_SAMPLE;
+	skip(&fields, 8); /* where it was, which its registers say too */
+	event->pid = (int)take_u32(&fields);
+	event->tid = (int)take_u32(&fields);
+	event->t_ns = (int64_t)take_u64(&fields);
+	event->cpu = take_u32(&fields);
+	skip(&fields, 4);
+	/* Of the clock that is ns, 100 µs at the least; of turns, so many turns. */
+	event->sample.is_turn = take_u64(&fields) < 1000000000 / WTL_RING_HZ_MOST;
+	if (!has_stack)
+		return;
+	read_registers(&fields, event);
+	read_stack(&fields, event);
+}
+
+static void read_map(const struct perf_event_header *record, struct wtl_ring_event *event)
+{
+	struct fields fields = fields_of(record);
+	uint32_t major, minor;
+
+	event->kind = WTL_RING_MAP;
+	skip(&fields, 8);
+	event->map.start = take_u64(&fields);
+	event->map.length = take_u64(&fields);
+	event->map.offset = take_u64(&fields);
+	major = take_u32(&fields);
+	minor = take_u32(&fields);
+	event->map.device = (uint64_t)major << 32 | minor;
+	event->map.inode = take_u64(&fields);
+	skip(&fields, 16); /* generation, protection, flags */
+	event->map.path = (const char *)fields.at;
+}
+
+static void read_name(const struct perf_event_header *record, struct wtl_ring_event *event)
+{
+	struct fields fields = fields_of(record);
+
+	event->kind = WTL_RING_NAME;
+	skip(&fields, 8);
+	event->name.name = (const char *)fields.at;
+	event->name.is_exec = record->misc & PERF_RECORD_MISC_COMM_EXEC;
+}
+
+static void read_task(const struct perf_event_header *record, struct wtl_ring_event *event)
+{
+	struct fields fields = fields_of(record);
+
+	event->kind = record->type == PERF_RECORD_FORK ? WTL_RING_BORN : WTL_RING_ENDED;
+	event->pid = (int)take_u32(&fields);
+	event->born.parent_pid = (int)take_u32(&fields);
+	event->tid = (int)take_u32(&fields);
+	event->born.parent_tid = (int)take_u32(&fields);
+}
+
+bool wtl_record_read(const struct perf_event_header *record, bool has_stack,
+		     struct wtl_ring_event *event)
+{
+	struct sample_id id = {0};
+
+	memset(event, 0, sizeof(*event));
+	if (record->type == PERF_RECORD_SAMPLE) {
+		read_sample(record, has_stack, event);
+		return true;
+	}
+	if (record->size < sizeof(*record) + sizeof(id))
+		return false;
+	memcpy(&id, (const uint8_t *)record + record->size - sizeof(id), sizeof(id));
+	event->pid = (int)id.pid;
+	event->tid = (int)id.tid;
+	event->t_ns = (int64_t)id.t_ns;
+	event->cpu = id.cpu;
+	switch (record->type) {
+	case PERF_RECORD_MMAP2:
+		read_map(record, event);
+		return true;
+	case PERF_RECORD_COMM:
+		read_name(record, event);
+		return true;
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		read_task(record, event);
+		return true;
+	case PERF_RECORD_SWITCH:
+		event->kind = WTL_RING_SWITCH;
+		event->turn.is_out = record->misc & PERF_RECORD_MISC_SWITCH_OUT;
+		return true;
+	case PERF_RECORD_LOST: {
+		struct fields fields = fields_of(record);
+
+		skip(&fields, 8);
+		event->kind = WTL_RING_LOST;
+		event->n_lost = take_u64(&fields);
+		return true;
+	}
+	default:
+		return false;
+	}
+}

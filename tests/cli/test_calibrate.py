@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""wattle calibrate: a recording beside a wattmeter's log, and what later figures make of it."""
+
+import sys
+
+import pytest
+from conftest import domain, run_wattle
+
+# Moves a counter by a load that changes, and logs what a meter would show beside it, by the time that really passed.
+LOAD = r"""
+import os, sys, time
+counter, log, seconds, gain, zero = sys.argv[1], sys.argv[2], *map(float, sys.argv[3:])
+size, energy = os.stat(counter).st_size, float(open(counter).read())
+fd = os.open(counter, os.O_WRONLY)
+begin = last = time.time()
+with open(log, "w") as lines:
+    lines.write("time,watts\n")
+    while last - begin < seconds:
+        time.sleep(0.02)
+        now = time.time()
+        watts = (20, 100, 60)[int((now - begin) / 0.7) % 3]
+        energy += watts * 1e6 * (now - last)
+        os.pwrite(fd, str(int(energy)).ljust(size - 1).encode() + b"\n", 0)
+        lines.write(f"{last:.6f},{gain * watts + zero:.3f}\n")
+        last = now
+    lines.write(f"{last:.6f},{gain * watts + zero:.3f}\n")
+"""
+
+
+@pytest.fixture(name="place")
+def place_of_files(tmp_path, machine):
+    return Place(tmp_path, machine("nvidia-server"))
+
+
+class Place:
+    def __init__(self, folder, server):
+        self.folder, self.server = folder, server
+        self.log, self.idle = folder / "meter.csv", folder / "state" / "idle"
+        counter = server.zone("intel-rapl:0")
+        counter.write_text("1000000".ljust(20) + "\n")
+
+    def load(self, seconds, *options, gain=1.2, zero=-5):
+        command = (sys.executable, "-S", "-E", "-c", LOAD, self.server.zone("intel-rapl:0"), self.log, seconds, gain, zero)
+        result = run_wattle("run", "--root", self.server.path, "--nvml", "", "-i", "50", "-f", "json", "-o", "-", "--idle-file", self.idle,
+                            *options, "--", *map(str, command))
+        assert result.code == 0, result
+        return result.json
+
+    def calibrate(self, *options, recording="a.wattle"):
+        return run_wattle("calibrate", "--idle-file", self.idle, "--wattmeter", self.log, *options, self.folder / recording)
+
+    def truth_j(self):
+        rows = [tuple(map(float, line.split(","))) for line in self.log.read_text().splitlines()[1:]]
+        return sum(w * (b - a) for (a, w), (b, _) in zip(rows, rows[1:]))
+
+
+def test_a_part_is_corrected_from_then_on(place):
+    before = place.load(9, "--record", place.folder / "a.wattle")
+    result = place.calibrate("--of", "package-0")
+    assert result.code == 0, result
+    gain, zero = float(result.out.split("= ")[1].split()[0]), float(result.out.split("shown power ")[1].split()[0])
+    assert gain == pytest.approx(1.2, rel=0.06) and zero == pytest.approx(-5, abs=5)
+    assert str(place.idle.with_name("calibration")) in result.out
+    after = place.load(5)
+    old, new = domain(before, "package-0"), domain(after, "package-0")
+    assert "calibrated 20" in new["device"] and "calibrated" not in old["device"]
+    assert float(new["uncertainty_j"] / new["energy_j"]) < float(old["uncertainty_j"] / old["energy_j"])
+    assert float(new["energy_j"]) == pytest.approx(place.truth_j(), rel=0.06)
+    # Every joule is accounted for as before.
+    row = next(line for line in after["ledger"] if line["domain"] == "package-0")
+    assert row["total_j"] == new["energy_j"]
+
+
+def test_the_wall_is_a_second_figure(place):
+    before = place.load(12, "--record", place.folder / "a.wattle", gain=1.3, zero=40)
+    assert "wall" not in before
+    result = place.calibrate()
+    assert result.code == 0 and "the machine at the wall" in result.out, result
+    after = place.load(5, "--record", place.folder / "b.wattle", gain=1.3, zero=40)
+    assert run_wattle("report", "-f", "json", place.folder / "b.wattle").json["wall"] == after["wall"]
+    assert " at the wall, by calibration" in run_wattle("report", place.folder / "b.wattle").out
+    assert float(after["wall"]["energy_j"]) == pytest.approx(place.truth_j(), rel=0.08)
+    assert 0 < after["wall"]["uncertainty_j"] < after["wall"]["energy_j"]
+    assert "calibrated" not in domain(after, "package-0")["device"]
+    total = sum(d["energy_j"] for d in after["domains"] if d["in_total"] and "energy_j" in d)
+    assert after["total"]["energy_j"] == total
+
+
+def test_nothing_is_kept_by_a_dry_run_or_from_an_even_load(place):
+    place.load(4, "--record", place.folder / "a.wattle")
+    assert place.calibrate("--of", "package-0", "--dry-run").code == 0
+    place.log.write_text("\n".join(f"{line.split(',')[0]},50" for line in place.log.read_text().splitlines()[1:]) + "\n")
+    result = place.calibrate("--of", "package-0")
+    assert result.code == 1 and "too even" in result.err
+    assert not place.idle.with_name("calibration").exists()
+
+
+@pytest.mark.parametrize("log, options, says", [
+    (None, (), "meter.csv: No such file"),
+    ("time,watts\nx,y\n", (), "line 2: a time, a comma and watts are wanted"),
+    ("1700000000,5\n1700000001,6\n", (), "too little time in common"),
+    ("1700000000,5\n", ("--of", "gpu-7"), "no figure of a domain gpu-7"),
+])
+def test_bad_input(place, log, options, says):
+    place.load(1.2, "--record", place.folder / "a.wattle")
+    place.log.unlink()
+    if log is not None:
+        place.log.write_text(log)
+    result = place.calibrate(*options)
+    assert result.code == 1 and says in result.err and result.err.count("\n") == 1
+
+
+def test_both_files_are_wanted():
+    assert run_wattle("calibrate", "a.wattle").code == 2
+    assert run_wattle("calibrate", "--wattmeter", "x.csv").code == 2
+
+
+def test_a_foreign_file_is_left_alone(place):
+    place.load(4, "--record", place.folder / "a.wattle")
+    file = place.idle.with_name("calibration")
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("my notes\n")
+    result = place.calibrate("--of", "package-0")
+    assert result.code == 1 and "cannot be kept" in result.err
+    assert file.read_text() == "my notes\n"

@@ -1,0 +1,555 @@
+# SPDX-License-Identifier: MIT
+"""wattle import: what other tools wrote becomes a recording, with its energies, its times, and its gaps."""
+
+import json
+import os
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from conftest import REPO, run_wattle
+
+DATA = REPO.parent / "shared" / "data"
+CAPTURES = REPO / "tests" / "fuzz" / "corpus"
+
+NVIDIA_SMI = """\
+timestamp, index, uuid, power.draw [W], utilization.gpu [%], temperature.gpu, memory.used [MiB]
+2026/07/03 22:11:09.000, 0, GPU-a, 100.00 W, 10 %, 40, 100 MiB
+2026/07/03 22:11:09.010, 1, GPU-b, 200.00 W, 20 %, 50, 200 MiB
+2026/07/03 22:11:10.000, 0, GPU-a, 100.00 W, 11 %, 41, 100 MiB
+2026/07/03 22:11:10.010, 1, GPU-b, 200.00 W, 21 %, 51, 200 MiB
+2026/07/03 22:11:11.000, 0, GPU-a, 100.00 W, 12 %, 42, 100 MiB
+2026/07/03 22:11:11.010, 1, GPU-b, 200.00 W, 22 %, 52, 200 MiB
+"""
+DMON = """\
+#Date       Time        gpu    pwr  gtemp     sm
+#YYYYMMDD   HH:MM:SS    Idx      W      C      %
+ 20260703   22:11:09      0     60     57      0
+ 20260703   22:11:10      0     60     57      0
+ 20260703   22:11:11      0     60     58      5
+"""
+CODECARBON_2021 = """\
+timestamp,experiment_id,project_name,duration,emissions,energy_consumed,country_name,country_iso_code,region,on_cloud,cloud_provider,cloud_region
+2021-03-01T12:00:10,x,train,10.0,0.001,0.001,France,FRA,,N,,
+"""
+HEAD_2023 = ("timestamp,project_name,run_id,duration,emissions,emissions_rate,cpu_power,gpu_power,ram_power,cpu_energy,gpu_energy,"
+             "ram_energy,energy_consumed,country_name,country_iso_code,region,cloud_provider,cloud_region,os,python_version,"
+             "codecarbon_version,cpu_count,cpu_model,gpu_count,gpu_model,longitude,latitude,ram_total_size,tracking_mode,on_cloud,pue\n")
+ROW_2023 = ('2023-03-01T12:00:10,"a, b",r1,10.0,0.001,0.0001,42.5,100,10,0.0002,0.0004,0.00004,0.00064,France,FRA,,,,Linux,3.11,2.3.4,8,'
+            '"Xeon, big",1,1 x A100,0,0,64,machine,N,2.0\n')
+CODECARBON_2022 = """\
+timestamp,project_name,run_id,duration,emissions,emissions_rate,cpu_power,gpu_power,ram_power,cpu_energy,gpu_energy,ram_energy,energy_consumed,country_name,country_iso_code,region,cloud_provider,cloud_region,os,python_version,cpu_count,cpu_model,gpu_count,gpu_model,longitude,latitude,ram_total_size,tracking_mode,on_cloud
+2022-03-01T12:00:10,t,r,10.0,0.001,0.0001,42.5,0,10,0.0002,0,0.00004,0.00024,France,FRA,,,,Linux,3.11,8,Xeon,1,1 x K80,0,0,64,machine,N
+"""
+ZEUS_MONITOR = """\
+Time,Power,Temp
+2022-07-13 02:07:36.708783111,30000,40
+2022-07-13 02:07:36.808783111,30000,40
+2022-07-13 02:07:36.908783111,30000,41
+"""
+ZEUS = """\
+start_time,window_name,elapsed_time,gpu0_energy,gpu1_energy
+1789000001.5,step,2.0,300.5,200
+1789000004.5,step,2.5,310.5,210
+1789000000.25,epoch,10.0,1500,1000
+"""
+PERF = """\
+# started on Fri Jul  3 22:11:09 2026
+
+     1.000000000,12.34,Joules,power/energy-pkg/,1000123456,100.00,,
+     1.000000000,2.34,Joules,power/energy-ram/,1000123456,100.00,,
+     2.000000000,13.34,Joules,power/energy-pkg/,1000123456,100.00,,
+     2.000000000,<not counted>,Joules,power/energy-ram/,0,0.00,,
+     3.000000000,11.34,Joules,power/energy-pkg/,1000123456,100.00,,
+     3.000000000,2.50,Joules,power/energy-ram/,1000123456,100.00,,
+"""
+OMEGAWATT = """\
+#timestamp,#frame_is_ok,#U1,#current1,#activepow1,#activepow2
+1789000000.0,1,230,1,100.0,50.0
+1789000001.0,1,230,1,100.0,50.0
+1789000002.0,1,230,1,100.0,50.0
+"""
+WATTMETER = "time;Power [kW]\n2026-07-03 22:11:09;0,5\n2026-07-03 22:11:10;0,5\n2026-07-03 22:11:11;0,5\n"
+KEPLER = """\
+# HELP kepler_node_cpu_joules_total x
+# TYPE kepler_node_cpu_joules_total counter
+kepler_node_cpu_joules_total{zone="package",path="/sys/x",index="0"} 100 1789000000000
+kepler_node_cpu_joules_total{zone="dram",path="/sys/y",index="0"} 10 1789000000000
+kepler_node_cpu_joules_total{zone="package",path="/sys/x",index="0"} 180.5 1789000001000
+kepler_node_cpu_joules_total{zone="dram",path="/sys/y",index="0"} 12 1789000001000
+"""
+DCGM = """\
+DCGM_FI_DEV_GPU_TEMP{gpu="0",UUID="GPU-a",modelName="Tesla T4"} 74
+DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{gpu="0",UUID="GPU-a",modelName="Tesla T4"} 1000000
+DCGM_FI_DEV_MEMORY_TEMP{gpu="0",UUID="GPU-a",modelName="Tesla T4"} 9223372036854775794
+# EOF
+DCGM_FI_DEV_GPU_TEMP{gpu="0",UUID="GPU-a",modelName="Tesla T4"} 75
+DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{gpu="0",UUID="GPU-a",modelName="Tesla T4"} 1068000
+# EOF
+"""
+
+
+def aipowermeter_line(second, gpu_key="per_gpu_power_draw", **cpu):
+    return json.dumps({"date": f"2023-07-27 17:21:{second:02}.000000", "metrics": {
+        "cpu": {"intel_power": 60.0, "psys_power": -1, "total_dram_power": 10.0, "uncore_power": [1.5], **cpu},
+        "gpu": {gpu_key: {"0": 20.0, "1": 70.0}}}})
+
+
+AIPOWERMETER = "\n".join([aipowermeter_line(0), aipowermeter_line(1), aipowermeter_line(2, "per_gpu_nvidia_power"),
+                          '"END OF RECORDING SEGMENT"', ""])
+
+
+def scaphandre_report(t, host=20e6):
+    return {"host": {"consumption": host, "timestamp": t}, "consumers": [],
+            "sockets": [{"id": 0, "consumption": 15e6, "timestamp": t,
+                         "domains": [{"name": "dram", "consumption": 5e6, "timestamp": t}]}]}
+
+
+SCAPHANDRE = json.dumps([scaphandre_report(1789000000.0 + i) for i in range(3)])
+
+
+def plist(stamp, cpu, gpu=500):
+    return ('<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "x">\n<plist version="1.0">\n'
+            f"<dict>\n<key>is_delta</key><true/>\n<key>elapsed_ns</key><integer>1000000000</integer>\n<key>timestamp</key><date>{stamp}</date>"
+            f"\n<key>processor</key>\n<dict>\n<key>clusters</key><array><dict><key>cpu_energy</key><integer>7</integer></dict></array>\n"
+            f"<key>cpu_energy</key><integer>{cpu}</integer>\n<key>gpu_energy</key><integer>{gpu}</integer>\n"
+            "<key>ane_power</key><real>0</real>\n</dict>\n</dict>\n</plist>\n")
+
+
+POWERMETRICS = plist("2026-07-03T22:11:10Z", 2000) + "\0" + plist("2026-07-03T22:11:11Z", 3000)
+
+# The format that is found, and what the recording has of each domain, in joules.
+SAMPLES = {
+    "nvidia-smi": (NVIDIA_SMI, {"gpu-0": 200, "gpu-1": 400, "total": 600}),
+    "dmon": (DMON, {"gpu-0": 120, "total": 120}),
+    "codecarbon": (HEAD_2023 + ROW_2023, {"package-0": 360, "gpu-0": 720, "dram-0": 72, "total": 1152}),
+    "zeus-monitor": (ZEUS_MONITOR, {"gpu-0": 6, "total": 6}),
+    "zeus": (ZEUS, {"gpu-0": 1500, "gpu-1": 1000, "total": 2500}),
+    "perf": (PERF, {"package-0": "37.02", "dram-0": "4.84", "total": "41.86"}),
+    "omegawatt": (OMEGAWATT, {"board-0": 200, "board-1": 100, "total": 300}),
+    "wattmeter": (WATTMETER, {"board-0": 1000, "total": 1000}),
+    "prometheus": (KEPLER, {"package-0": "80.5", "dram-0": 2, "total": "82.5"}),
+    "aipowermeter": (AIPOWERMETER, {"package-0": 120, "uncore-0": 3, "dram-0": 20, "gpu-0": 40, "gpu-1": 140, "total": 320}),
+    "scaphandre": (SCAPHANDRE, {"host-0": 40, "package-0": 30, "dram-0": 10, "total": 40}),
+    "powermetrics": (POWERMETRICS, {"package-0": 5, "gpu-0": 1, "total": 6}),
+}
+
+
+class Place:
+    def __init__(self, path):
+        self.path = path
+        self.n = 0
+
+    def run(self, text, *args, name="file.log", env=None):
+        """Imports a text; returns the result and the recording's name."""
+        self.n += 1
+        out = f"{self.n}.wattle"
+        data = text if isinstance(text, bytes) else text.encode()
+        (self.path / name).write_bytes(data)
+        return run_wattle("import", name, "-o", out, *args, cwd=self.path, env={"TZ": "UTC", **(env or {})}), out
+
+    def good(self, text, *args, **options):
+        result, out = self.run(text, *args, **options)
+        assert result.code == 0, result
+        return result.err, out
+
+    def export(self, out, what, *args):
+        result = run_wattle("export", out, "--what", what, *args, cwd=self.path)
+        assert result.code == 0, result
+        return result.csv
+
+    def energies(self, out, window="recording"):
+        return {row["domain"]: Decimal(row["energy_j"]) for row in self.export(out, "windows")
+                if row["name"] == window and row["energy_j"]}
+
+    def lasted(self, out, window="recording"):
+        return [row for row in self.export(out, "windows") if row["name"] == window and row["domain"] == "total"]
+
+
+@pytest.fixture(name="place")
+def place_of_test(tmp_path):
+    return Place(tmp_path)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_its_format_is_found_and_its_energy_kept(place, name):
+    text, wanted = SAMPLES[name]
+    err, out = place.good(text)
+    assert f": {name}, " in err
+    found = place.energies(out)
+    for domain, energy in wanted.items():
+        # Power is integrated with the sensor's delay: what is constant is the same wherever it begins.
+        assert abs(found[domain] - Decimal(energy)) <= Decimal(energy) * Decimal("0.0001"), (domain, found)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_from_names_the_format(place, name):
+    text, wanted = SAMPLES[name]
+    _, out = place.good(text, "--from", name)
+    assert place.energies(out).keys() >= wanted.keys()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+def test_encodings(place, encoding):
+    """PowerShell's > writes UTF-16, and Excel a mark at the begin."""
+    _, out = place.good(NVIDIA_SMI.encode(encoding))
+    assert place.energies(out)["total"] == 600
+
+
+def test_bytes_of_another_encoding_do_no_harm(place):
+    row = ROW_2023.replace("France", "Côte d'Ivoire").replace("Xeon", "Prozessör").encode("latin-1")
+    _, out = place.good(HEAD_2023.encode() + row)
+    assert place.energies(out)["package-0"] == 360
+
+
+def test_windows_ends_of_lines(place):
+    _, out = place.good(NVIDIA_SMI.replace("\n", "\r\n"))
+    assert place.energies(out)["total"] == 600
+
+
+# ---- Bad input ----
+
+
+def test_a_torn_last_line_is_left_out(place):
+    """Cut within a number it would be another number."""
+    err, out = place.good(ZEUS_MONITOR[:-6])
+    assert "file.log:4: the last line has no end, so it may be cut off" in err
+    assert place.energies(out)["gpu-0"] == 3
+
+
+def test_rows_that_cannot_be_read_are_counted_and_named(place):
+    lines = NVIDIA_SMI.splitlines(keepends=True)
+    bad = ["2026/07/03 22:11:09.500, 0, GPU-a, 100.00 W\n", "Unable to determine the device handle for GPU 0000:01:00.0\n"]
+    err, out = place.good("".join(lines[:3] + bad + lines[3:]))
+    assert "file.log:4: it has not as many columns as the first line names" in err
+    assert "2 lines could not be read" in err
+    assert place.energies(out)["total"] == 600
+
+
+def test_missing_values_are_a_gap_and_never_zero(place):
+    rows = "".join(f"2026/07/03 22:{11 + i // 60:02}:{i % 60:02}.000, 0, {'[N/A]' if 10 <= i < 70 else '100.00 W'}\n" for i in range(100))
+    err, out = place.good("timestamp, index, power.draw [W]\n" + rows)
+    assert "60 values are missing in it" in err
+    total = place.lasted(out)[0]
+    assert 55 < float(total["gap_s"]) < 65 and 3500 < float(total["energy_j"]) < 4500
+    assert [row["kind"] for row in place.export(out, "gaps")]
+
+
+def test_columns_in_any_order_and_unknown_ones(place):
+    text = ("power.draw [W], no.such.field, timestamp\n" +
+            "".join(f"50.00 W, 7, 2026/07/03 22:11:{s:02}.000\n" for s in range(5)))
+    err, out = place.good(text)
+    assert "1 columns are none of nvidia-smi's" in err
+    assert place.energies(out)["gpu-0"] == 200
+
+
+def test_time_that_goes_back_is_left_out(place):
+    lines = NVIDIA_SMI.splitlines(keepends=True)
+    err, out = place.good("".join(lines + lines[1:3]))
+    assert "values were left out, whose time is not after that of the one before" in err
+    assert place.energies(out)["total"] == 600
+
+
+@pytest.mark.parametrize("text", ["", "\n", "hello\nworld\n", "a,b\n1,2\n", "{}\n", "\0\0\0", "[" * 100000])
+def test_what_is_none_of_them(place, text):
+    result, out = place.run(text)
+    assert result.code == 1 and result.err.count("\n") == 1
+    assert "it is of no known format; --from names the one to try" in result.err
+    assert not (place.path / out).exists()
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_file_with_nothing_to_record(place, name):
+    result, out = place.run("x\ny\n", "--from", name)
+    assert result.code == 1 and "file.log" in result.err
+    assert not (place.path / out).exists()
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_file_that_is_cut_anywhere(place, name):
+    text = SAMPLES[name][0]
+    for part in range(1, 8):
+        result, _ = place.run(text[: len(text) * part // 8], "--from", name)
+        assert result.code in (0, 1) and result.err
+
+
+def test_hostile_texts_stay_text(place):
+    text = ZEUS.replace("step", "\x1b[31mstep\x07")
+    _, out = place.good(text)
+    assert all("\x1b" not in row["name"] for row in place.export(out, "windows"))
+
+
+def test_nested_json_is_no_way_to_the_stack(place):
+    result, _ = place.run('{"date":"2023-07-27 17:21:57.1","metrics":' + "[" * 200000 + "\n")
+    assert result.code == 1
+
+
+# ---- Clocks ----
+
+
+def test_an_hour_that_is_there_twice(place):
+    times = ["02:59:58", "02:59:59", "02:00:00", "02:00:01"]
+    text = "timestamp, power.draw [W]\n" + "".join(f"2026/10/25 {t}.000, 100.00 W\n" for t in times)
+    _, out = place.good(text, "--time-zone", "Europe/Paris")
+    row = place.lasted(out)[0]
+    assert row["begin_utc"] == "2026-10-25T00:59:58.000Z" and Decimal(row["duration_s"]) == 3
+
+
+def test_an_hour_that_is_not_there(place):
+    text = "timestamp, power.draw [W]\n" + "".join(f"2026/03/29 {t}.000, 100.00 W\n" for t in ["01:59:59", "03:00:00", "03:00:01"])
+    _, out = place.good(text, "--time-zone", "Europe/Paris")
+    assert Decimal(place.lasted(out)[0]["duration_s"]) == 2
+
+
+@pytest.mark.parametrize("zone, begin", [("UTC", "22:11:09"), ("+01:00", "21:11:09"), ("-05:30", "03:41:09"), ("Europe/Paris", "20:11:09")])
+def test_time_zones(place, zone, begin):
+    _, out = place.good(NVIDIA_SMI, "--time-zone", zone)
+    assert begin in place.lasted(out)[0]["begin_utc"]
+    _, out = place.good(NVIDIA_SMI, env={"TZ": zone}) if "/" in zone else (None, out)
+    assert begin in place.lasted(out)[0]["begin_utc"]
+
+
+@pytest.mark.parametrize("zone", ["", "Nowhere/City", "../etc/passwd", "/etc/localtime", "+25:00", "+1"])
+def test_zones_that_are_none(place, zone):
+    result, _ = place.run(NVIDIA_SMI, "--time-zone", zone)
+    assert result.code == 2 and "--time-zone takes" in result.err
+
+
+def test_files_without_a_time(place):
+    text = "index, power.draw [W]\n" + "0, 100.00 W\n1, 50.00 W\n" * 5
+    err, out = place.good(text)
+    assert "it has no timestamps: taken as one a second" in err and "it does not say when it began" in err
+    assert place.energies(out)["gpu-1"] == 200
+    _, out = place.good(text, "--interval", "2s", "--start", "2026-01-01T00:00Z")
+    assert place.energies(out)["gpu-1"] == 400
+    assert place.lasted(out)[0]["begin_utc"] == "2026-01-01T00:00:00.000Z"
+
+
+def test_perf_says_when_it_began(place):
+    _, out = place.good(PERF)
+    assert place.lasted(out)[0]["begin_utc"] == "2026-07-03T22:11:09.000Z"
+
+
+def test_what_perf_did_not_count_is_a_gap(place):
+    err, out = place.good(PERF)
+    assert "1 values are missing" in err
+    row = [row for row in place.export(out, "windows") if row["domain"] == "dram-0"][0]
+    assert (Decimal(row["measured_s"]), Decimal(row["gap_s"])) == (2, 1)
+
+
+# ---- Each format ----
+
+
+def test_what_gpus_tell_beside_energy(place):
+    _, out = place.good(NVIDIA_SMI)
+    rows = place.export(out, "devices")
+    assert {row["quantity"] for row in rows} == {"use_percent", "temperature_c", "memory_used_bytes"}
+    assert [row["value"] for row in rows if row["quantity"] == "temperature_c" and row["device"] == "gpu-1"] == ["50", "51", "52"]
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in (CAPTURES / "nvidia_smi").glob("*.xml")))
+def test_xml_of_each_generation(place, name):
+    text = (CAPTURES / "nvidia_smi" / name).read_bytes()[1:]
+    again = text.replace(b":36 20", b":37 20")
+    result, out = place.run(text + again)
+    if b"power_draw>" not in text or b" W</" not in text:
+        return
+    assert result.code == 0 and ": nvidia-smi-xml, " in result.err
+    assert any(domain.startswith("gpu-") for domain in {row["domain"] for row in place.export(out, "samples")})
+
+
+@pytest.mark.parametrize("text, total", [(CODECARBON_2021, 3600), (CODECARBON_2022, 864), (HEAD_2023 + ROW_2023, 1152)])
+def test_codecarbon_of_each_year(place, text, total):
+    _, out = place.good(text)
+    assert place.energies(out)["total"] == total
+
+
+def test_codecarbons_zero_for_a_gpu_is_no_figure(place):
+    err, out = place.good(CODECARBON_2022)
+    assert "gpu_energy is 0 in 1 rows that have a GPU" in err and "gpu-0" not in place.energies(out)
+
+
+@pytest.mark.parametrize("change", [
+    lambda row: row.replace(",r1,10.0,", ",r1,"),             # a value is missing: what follows is shifted
+    lambda row: row.replace(",r1,10.0,", ",r1,exp,10.0,"),    # one is too many
+    lambda row: row.replace(",r1,10.0,0.001,", ",r1,exp,10.0,").replace(",N,2.0", ",N,2.0"),  # shifted, of the right length
+    lambda row: row.replace("0.00064", "0.001"),              # does not add up
+])
+def test_codecarbons_shifted_rows(place, change):
+    good = ROW_2023.replace("12:00:10", "12:00:30").replace("r1", "r2")
+    err, out = place.good(HEAD_2023 + change(ROW_2023) + good)
+    assert "file.log:2: " in err
+    assert place.energies(out)["total"] == 1152 and len(place.lasted(out, "a, b")) == 1
+
+
+def test_codecarbons_runs_are_windows_and_between_them_is_a_gap(place):
+    text = HEAD_2023 + ROW_2023 + ROW_2023.replace("12:00:10", "12:00:30").replace("r1", "r2")
+    _, out = place.good(text)
+    assert [Decimal(row["energy_j"]) for row in place.lasted(out, "a, b")] == [1152, 1152]
+    assert Decimal(place.lasted(out)[0]["gap_s"]) == 10
+
+
+def test_a_run_that_codecarbon_wrote_again_and_again_counts_once(place):
+    later = ROW_2023.replace("12:00:10", "12:00:20").replace("10.0,", "20.0,", 1)
+    for value, double in (("0.0002,", "0.0004,"), ("0.00004,", "0.00008,"), ("0.00064,", "0.00128,")):
+        later = later.replace("," + value, ",#" + double, 1)
+    later = later.replace(",0.0004,", ",0.0008,", 1).replace("#", "")
+    _, out = place.good(HEAD_2023 + ROW_2023 + later)
+    assert place.energies(out)["total"] == 2304
+
+
+def test_windows_within_windows(place):
+    _, out = place.good(ZEUS)
+    assert [Decimal(row["energy_j"]) for row in place.lasted(out, "step")] == [Decimal("500.5"), Decimal("520.5")]
+    assert Decimal(place.lasted(out, "epoch")[0]["energy_j"]) == 2500
+
+
+def test_windows_end_where_they_end(place):
+    """Times of more digits than a recording has."""
+    _, out = place.good("start_time,window_name,elapsed_time,gpu0_energy\n1795449395.1066055,step,0.5001497268676758,50.0\n"
+                        "1795449395.1064682,epoch,0.7022504806518555,70.0\n")
+    assert [place.energies(out, name)["total"] for name in ("step", "epoch")] == [50, 70]
+
+
+def test_windows_that_overlap_otherwise(place):
+    err, out = place.good(ZEUS + "1789000009.0,late,9.0,100,100\n")
+    assert "file.log:5: it overlaps line 4" in err
+    assert place.energies(out)["total"] == 2500
+
+
+def test_an_aipowermeter_folder(place):
+    folder = place.path / "exp"
+    folder.mkdir()
+    (folder / "power_metrics.json").write_text(AIPOWERMETER, encoding="utf-8")
+    result = run_wattle("import", "exp", "-o", "a.wattle", cwd=place.path, env={"TZ": "UTC"})
+    assert result.code == 0, result
+    assert round(place.energies("a.wattle")["gpu-1"]) == 140 and place.lasted("a.wattle", "segment 1")
+
+
+def test_a_dcgm_scrape_without_times(place):
+    err, out = place.good(DCGM, "--interval", "1s", "--start", "2026-01-01T00:00Z")
+    assert "1 values are missing" in err
+    assert place.energies(out) == {"gpu-0": 68, "total": 68}
+
+
+def test_columns_of_a_wattmeter(place):
+    values = ["0.25"] * 5
+    text = "Zeit,Ort,P1\n" + "".join(f"2026-07-03T22:11:{s:02}Z,x,{v}\n" for s, v in enumerate(values))
+    _, out = place.good(text, "--from", "wattmeter", "--columns", "time=Zeit,power=P1:kw", "--domain", "wall-0")
+    assert place.energies(out)["wall-0"] == 1000
+    _, out = place.good(text, "--from", "wattmeter", "--columns", "time=1,energy=3:wh")
+    assert place.energies(out) == {}  # it never moved
+    _, out = place.good(text.replace("04Z,x,0.25", "04Z,x,0.5"), "--from", "wattmeter", "--columns", "time=1,energy=3:wh")
+    assert place.energies(out)["total"] == 900
+    for wrong in ("time=Nein,power=P1", "time=1,volts=3", "time=1,power=3:wh", "P1", "power=9"):
+        result, _ = place.run(text, "--from", "wattmeter", "--columns", wrong)
+        assert result.code == 1 and "--columns" in result.err
+
+
+def test_the_public_traces(place):
+    traces = DATA / "gpu-power"
+    if not traces.is_dir():
+        pytest.skip("the shared traces are not here")
+    _, out = place.good((traces / "a100_steps_meter.csv").read_bytes())
+    assert 1650 < place.energies(out)["board-0"] < 1780
+
+
+# ---- And back ----
+
+
+def export_to(place, out, form, *args):
+    result = run_wattle("export", out, "--to", form, *args, cwd=place.path, env={"TZ": "UTC"})
+    assert result.code == 0 and result.err == "", result
+    return result.out
+
+
+@pytest.mark.parametrize("form, text", [("codecarbon", HEAD_2023 + ROW_2023), ("zeus", ZEUS)])
+def test_what_is_exported_is_imported_again(place, form, text):
+    _, out = place.good(text)
+    again = export_to(place, out, form, *(["--pue", "1.5"] if form == "codecarbon" else []))
+    err, back = place.good(again)
+    assert f": {form}, " in err
+    for window in {row["name"] for row in place.export(out, "windows")} - {"recording"}:
+        one, two = place.energies(out, window), place.energies(back, window)
+        assert one.keys() == two.keys() and all(abs(one[key] - two[key]) <= Decimal("0.000002") for key in one), (one, two)
+
+
+def test_power_goes_to_aipowermeter_and_back(place):
+    _, out = place.good(AIPOWERMETER)
+    _, back = place.good(export_to(place, out, "aipowermeter"))
+    for domain, energy in place.energies(back).items():
+        if domain != "psys-0":
+            # The first line has no mean before it, and is not there.
+            assert abs(energy - place.energies(out)[domain] / 2) < Decimal("0.01"), domain
+
+
+def test_zeus_text_is_the_same(place):
+    _, out = place.good(ZEUS)
+    again = export_to(place, out, "zeus")
+    assert export_to(place, place.good(again)[1], "zeus") == again
+
+
+def test_forms_over_time(place):
+    _, out = place.good(NVIDIA_SMI)
+    trace = json.loads(export_to(place, out, "perfetto"))["traceEvents"]
+    assert {event["name"] for event in trace if event["ph"] == "C"} >= {"gpu-0 power_w", "gpu-1 temperature_c"}
+    assert [event["name"] for event in trace if event["ph"] == "X"] == ["recording"]
+    lines = export_to(place, out, "influx").splitlines()
+    assert all(line.count(" ") == 2 and line.split(" ")[2].isdigit() for line in lines)
+    assert any(line.startswith("wattle_energy,domain=gpu-1 energy_j=") for line in lines)
+    text = export_to(place, out, "prometheus").splitlines()
+    # Of the recording's 1.99 s after its first sample.
+    assert text[-1] == "# EOF" and text[1] == "# TYPE wattle_domain_energy_joules counter"
+    assert 'wattle_domain_energy_joules_total{domain="gpu-0"} 199.000000 1783116671.000' in text
+
+
+@pytest.mark.parametrize("option", ["--what=power", "--format=json"])
+def test_a_form_has_no_table(place, option):
+    _, out = place.good(NVIDIA_SMI)
+    result = run_wattle("export", out, "--to", "influx", option, cwd=place.path)
+    assert result.code == 2 and "--to has a form of its own" in result.err
+
+
+# ---- The command ----
+
+
+def test_a_recording_is_never_replaced(place):
+    _, out = place.good(NVIDIA_SMI)
+    before = (place.path / out).read_bytes()
+    result = run_wattle("import", "file.log", "-o", out, cwd=place.path)
+    assert result.code == 1 and out in result.err
+    assert (place.path / out).read_bytes() == before
+
+
+@pytest.mark.parametrize("args, text", [
+    ((), "which file?"), (("a.csv",), "where to?"), (("a.csv", "b.csv", "-o", "c"), "one file at a time"),
+    (("a.csv", "-o", "c", "--start", "+90"), "--start takes a date"), (("a.csv", "-o", "c", "--from", "excel"), "--from"),
+])
+def test_usage(place, args, text):
+    result = run_wattle("import", *args, cwd=place.path)
+    assert result.code == 2 and text in result.err
+
+
+def test_a_file_that_is_not_there(place):
+    result = run_wattle("import", "nowhere.csv", "-o", "a.wattle", cwd=place.path)
+    assert result.code == 1 and "nowhere.csv" in result.err and not (place.path / "a.wattle").exists()
+
+
+def test_a_pipe_is_read_to_its_end(place):
+    (place.path / "a.csv").write_text(NVIDIA_SMI, encoding="utf-8")
+    with open(place.path / "a.csv", "rb") as file:
+        result = run_wattle("import", "/dev/stdin", "-o", "a.wattle", cwd=place.path, env={"TZ": "UTC"}, stdin_file=file)
+    assert result.code == 0 and place.energies("a.wattle")["total"] == 600
+
+
+def test_quiet(place):
+    result, _ = place.run(NVIDIA_SMI, "-q")
+    assert result.code == 0 and result.err == ""
+
+
+def test_names_of_windows_are_no_formulas(place):
+    """What a spreadsheet would run, or a terminal obey, is written as text."""
+    _, out = place.good(ZEUS.replace("step", "=1+1"))
+    written = export_to(place, out, "zeus")
+    assert "'=1+1" in written and ",=1" not in written

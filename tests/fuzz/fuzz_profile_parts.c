@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The parts of a profile in a recording from a stranger: they are passed over, or put together to a trace that is sound.
+ * The input is parts, each as two bytes of its length and its content.
+ */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "commands/profile/parts.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { VALUES_MAX = 1 << 15, ROOM = 64 << 20 };
+
+static void check(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+/* As a recording has it. How many values. */
+static size_t put_part(int64_t values[], size_t n, const uint8_t *data, size_t size)
+{
+	struct wtl_buf content, bytes;
+
+	wtl_buf_init(&content, 1 << 17);
+	wtl_buf_init(&bytes, 1 << 18);
+	wtl_buf_add(&content, data, size);
+	check(wtl_saved_wrap(&bytes, &content) == 0);
+	if (n + 2 + bytes.len / 8 < VALUES_MAX) {
+		values[n++] = (int64_t)bytes.len;
+		memset(&values[n], 0, 8 * ((bytes.len + 7) / 8));
+		memcpy(&values[n], bytes.data, bytes.len);
+		n += (bytes.len + 7) / 8;
+	}
+	wtl_buf_done(&content);
+	wtl_buf_done(&bytes);
+	return n;
+}
+
+static size_t put_all(int64_t values[], const uint8_t *data, size_t size)
+{
+	size_t n = 0;
+
+	while (size >= 2) {
+		size_t len = data[0] | (size_t)data[1] << 8;
+
+		data += 2;
+		size -= 2;
+		len = len < size ? len : size;
+		n = put_part(values, n, data, len);
+		data += len;
+		size -= len;
+	}
+	return n;
+}
+
+static void divide(struct wtl_profile_parts *parts)
+{
+	struct wtl_trace *trace = &parts->saved->trace;
+	struct wtl_split split;
+	struct wtl_split_result result = {.n_nodes = 0};
+	struct wtl_split_bill *bill;
+
+	wtl_split_init(&split, 1, 0);
+	bill = wtl_split_add_bill(&split, INT64_MAX / 8);
+	if (bill) {
+		bill->dynamic_uj[0] = 1000;
+		if (wtl_split_compute(&split, trace, &result) == 0) {
+			uint64_t sum = 0;
+
+			for (size_t i = 0; i < result.n_nodes + WTL_SPLIT_ROWS; i++)
+				sum += result.dynamic_uj[i];
+			check(sum == 1000);
+		}
+	}
+	wtl_split_result_done(&result);
+	wtl_split_done(&split);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int64_t *values = calloc(VALUES_MAX, sizeof(*values));
+	struct wtl_saved saved = {.n_command = 0};
+	struct wtl_profile_parts parts = {.saved = &saved, .end_ns = INT64_MAX / 4, .room = ROOM};
+	size_t n;
+
+	check(values != NULL);
+	wtl_trace_clear(&saved.trace);
+	n = put_all(values, data, size);
+	/* As it would be behind a whole period, and as it would be in several. */
+	if (wtl_profile_parts_take(&parts, values, n) == 0 &&
+	    wtl_profile_parts_take(&parts, values, n / 2) == 0 &&
+	    wtl_saved_trace_is_sound(&saved.trace)) {
+		wtl_profile_parts_use_names(&parts);
+		if (wtl_saved_trace_is_sound(&saved.trace))
+			divide(&parts);
+	}
+	wtl_saved_done(&parts.names);
+	wtl_saved_done(&saved);
+	free(values);
+	return 0;
+}
