@@ -110,10 +110,13 @@ test-cli test-page test-python: export WATTLE_SHARED_DATA = $(abspath ../shared/
 test-cli test-page test-python: export TMPDIR = $(shell [ "$$(df -m --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 2000 ] 2>/dev/null \
 	&& echo /dev/shm || echo /tmp)
 # A test that waits for real processes may fail once on a busy machine. It is tried again, and named as RERUN in the summary.
-PYTEST = -B -m pytest -q -p no:cacheprovider --reruns 1 -rR
+# What still fails side by side is tried a last time with the machine to itself.
+PYTEST = -B -m pytest -q -o cache_dir=$(CURDIR)/build-gcc/pytest --reruns 1 -rR
+side_by_side = $(1) $(PYTEST) -n $(2) -m 'not alone' $(3) || \
+	{ [ $$? = 1 ] && $(1) $(PYTEST) --maxfail 1 --last-failed --last-failed-no-failures none -m 'not alone' $(3); }
 test-cli: test-gcc
 	$(call heading,the command and the tools: side by side$(comma) since most of these tests wait)
-	$(PYTHON) $(PYTEST) -n 6 -m 'not alone' tests/cli
+	$(call side_by_side,$(PYTHON),6,tests/cli)
 	$(call heading,the command and the tools: one by one)
 	$(PYTHON) $(PYTEST) -m alone tests/cli
 
@@ -152,7 +155,7 @@ test-python: test-gcc wheel
 	build-python/bin/pip install -q --no-index --no-deps --force-reinstall dist/*.whl
 	cd python && ../build-python/bin/mypy && ../build-python/bin/pyright
 	$(call heading,the Python package: tests)
-	build-python/bin/python $(PYTEST) -n 4 -m 'not alone' tests/python
+	$(call side_by_side,build-python/bin/python,4,tests/python)
 	build-python/bin/python $(PYTEST) -m alone tests/python
 
 # Debian's packages, in dist/, from a copy of the files that git has or would add: dpkg-source takes whatever lies there.

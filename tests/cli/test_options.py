@@ -350,12 +350,12 @@ ZSH = """zmodload zsh/zpty
 zpty shell 'PROMPT=; cd %s; exec zsh -f -i'
 zpty -w shell 'PROMPT=; unsetopt zle_bracketed_paste; fpath=(%s $fpath); autoload -U compinit; compinit -u -D; zstyle ":completion:*" list-prompt ""; LISTMAX=0; echo re''ady'
 zpty -r -m shell seen '*ready*'
-zpty -w -n shell $'%s\t'
-sleep 1
-zpty -w -n shell $'\t'
-sleep 1
-zpty -r -t shell seen
-while zpty -r -t shell more; do seen+=$more; done
+zpty -w -n shell $'%s\t\t'
+for try in {1..150}; do
+    while zpty -r -t shell more; do seen+=$more; done
+    [[ %s ]] && break
+    sleep 0.2
+done
 print -r -- $seen
 """
 
@@ -364,7 +364,8 @@ print -r -- $seen
 @pytest.mark.parametrize("line, offers", [("wattle repo", ["wattle report"]), ("wattle run --form", ["--format="]), ("wattle limit --persistence o", ["on", "off"])])
 def test_completion_for_zsh(tmp_path, line, offers):
     (tmp_path / "_wattle").write_text(run_wattle("help", "--completion", "zsh").out)
-    done = subprocess.run(["zsh", "-f", "-c", ZSH % (tmp_path, tmp_path, line)], capture_output=True, text=True, timeout=60, check=False,
+    all_seen = " && ".join(f'$seen == *"{offer}"*' for offer in offers)
+    done = subprocess.run(["zsh", "-f", "-c", ZSH % (tmp_path, tmp_path, line, all_seen)], capture_output=True, text=True, timeout=60, check=False,
                           env={**os.environ, "TERM": "dumb", "HOME": str(tmp_path)})
     for offer in offers:
         assert offer in done.stdout, (done.stdout, done.stderr)
