@@ -226,6 +226,7 @@ bool wtl_record_read(const struct perf_event_header *record, bool has_stack,
 	case PERF_RECORD_SWITCH:
 		event->kind = WTL_RING_SWITCH;
 		event->turn.is_out = record->misc & PERF_RECORD_MISC_SWITCH_OUT;
+		event->turn.is_preempted = record->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
 		return true;
 	case PERF_RECORD_LOST: {
 		struct fields fields = fields_of(record);

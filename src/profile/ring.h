@@ -46,6 +46,7 @@ struct wtl_ring_event {
 		} sample;
 		struct {
 			bool is_out;
+			bool is_preempted; /* it left, and would have gone on */
 		} turn;
 		struct {
 			uint64_t start, length, offset;

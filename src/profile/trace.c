@@ -177,21 +177,29 @@ void wtl_trace_add_slice(struct wtl_trace *trace, uint32_t thread, int64_t begin
 	trace->threads[thread].slice = trace->n_slices;
 }
 
-/* It was on no processor up to then: for the node that it was last seen with. */
+static void place_wait(void *context, uint32_t where, int64_t wait_ns)
+{
+	struct wtl_trace *trace = context;
+	int64_t node = where ? where : wtl_tree_child(&trace->tree, 0, trace->unresolved);
+
+	if (node < 0 || wtl_array_widen(&trace->waits_ns, &trace->n_waits, (size_t)node + 1,
+					sizeof(*trace->waits_ns)) < 0)
+		trace->is_full = true;
+	else
+		trace->waits_ns[node] += wait_ns;
+}
+
+/* It was on no processor up to then. */
 static void add_wait(struct wtl_trace *trace, struct wtl_trace_thread *thread, int64_t end_ns)
 {
-	int64_t node =
-		thread->seen ? thread->seen : wtl_tree_child(&trace->tree, 0, trace->unresolved);
+	int64_t wait_ns = end_ns - thread->off_ns;
 
-	if (!trace->has_waits || !thread->off_ns || end_ns <= thread->off_ns)
+	if (!trace->has_waits || !thread->off_ns || wait_ns <= 0)
 		return;
-	if (node < 0 || wtl_array_widen(&trace->waits_ns, &trace->n_waits, (size_t)node + 1,
-					sizeof(*trace->waits_ns)) < 0) {
-		trace->is_full = true;
-		return;
-	}
-	trace->waits_ns[node] += end_ns - thread->off_ns;
-	thread->wait_ns += end_ns - thread->off_ns;
+	wtl_waits_add(thread->is_pushed ? &thread->pushed : &thread->rests,
+		      (struct wtl_waits_moment){thread->cpu_ns, thread->off_ns}, wait_ns,
+		      place_wait, trace);
+	thread->wait_ns += wait_ns;
 }
 
 static void leave(struct wtl_trace *trace, size_t i, int64_t t_ns)
@@ -235,6 +243,19 @@ static void go(struct wtl_trace *trace, size_t i, int64_t t_ns)
 {
 	settle(trace, i, t_ns);
 	leave(trace, i, t_ns);
+}
+
+static void go_by_switch(struct wtl_trace *trace, size_t i, const struct wtl_ring_event *event)
+{
+	struct wtl_trace_thread *thread = &trace->threads[i];
+
+	go(trace, i, event->t_ns);
+	thread->is_pushed = event->turn.is_preempted;
+	if (thread->is_shown)
+		wtl_waits_show(thread->is_pushed ? &thread->pushed : &thread->rests, thread->shown,
+			       (struct wtl_waits_moment){thread->cpu_ns, event->t_ns}, place_wait,
+			       trace);
+	thread->is_shown = false;
 }
 
 static void come(struct wtl_trace *trace, size_t i, const struct wtl_ring_event *event)
@@ -333,6 +354,8 @@ void wtl_trace_end(struct wtl_trace *trace, int64_t now_ns)
 		leave(trace, i, is_known ? now_ns : thread->seen_ns);
 		if (!thread->has_ended)
 			add_wait(trace, thread, wtl_trace_time(now_ns));
+		wtl_waits_end(&thread->rests, place_wait, trace);
+		wtl_waits_end(&thread->pushed, place_wait, trace);
 	}
 	wtl_trace_name_unseen(trace);
 }
@@ -382,6 +405,29 @@ void wtl_trace_add_sample(struct wtl_trace *trace, uint32_t thread, uint32_t nod
 		(struct wtl_trace_sample){thread, node, wtl_trace_time(t_ns)};
 }
 
+/*
+ * Who may see it has samples of threads that leave, which belong to the record behind them. A thread that others push
+ * off its processor leaves from where it runs, so samples of what runs tell that as well; and more, if there are no others.
+ */
+static void show_place(struct wtl_trace *trace, struct wtl_trace_thread *thread, uint32_t node,
+		       const struct wtl_ring_event *sample)
+{
+	struct wtl_waits_moment now = {thread->cpu_ns, sample->t_ns};
+
+	if (!trace->has_waits)
+		return;
+	if (sample->sample.is_turn) {
+		thread->is_shown = true;
+		thread->shown = node;
+		return;
+	}
+	if (thread->is_on)
+		now.cpu_ns += wtl_trace_time(sample->t_ns) - thread->on_ns;
+	wtl_waits_show(&thread->pushed, node, now, place_wait, trace);
+	if (trace->n_turns == 0)
+		wtl_waits_show(&thread->rests, node, now, place_wait, trace);
+}
+
 static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl_ring_event *event)
 {
 	struct wtl_unwind_place places[WTL_TRACE_DEPTH];
@@ -400,8 +446,7 @@ static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl
 	else
 		node = node_of(trace, places, n);
 
-	if (node >= 0 && n > 0)
-		trace->threads[thread].seen = (uint32_t)node;
+	show_place(trace, &trace->threads[thread], node >= 0 && n > 0 ? (uint32_t)node : 0, event);
 	trace->n_turns += event->sample.is_turn;
 	if (event->sample.is_turn)
 		return;
@@ -492,7 +537,7 @@ void wtl_trace_take(void *context, const struct wtl_ring_event *event)
 		break;
 	case WTL_RING_SWITCH:
 		if (event->turn.is_out)
-			go(trace, (size_t)thread, event->t_ns);
+			go_by_switch(trace, (size_t)thread, event);
 		else
 			come(trace, (size_t)thread, event);
 		break;

@@ -11,6 +11,7 @@
 #include "profile/space.h"
 #include "profile/tree.h"
 #include "profile/unwind.h"
+#include "profile/waits.h"
 
 struct wtl_err;
 
@@ -30,7 +31,11 @@ struct wtl_trace_thread {
 	int64_t on_ns, seen_ns; /* and was told to be then, for the last time */
 	int64_t cpu_ns;
 	int64_t off_ns, wait_ns; /* it is on none since then; so long it was before */
-	uint32_t seen;		 /* the node that it was seen with last; 0: none */
+	/* Where: when it left by itself, and when others had all processors. */
+	struct wtl_waits rests, pushed;
+	bool is_pushed; /* the last time */
+	bool is_shown;	/* a sample of it as it leaves was just taken, */
+	uint32_t shown; /* of that node; 0: its stack could not be told */
 	uint64_t n_samples;
 	size_t slice; /* its last one, + 1 */
 	uint32_t
@@ -62,7 +67,7 @@ struct wtl_trace {
 	struct wtl_hash by_tid; /* the newest thread of a number */
 	uint32_t *on_cpus;	/* the thread on each processor, + 1; 0: none of the program's */
 	size_t n_on_cpus;
-	/* Of each node, how long threads that were there last were on no processor; the rest of the nodes have none. */
+	/* Of each node, how long threads that left a processor there were on none; the rest of the nodes have none. */
 	int64_t *waits_ns;
 	size_t n_waits;
 	bool has_waits;	       /* or nobody asked */

@@ -2,6 +2,7 @@
 """wattle profile: functions get the CPU time and energy that they used, and all rows add up to what was measured."""
 
 import errno
+import json
 import os
 import platform
 import pstats
@@ -160,7 +161,7 @@ def test_waiting(program, tmp_path):
     there_s, rested_s = map(float, re.search(r"there (\S+) s, rested (\S+) s", result.out).groups())
     total = sum(row["own_wait_s"] + row["own_cpu_s"] for row in seen.json["functions"])
     # exec() and the end of the process are on neither of the program's clocks.
-    assert there_s <= float(total) < there_s + 0.1
+    assert there_s <= float(total) < there_s + 0.5
     waits = {row["function"]: float(row["wait_s"]) for row in seen.json["functions"]}
     if os.geteuid() == 0:  # others may not know where a thread is when it leaves a processor
         assert rested_s * 0.9 < waits["rests"] <= rested_s
@@ -176,6 +177,56 @@ def test_waiting(program, tmp_path):
     assert "time waiting" in (tmp_path / "p.speedscope.json").read_text() and "time waiting" in (tmp_path / "p.html").read_text()
     both = run_wattle("profile", "--wall", "--window", "w", "--", "true")
     assert both.code == 125 and "exclude each other" in both.err
+
+
+TURNS = """
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+static int there[2], back[2];
+static void *answer(void *unused)
+{
+	char byte;
+	while (read(there[0], &byte, 1) == 1)
+		if (write(back[1], &byte, 1) < 1)
+			break;
+	return unused;
+}
+static void naps(void)
+{
+	for (int i = 0; i < 300; i++)
+		nanosleep(&(struct timespec){0, 3000000}, NULL);
+}
+static void asks(void)
+{
+	char byte = 0;
+	for (int i = 0; i < 50000; i++)
+		if (write(there[1], &byte, 1) < 1 || read(back[0], &byte, 1) < 1)
+			break;
+}
+int main(void)
+{
+	pthread_t thread;
+	if (pipe(there) < 0 || pipe(back) < 0 || pthread_create(&thread, NULL, answer, NULL))
+		return 1;
+	asks();
+	naps();
+	close(there[1]);
+	return pthread_join(thread, NULL);
+}
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="where threads wait is told to root")
+def test_waiting_after_many_turns(tmp_path):
+    """The kernel shows fewer of a thread's turns after it had many. What it does not show is not the function's that it showed last."""
+    source, program = tmp_path / "turns.c", tmp_path / "turns"
+    source.write_text(TURNS)
+    subprocess.run(["gcc", "-g", "-O1", "-fno-inline", "-o", program, source, "-lpthread"], check=True)
+    result = run_wattle("profile", "-q", "--wall", "-o", tmp_path / "p.json", "--", program)
+    assert result.code == 0, result
+    waits = {row["function"]: row["wait_s"] for row in json.loads((tmp_path / "p.json").read_text())["functions"]}
+    assert waits["naps"] + waits.get("[unresolved]", 0) > 0.85, waits
 
 
 def test_short_processes(program, tmp_path):

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/waits.h"
+
+#include <stdbool.h>
+
+/* The stack was copied just before the thread left. */
+#define SAME_NS INT64_C(100000)
+/* With more CPU time between, a program may be in another function, */
+#define NEAR_CPU_NS INT64_C(2000000)
+/* and in a loop of its own when it left often since, and long ago: the kernel shows a thread that often leaves often. */
+#define NEAR_NS INT64_C(20000000)
+enum { NEAR_TURNS = 4 };
+
+static bool is_near(struct wtl_waits_moment from, struct wtl_waits_moment to, uint32_t turns)
+{
+	return to.cpu_ns - from.cpu_ns <= NEAR_CPU_NS &&
+	       (turns <= NEAR_TURNS || to.t_ns - from.t_ns <= NEAR_NS);
+}
+
+static int64_t between(int64_t from, int64_t to, double part)
+{
+	return from + (int64_t)(part * (double)(to - from));
+}
+
+/* The two that are nearest to each other become one between them. */
+static void join(struct wtl_waits *waits)
+{
+	struct wtl_waits_open *one, *other;
+	unsigned at = 0;
+	double part;
+
+	for (unsigned i = 1; i + 1 < waits->n; i++)
+		if (waits->open[i + 1].left.cpu_ns - waits->open[i].left.cpu_ns <
+		    waits->open[at + 1].left.cpu_ns - waits->open[at].left.cpu_ns)
+			at = i;
+	one = &waits->open[at];
+	other = one + 1;
+	part = (double)other->wait_ns / (double)(one->wait_ns + other->wait_ns);
+	one->left.cpu_ns = between(one->left.cpu_ns, other->left.cpu_ns, part);
+	one->left.t_ns = between(one->left.t_ns, other->left.t_ns, part);
+	one->turn += (uint32_t)(part * (other->turn - one->turn));
+	one->wait_ns += other->wait_ns;
+	waits->n--;
+	for (unsigned i = at + 1; i < waits->n; i++)
+		waits->open[i] = waits->open[i + 1];
+}
+
+void wtl_waits_add(struct wtl_waits *waits, struct wtl_waits_moment left, int64_t wait_ns,
+		   wtl_waits_place_fn *place, void *context)
+{
+	bool is_first = waits->n_turns++ == 0;
+
+	if (waits->node && is_first && left.cpu_ns - waits->shown.cpu_ns <= SAME_NS) {
+		place(context, waits->node, wait_ns);
+		return;
+	}
+	if (waits->n == WTL_WAITS_OPEN)
+		join(waits);
+	waits->open[waits->n++] = (struct wtl_waits_open){left, waits->n_turns, wait_ns};
+}
+
+/* next: where the thread is shown next; 0: nowhere. */
+static void place_open(struct wtl_waits *waits, uint32_t next, struct wtl_waits_moment left,
+		       wtl_waits_place_fn *place, void *context)
+{
+	for (unsigned i = 0; i < waits->n; i++) {
+		struct wtl_waits_moment at = waits->open[i].left;
+		bool is_before = waits->node && is_near(waits->shown, at, waits->open[i].turn);
+		bool is_after = next && is_near(at, left, waits->n_turns - waits->open[i].turn);
+
+		if (is_before && is_after)
+			is_before = at.cpu_ns - waits->shown.cpu_ns <= left.cpu_ns - at.cpu_ns;
+		place(context,
+		      is_before	 ? waits->node
+		      : is_after ? next
+				 : 0,
+		      waits->open[i].wait_ns);
+	}
+	waits->n = 0;
+}
+
+void wtl_waits_show(struct wtl_waits *waits, uint32_t node, struct wtl_waits_moment left,
+		    wtl_waits_place_fn *place, void *context)
+{
+	place_open(waits, node, left, place, context);
+	waits->node = node;
+	waits->n_turns = 0;
+	waits->shown = left;
+}
+
+void wtl_waits_end(struct wtl_waits *waits, wtl_waits_place_fn *place, void *context)
+{
+	place_open(waits, 0, waits->shown, place, context);
+}
