@@ -40,6 +40,7 @@ MAY_INCLUDE = {
 }
 # A command is a folder or a file of src/commands. Which of the others it may use:
 COMMAND_MAY_INCLUDE = {
+    "calibrate": {"import"},
     "compare": {"run", "record"},
     "limit": {"query"},
     "plot": {"report", "top"},

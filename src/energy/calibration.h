@@ -30,16 +30,6 @@ enum { WTL_POWER_LOG_MAX = 1 << 24 };
 int wtl_power_log_add(struct wtl_power_log *log, int64_t t_ns, double power_w);
 void wtl_power_log_done(struct wtl_power_log *log); /* a zeroed one is fine */
 
-/*
- * A wattmeter's CSV: a time (ISO 8601, UTC unless it has an offset; or seconds, milliseconds, microseconds or
- * nanoseconds since 1970, told by their size), a comma, and watts; what follows another comma is not read. A first
- * line that does not begin with a digit is a heading; empty lines and those that begin with # are passed over. Lines
- * that cannot be read are counted, as is a last line without an end. 0; -WTL_EFORMAT without one good line, or with more
- * bad ones than good, with the number of the first bad one in err; -ENOMEM.
- */
-int wtl_power_log_parse(struct wtl_power_log *ret_log, const char *text, size_t len,
-			size_t *ret_bad, struct wtl_err *err);
-
 struct wtl_calibration {
 	double gain, zero_w;
 	double gain_error, zero_error_w; /* standard uncertainties */

@@ -26,6 +26,7 @@ struct wattmeter {
 	struct wtl_import *import;
 	char separator;
 	size_t n_columns, time, is_ok; /* SIZE_MAX: it has no such column */
+	bool has_titles;
 	struct outlet outlets[OUTLETS_MAX];
 	size_t n_outlets;
 };
@@ -40,6 +41,12 @@ static const struct unit {
 };
 
 enum { UNITS = sizeof(units) / sizeof(units[0]) };
+
+/* Nothing, or a remark. */
+static bool is_passed_over(struct wtl_cell line)
+{
+	return line.len == 0 || wtl_cell_is(line, "#") || wtl_cell_starts(line, "# ");
+}
 
 /* What stands between columns: the first of these that the titles have. */
 static char separator_of(struct wtl_cell line)
@@ -218,24 +225,34 @@ static void read_rows(struct wattmeter *own, struct wtl_import_lines *lines)
 		n = wtl_cells(line, own->separator, cells, COLUMNS_MAX);
 		if (n == own->n_columns)
 			take_row(own, cells, lines->number);
-		else if (line.len > 0)
+		else if (!is_passed_over(line))
 			wtl_import_bad(own->import, lines->number,
 				       "it has %zu columns, and the first line has %zu", n,
 				       own->n_columns);
 	}
 }
 
+/* The first line names the columns. If it begins with a digit, it is a time and watts, as all others are. */
 static bool begin(struct wattmeter *own, struct wtl_import *import, struct wtl_import_lines *lines,
 		  struct wtl_cell titles[])
 {
+	struct wtl_import_lines before = *lines;
 	struct wtl_cell line;
 
 	*own = (struct wattmeter){.import = import, .time = SIZE_MAX, .is_ok = SIZE_MAX};
-	if (!wtl_import_line(lines, &line))
-		return false;
+	do {
+		before = *lines;
+		if (!wtl_import_line(lines, &line))
+			return false;
+	} while (is_passed_over(line));
 	own->separator = separator_of(line);
 	own->n_columns = wtl_cells(line, own->separator, titles, COLUMNS_MAX);
-	return own->n_columns <= COLUMNS_MAX;
+	if (own->n_columns > COLUMNS_MAX)
+		return false;
+	own->has_titles = !(line.text[0] >= '0' && line.text[0] <= '9');
+	if (!own->has_titles)
+		*lines = before;
+	return true;
 }
 
 static int read_wattmeter(struct wtl_import *import, const char *text, size_t len,
@@ -254,8 +271,11 @@ static int read_wattmeter(struct wtl_import *import, const char *text, size_t le
 		n = wtl_cells((struct wtl_cell){wanted, strlen(wanted)}, ',', pairs, OUTLETS_MAX);
 		for (size_t i = 0; rc == 0 && i < n && i < OUTLETS_MAX; i++)
 			rc = take_wanted(&own, titles, pairs[i], err);
-	} else {
+	} else if (own.has_titles) {
 		find_columns(&own, titles);
+	} else if (own.n_columns >= 2) {
+		own.time = 0;
+		add_outlet(&own, 1, &units[0], domain_of(&own));
 	}
 	if (rc < 0)
 		return rc;
@@ -275,7 +295,7 @@ static bool is_wattmeter(const char *head, size_t len)
 	bool has_time = false, has_power = false;
 	struct wattmeter own;
 
-	if (!begin(&own, NULL, &lines, titles) || own.n_columns < 2)
+	if (!begin(&own, NULL, &lines, titles) || !own.has_titles)
 		return false;
 	for (size_t i = 0; i < own.n_columns; i++) {
 		has_time |= is_time(titles[i]);

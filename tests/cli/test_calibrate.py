@@ -86,6 +86,27 @@ def test_the_wall_is_a_second_figure(place):
     assert after["total"]["energy_j"] == total
 
 
+def test_the_meters_log_is_any_that_import_reads(place):
+    """Columns in another order, other units, an energy counter, a table without titles: the same line each time."""
+    place.load(9, "--record", place.folder / "a.wattle")
+    rows = [tuple(map(float, line.split(","))) for line in place.log.read_text().splitlines()[1:]]
+    energy_wh, counter = 0.0, []
+    for (t, w), (later, _) in zip(rows, rows[1:] + rows[-1:]):
+        counter.append(f"{energy_wh:.9f};{t * 1e6:.0f}")
+        energy_wh += w * (later - t) / 3600
+    said = []
+    for text, options in (
+            (place.log.read_text(), ()),
+            ("# a plug\n" + "".join(f"{t * 1e6:.0f},{w}\n" for t, w in rows), ()),
+            ("mW;when\n" + "".join(f"{w * 1e3};{t:.6f}\n" for t, w in rows), ("--columns", "time=when,power=1:mw")),
+            ("energy_wh;time\n" + "\n".join(counter) + "\n", ())):
+        place.log.write_text(text)
+        result = place.calibrate("--of", "package-0", "--dry-run", *options)
+        assert result.code == 0, result
+        said.append(float(result.out.split("= ")[1].split()[0]))
+    assert said == pytest.approx([said[0]] * len(said), rel=0.005)
+
+
 def test_nothing_is_kept_by_a_dry_run_or_from_an_even_load(place):
     place.load(4, "--record", place.folder / "a.wattle")
     assert place.calibrate("--of", "package-0", "--dry-run").code == 0
@@ -97,7 +118,11 @@ def test_nothing_is_kept_by_a_dry_run_or_from_an_even_load(place):
 
 @pytest.mark.parametrize("log, options, says", [
     (None, (), "meter.csv: No such file"),
-    ("time,watts\nx,y\n", (), "line 2: a time, a comma and watts are wanted"),
+    ("time,watts\nx,y\n", (), "it has no reading; line 2: column 1 is no time"),
+    ("time,watts\n", (), "it has no reading"),
+    ("", (), "it has no line of titles"),
+    ("watts\n5\n", (), "--columns time=NAME,power=NAME"),
+    ("#timestamp,#frame_is_ok,#activepow1,#activepow2\n1700000000,1,5,6\n", (), "2 powers: --columns"),
     ("1700000000,5\n1700000001,6\n", (), "too little time in common"),
     ("1700000000,5\n", ("--of", "gpu-7"), "no figure of a domain gpu-7"),
 ])

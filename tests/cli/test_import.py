@@ -447,6 +447,13 @@ def test_columns_of_a_wattmeter(place):
         assert result.code == 1 and "--columns" in result.err
 
 
+def test_a_wattmeter_without_titles(place):
+    """The first column is the time, the second one watts; remarks are passed over."""
+    text = "# a plug\n" + "".join(f"{1783116669 + s},500,x\n#\n\n" for s in range(3))
+    err, out = place.good(text, "--from", "wattmeter")
+    assert place.energies(out)["board-0"] == 1000 and "could not be read" not in err
+
+
 def test_the_public_traces(place):
     traces = DATA / "gpu-power"
     if not traces.is_dir():

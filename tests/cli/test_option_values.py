@@ -38,7 +38,7 @@ SHARED = {
 
 # command -> (the words that stand after the option, option -> what the complaint says that it takes)
 TABLE = {
-    "calibrate": (("none.wattle",), {"wattmeter": FREE, "of": FREE, "load": FREE, "duration": "seconds from 10 to 600|is for --sensor"}),
+    "calibrate": (("none.wattle",), {"wattmeter": FREE, "columns": FREE, "of": FREE, "load": FREE, "duration": "seconds from 10 to 600|is for --sensor"}),
     "run": (("--", "true"), {
         "repeat": "1 to 1000", "max-repeat": "1 to 1000", "until": "100%|such as 0.02", "format": "text, json, ndjson or csv",
         "top": "0 to 65536", "record": FREE, "emissions": FREE, "emissions-format": "2023 or latest", "every": "seconds from 0.01 to 86400",

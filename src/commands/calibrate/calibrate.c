@@ -19,8 +19,10 @@
 #include "cli/recordings.h"
 #include "cli/user.h"
 #include "commands/calibrate/sensor.h"
+#include "commands/import/import.h"
 #include "energy/calibration.h"
 #include "energy/units.h"
+#include "import/reader.h"
 #include "meter/calibrated.h"
 #include "meter/meter.h"
 #include "replay/history.h"
@@ -33,16 +35,19 @@ enum { METER_FILE_MAX = 1 << 30 };
 
 struct settings {
 	struct wtl_option_list files;
-	const char *wattmeter, *domain;
+	const char *wattmeter, *columns, *domain;
 	bool dry_run, sensor;
 	struct wtl_sensor_settings of_sensor;
 };
 
 static const struct wtl_option options[] = {
 	{"wattmeter", 0, "FILE",
-	 "The meter's log: a time and watts a line, as CSV. Times are ISO 8601 in UTC, or seconds to "
-	 "nanoseconds since 1970",
+	 "The meter's log, as CSV: whatever `wattle import --from wattmeter` and omegawatt read, or a time "
+	 "and watts a line",
 	 WTL_OPTION_PATH, WTL_OWN(struct settings, wattmeter), .what = "a file"},
+	{"columns", 0, "LIST",
+	 "Columns of the log, as in `wattle import`, such as time=1,power=P2:kw (default: by their names)",
+	 WTL_OPTION_TEXT, WTL_OWN(struct settings, columns)},
 	{"of", 0, "DOMAIN",
 	 "The meter was on the supply of that part alone, such as gpu-0 (default: the machine's plug)",
 	 WTL_OPTION_PATH, WTL_OWN(struct settings, domain), .what = "a domain"},
@@ -153,23 +158,74 @@ static int read_recording(struct wtl_app *app, struct taking *taking, struct wtl
 
 /* ---- The meter's log ---- */
 
+static int take_meter(const struct wtl_import_series *series, struct wtl_power_log *log)
+{
+	const struct wtl_import_point *last = NULL;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < series->n; i++) {
+		const struct wtl_import_point *point = &series->points[i];
+
+		if (point->status != WATTLE_STATUS_OK)
+			continue;
+		if (series->what == WTL_IMPORT_POWER_UW)
+			rc = wtl_power_log_add(log, point->t_ns, (double)point->value / 1e6);
+		else if (last && point->value > last->value)
+			rc = wtl_power_log_add(log, last->t_ns,
+					       (double)(point->value - last->value) * 1e3 /
+						       (double)(point->t_ns - last->t_ns));
+		else if (last && !point->is_anew)
+			continue;
+		last = point;
+	}
+	return rc;
+}
+
+/* By the reader of wattmeters' files that its content or --columns asks for. */
+static int read_import(const struct settings *settings, struct wtl_import *import,
+		       const struct wtl_buf *text, struct wtl_power_log *ret_log,
+		       struct wtl_err *err)
+{
+	bool is_known = !settings->columns && wtl_import_omegawatt.is(wtl_buf_str(text), text->len);
+	int rc = wtl_import_read(import, is_known ? &wtl_import_omegawatt : &wtl_import_wattmeter,
+				 wtl_buf_str(text), text->len, err);
+
+	if (rc == 0 && import->n_series > 1)
+		return wtl_err_set(err, WTL_EFORMAT, "calibrate", NULL,
+				   "it has %zu powers: --columns time=NAME,power=NAME says which",
+				   import->n_series);
+	if (rc == 0 && wtl_import_points(import) == 0)
+		return wtl_err_set(err, WTL_EFORMAT, "calibrate", NULL,
+				   "it has no reading; line %zu: %s", import->bad[0].line,
+				   import->n_bad > 0 ? import->bad[0].text : "the file ends there");
+	return rc == 0 ? take_meter(&import->series[0], ret_log) : rc;
+}
+
 static int read_meter(struct wtl_app *app, struct wtl_power_log *ret_log)
 {
-	const char *path = ((const struct settings *)app->own)->wattmeter;
+	const struct settings *settings = app->own;
+	const struct wtl_import_options how = {.utc_ns = wtl_import_local_utc_ns,
+					       .start_ns = INT64_MIN,
+					       .columns = settings->columns};
+	const char *path = settings->wattmeter;
 	struct wtl_err err = {.code = 0};
+	struct wtl_import import;
 	struct wtl_buf text;
-	size_t bad = 0;
 	int rc;
 
+	wtl_import_init(&import, &how);
 	wtl_buf_init(&text, METER_FILE_MAX);
 	rc = wtl_infile_read(path, &text);
 	if (rc < 0)
-		wtl_complain(app, "%s: %s", path, wtl_err_text(rc));
-	else if ((rc = wtl_power_log_parse(ret_log, wtl_buf_str(&text), text.len, &bad, &err)) < 0)
-		wtl_complain(app, "%s: %s", path, err.text);
-	else if (bad > 0)
-		wtl_remark(app, "%s: %zu lines could not be read; %zu were", path, bad, ret_log->n);
+		wtl_err_set(&err, rc, "calibrate", NULL, "%s", wtl_err_text(rc));
+	else
+		rc = read_import(settings, &import, &text, ret_log, &err);
+	if (rc < 0)
+		wtl_complain(app, "%s: %s", path, err.code ? err.text : wtl_err_text(rc));
+	else
+		wtl_import_tell_bad(app, &import, path);
 	wtl_buf_done(&text);
+	wtl_import_done(&import);
 	return rc;
 }
 
