@@ -10,12 +10,12 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/io.h"
 #include "base/packet.h"
+#include "base/thread.h"
 #include "sensors/share_text.h"
 #include "serve/live.h"
 #include "serve/live_blob.h"
@@ -27,14 +27,6 @@ enum { TIMEOUT_MS = 1000, ANSWER_MAX = 4096 };
 
 /* Nobody can change what is sealed so, nor cut it off. */
 #define SEALS (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW)
-
-static int64_t mono_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 void wtl_exporter_init(struct wtl_exporter *exporter, const char *path, struct wtl_board *board)
 {
@@ -190,7 +182,7 @@ static int take_snapshot(struct wtl_exporter *exporter, char said[160])
 	if (rc < 0 || !draft)
 		return rc;
 	exporter->number = draft->number;
-	exporter->published_mono_ns = mono_ns();
+	exporter->published_mono_ns = wtl_thread_clock_ns();
 	draft->push = exporter->push;
 	wtl_board_publish(exporter->board, draft);
 	return 1;
@@ -224,7 +216,7 @@ int wtl_exporter_look(struct wtl_exporter *exporter, struct wtl_err *err)
 	if (rc == 0)
 		rc = take_snapshot(exporter, said);
 	if (rc <= 0 && exporter->published_mono_ns > 0 &&
-	    mono_ns() - exporter->published_mono_ns > WTL_EXPORTER_OLD_NS) {
+	    wtl_thread_clock_ns() - exporter->published_mono_ns > WTL_EXPORTER_OLD_NS) {
 		wtl_board_withdraw(exporter->board);
 		exporter->published_mono_ns = 0;
 	}

@@ -2,21 +2,13 @@
 #include "serve/metrics.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "base/text.h"
+#include "base/thread.h"
 #include "energy/gpu.h"
 #include "energy/units.h"
 #include "serve/accept.h"
 #include "serve/live.h"
-
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * WTL_NS_PER_S + now.tv_nsec;
-}
 
 static uint64_t positive(int64_t value)
 {
@@ -298,7 +290,7 @@ static void put_decimals(struct wtl_metrics_writer *writer, const struct wtl_liv
 		[TIME_START] = {positive(live->begin_utc_ns) / 1000000, 3},
 		[TIME_COUNTERS] = {positive(live->counters_utc_ns) / 1000000, 3},
 		[TIME_SNAPSHOT] = {positive(live->t_utc_ns) / 1000000, 3},
-		[TIME_SCRAPE] = {positive(now_ns() - writer->begun_ns), 9},
+		[TIME_SCRAPE] = {positive(wtl_thread_clock_ns() - writer->begun_ns), 9},
 	};
 
 	wtl_metrics_decimal(writer, decimals[number].value, decimals[number].decimals);
@@ -725,7 +717,7 @@ void wtl_metrics_write(const struct wtl_live *live, unsigned sets, bool is_open,
 		       struct wtl_buf *buf)
 {
 	struct wtl_metrics_writer writer = {
-		.buf = buf, .sets = sets, .is_open = is_open, .begun_ns = now_ns()};
+		.buf = buf, .sets = sets, .is_open = is_open, .begun_ns = wtl_thread_clock_ns()};
 
 	put_table(&writer, live, sets, wtl_metrics_compat_families);
 	if (live->push.is_on)

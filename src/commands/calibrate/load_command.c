@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/thread.h"
 #include "commands/calibrate/load.h"
 #include "energy/units.h"
 
@@ -22,14 +23,6 @@ struct command_load {
 static struct command_load *own(struct wtl_gpu_load *load)
 {
 	return (struct command_load *)(void *)load;
-}
-
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * WTL_NS_PER_S + now.tv_nsec;
 }
 
 static int64_t tell(struct wtl_gpu_load *load, int number, struct wtl_err *err)
@@ -46,7 +39,7 @@ static int64_t tell(struct wtl_gpu_load *load, int number, struct wtl_err *err)
 			err, ECHILD, "load", NULL,
 			"the command of --load ended: it has to go on for as long as it is "
 			"let");
-	return now_ns();
+	return wtl_thread_clock_ns();
 }
 
 static int64_t command_on(struct wtl_gpu_load *load, int64_t for_ns, struct wtl_err *err)
@@ -63,12 +56,12 @@ static int64_t command_off(struct wtl_gpu_load *load, struct wtl_err *err)
 static void command_free(struct wtl_gpu_load *load)
 {
 	pid_t pid = load ? own(load)->pid : 0;
-	int64_t until_ns = now_ns() + END_NS;
+	int64_t until_ns = wtl_thread_clock_ns() + END_NS;
 
 	if (pid > 0) {
 		killpg(pid, SIGTERM);
 		killpg(pid, SIGCONT);
-		while (waitpid(pid, NULL, WNOHANG) == 0 && now_ns() < until_ns)
+		while (waitpid(pid, NULL, WNOHANG) == 0 && wtl_thread_clock_ns() < until_ns)
 			nanosleep(&(struct timespec){.tv_nsec = 5 * WTL_NS_PER_MS}, NULL);
 		killpg(pid, SIGKILL);
 		waitpid(pid, NULL, 0);

@@ -5,10 +5,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/err.h"
 #include "base/symbol.h"
+#include "base/thread.h"
 #include "commands/calibrate/load.h"
 #include "energy/units.h"
 
@@ -98,14 +98,6 @@ static struct cuda_load *own(struct wtl_gpu_load *load)
 	return (struct cuda_load *)(void *)load;
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * WTL_NS_PER_S + now.tv_nsec;
-}
-
 static int load_library(struct library *cuda, const char *path, struct wtl_err *err)
 {
 	static const struct {
@@ -185,7 +177,7 @@ static int64_t cuda_on(struct wtl_gpu_load *load, int64_t for_ns, struct wtl_err
 	struct cuda_load *cuda = own(load);
 	uint64_t ns = (uint64_t)for_ns;
 	void *parameters[] = {&cuda->out, &ns};
-	int64_t begin_ns = now_ns();
+	int64_t begin_ns = wtl_thread_clock_ns();
 	int code = cuda->cuda.cuLaunchKernel(
 		cuda->function, (unsigned)cuda->multiprocessors * BLOCKS_PER_MULTIPROCESSOR, 1, 1,
 		THREADS, 1, 1, 0, NULL, parameters, NULL);
@@ -200,12 +192,12 @@ static int64_t cuda_on(struct wtl_gpu_load *load, int64_t for_ns, struct wtl_err
 static int64_t cuda_off(struct wtl_gpu_load *load, struct wtl_err *err)
 {
 	struct cuda_load *cuda = own(load);
-	int64_t before_ns = now_ns(), after_ns;
+	int64_t before_ns = wtl_thread_clock_ns(), after_ns;
 	int code = cuda->cuda.cuCtxSynchronize();
 
 	if (code)
 		return complain(cuda, "the kernel failed", code, err);
-	after_ns = now_ns();
+	after_ns = wtl_thread_clock_ns();
 	return before_ns < cuda->until_ns || after_ns - before_ns > 2 * WTL_NS_PER_MS
 		       ? after_ns
 		       : cuda->until_ns;

@@ -10,8 +10,6 @@
 #include "base/err.h"
 #include "cli/mapped.h"
 
-#define CONTENT_MAX ((size_t)512 << 20)
-
 /* ---- What was seen ---- */
 
 /* Elements behind those that were told, as far as they are not there yet. */
@@ -170,11 +168,8 @@ static int take_part(struct wtl_profile_parts *parts, const void *bytes, size_t 
 	uint64_t kind = 0;
 	int rc;
 
-	wtl_buf_init(&content, CONTENT_MAX);
-	rc = wtl_saved_unwrap(&content, bytes, len);
+	rc = wtl_saved_unwrap(&content, &pack, bytes, len);
 	if (rc == 0) {
-		pack.at = (const uint8_t *)content.data;
-		pack.end = pack.at + content.len;
 		wtl_pack_number(&pack, &kind);
 		rc = kind == WTL_PART_NAMES ? take_names(parts, &pack) : take_more(parts, &pack);
 	}

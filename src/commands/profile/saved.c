@@ -426,13 +426,14 @@ static int get_content(struct wtl_buf *content, const uint8_t *at, size_t len, s
 	return content->len == size ? 0 : -EBADMSG;
 }
 
-int wtl_saved_unwrap(struct wtl_buf *content, const void *bytes, size_t len)
+int wtl_saved_unwrap(struct wtl_buf *content, struct wtl_pack *pack, const void *bytes, size_t len)
 {
 	struct wtl_crc *crc;
 	const char *at = bytes;
 	uint32_t numbers[2], sum = 0;
 	int rc;
 
+	wtl_buf_init(content, CONTENT_MAX);
 	if (len < HEAD + sizeof(numbers) || memcmp(at, MAGIC, sizeof(MAGIC) - 1) != 0)
 		return -EBADMSG;
 	if (memcmp(at + sizeof(MAGIC) - 1, VERSION, sizeof(VERSION) - 1) != 0)
@@ -449,6 +450,8 @@ int wtl_saved_unwrap(struct wtl_buf *content, const void *bytes, size_t len)
 	} else if (rc == 0) {
 		rc = -ENOMEM;
 	}
+	pack->at = (const uint8_t *)content->data;
+	pack->end = pack->at + content->len;
 	return rc;
 }
 
@@ -480,13 +483,9 @@ static int read_content(struct wtl_saved *saved, const void *bytes, size_t len)
 	struct wtl_buf content;
 	int rc;
 
-	wtl_buf_init(&content, CONTENT_MAX);
-	rc = wtl_saved_unwrap(&content, bytes, len);
-	if (rc == 0) {
-		pack.at = (const uint8_t *)content.data;
-		pack.end = pack.at + content.len;
+	rc = wtl_saved_unwrap(&content, &pack, bytes, len);
+	if (rc == 0)
 		rc = pack_all(&pack, saved);
-	}
 	wtl_buf_done(&content);
 	if (rc == 0 && pack.at != pack.end)
 		rc = -EBADMSG;

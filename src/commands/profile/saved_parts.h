@@ -34,9 +34,10 @@ void wtl_saved_pack_all_names(struct wtl_pack *pack, struct wtl_saved *saved);
 
 /* ---- saved.c ---- */
 
-/* Content as it stands in a file, with its length, its sum, and compressed; and back. 0 or negative. */
+/* Content as it stands in a file, with its length, its sum, and compressed. 0 or negative. */
 int wtl_saved_wrap(struct wtl_buf *buf, const struct wtl_buf *content);
-int wtl_saved_unwrap(struct wtl_buf *content, const void *bytes, size_t len);
+/* And back, to be read by pack: content is initialised, and the caller's to end. 0 or negative. */
+int wtl_saved_unwrap(struct wtl_buf *content, struct wtl_pack *pack, const void *bytes, size_t len);
 /* The profile is of what was read, or put together. 0 or -ENOMEM. */
 int wtl_saved_join(struct wtl_saved *saved);
 
