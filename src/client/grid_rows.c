@@ -52,9 +52,11 @@ const struct wtl_grid_row *wtl_grid_rows_at(const struct wtl_grid_rows *rows, in
 
 int wtl_grid_rows_put(struct wtl_grid_rows *rows, const struct wtl_grid_row *row)
 {
-	size_t i = before(rows, row->t_utc_ns);
+	/* Whole seconds: the file has no others. */
+	int64_t t_utc_ns = row->t_utc_ns - row->t_utc_ns % WTL_NS_PER_S;
+	size_t i = before(rows, t_utc_ns);
 
-	if (i == rows->n || rows->rows[i].t_utc_ns != row->t_utc_ns) {
+	if (i == rows->n || rows->rows[i].t_utc_ns != t_utc_ns) {
 		if (rows->n == ROWS_MAX ||
 		    wtl_array_reserve(&rows->rows, &rows->room, rows->n + 1, sizeof(*row)) < 0)
 			return -ENOMEM;
@@ -62,6 +64,7 @@ int wtl_grid_rows_put(struct wtl_grid_rows *rows, const struct wtl_grid_row *row
 		rows->n++;
 	}
 	rows->rows[i] = *row;
+	rows->rows[i].t_utc_ns = t_utc_ns;
 	return 0;
 }
 
