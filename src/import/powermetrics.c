@@ -153,18 +153,21 @@ static uint64_t used_by(const struct plist *plist, size_t i)
 /* Times between samples are exact, their dates are not. */
 static const char *put_sample(struct plist *plist)
 {
-	int64_t begin_ns = plist->t_ns, end_ns = plist->t_ns + plist->elapsed_ns;
-	bool goes_on = plist->has_before && llabs(end_ns - plist->stamp_ns) < APART_NS;
+	int64_t begin_ns, end_ns;
+	bool goes_on;
 
 	if (plist->stamp_ns == INT64_MIN || plist->elapsed_ns <= 0 ||
 	    plist->elapsed_ns > 86400 * WTL_NS_PER_S)
 		return "a sample has no timestamp or elapsed_ns";
+	if (plist->stamp_ns < plist->elapsed_ns)
+		return "a sample's timestamp is none";
+	begin_ns = plist->t_ns;
+	end_ns = begin_ns + plist->elapsed_ns;
+	goes_on = plist->has_before && llabs(end_ns - plist->stamp_ns) < APART_NS;
 	if (!goes_on) {
 		end_ns = plist->stamp_ns;
 		begin_ns = end_ns - plist->elapsed_ns;
 	}
-	if (begin_ns < 0)
-		return "a sample's timestamp is none";
 	for (size_t i = 0; i < PARTS; i++) {
 		const struct wtl_import_key key = {.what = WTL_IMPORT_ENERGY_UJ,
 						   .domain = parts[i].domain,
