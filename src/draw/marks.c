@@ -158,7 +158,7 @@ bool wtl_plot_has_marks(const struct wtl_plot_panel *panel, size_t series)
 	       (panel->n_series > 1 && !panel->series[series].is_total);
 }
 
-/* A shape now and then, and one at least, so that lines are told apart without their colours. */
+/* A shape now and then, and one at least, so that lines are told apart without their colours. An upright line has it where it ends. */
 static void draw_line_marks(const struct wtl_plot_frame *frame, const struct wtl_plot_look *look,
 			    size_t series, size_t n)
 {
@@ -167,6 +167,8 @@ static void draw_line_marks(const struct wtl_plot_frame *frame, const struct wtl
 	const struct wtl_plot_point *last = NULL;
 	bool has_mark = false;
 
+	if (n > 1 && frame->scratch[0].x == frame->scratch[n - 1].x)
+		due = frame->box.right + 1;
 	for (size_t i = 0; i < n; i++) {
 		const struct wtl_plot_point *point = &frame->scratch[i];
 		double x = wtl_plot_frame_x(frame, point->x);
