@@ -121,10 +121,11 @@ test-cli: test-gcc
 	$(PYTHON) $(PYTEST) -m alone tests/cli
 
 # The Python package's tools and what it is tested with: remade when the list changes.
-build-python/made: tests/python/requirements.txt
+build-python/made: tests/python/requirements.txt tests/python/requirements-alone.txt
 	rm -rf build-python
 	$(PYTHON) -m venv --system-site-packages build-python
 	build-python/bin/pip install -q --disable-pip-version-check -r $<
+	build-python/bin/pip install -q --disable-pip-version-check --no-deps -r $(word 2,$^)
 	touch $@
 
 # The page's tests: Playwright and axe, with Debian's chromium.
