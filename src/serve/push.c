@@ -83,7 +83,8 @@ struct wtl_push {
 	int64_t verify_ns,
 		verified_ms; /* when it is asked next, and for which row; 0: for the next one that it takes */
 	unsigned n_missing; /* times in a row */
-	int64_t wait_ns;
+	int64_t wait_ns,
+		told_ns; /* after a failure: so long, and at least so long as the engine said */
 	unsigned random;
 };
 
@@ -407,8 +408,7 @@ static void plan_again(struct wtl_push *push, const struct wtl_push_answer *answ
 		push->options.interval_ns > WAIT_MOST_NS ? push->options.interval_ns : WAIT_MOST_NS;
 	if (push->wait_ns > most_ns)
 		push->wait_ns = most_ns;
-	if (answer->retry_after_ns > push->wait_ns)
-		push->wait_ns = answer->retry_after_ns;
+	push->told_ns = answer->retry_after_ns;
 }
 
 /* The same reason is told once. */
@@ -594,6 +594,15 @@ static int64_t jittered(struct wtl_push *push, int64_t wait_ns)
 	       (int64_t)((double)rand_r(&push->random) / RAND_MAX * (double)(wait_ns / 2));
 }
 
+static int64_t wait_after_failure(struct wtl_push *push)
+{
+	int64_t wait_ns = jittered(push, push->wait_ns);
+
+	if (wait_ns < push->told_ns)
+		wait_ns = push->told_ns + jittered(push, push->options.interval_ns);
+	return wait_ns;
+}
+
 /* false: it is to end. */
 static bool wait_until(struct wtl_push *push, int64_t due_ns)
 {
@@ -633,7 +642,7 @@ static void *run(void *argument)
 		now_ns = wtl_thread_clock_ns();
 		due_ns += interval_ns;
 		if (push->wait_ns > 0)
-			due_ns = now_ns + jittered(push, push->wait_ns);
+			due_ns = now_ns + wait_after_failure(push);
 		else if (due_ns < now_ns)
 			due_ns = now_ns + interval_ns;
 	}

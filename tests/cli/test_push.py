@@ -488,7 +488,7 @@ def test_rows_that_may_have_been_sent(ending, result, tmp_path):
 def test_retry_after(tmp_path):
     """It waits as long as it is told to."""
     engine, _, _ = taken_after(lambda n, series: (429, {"Retry-After": "4"}, b"") if n == 0 else 204, tmp_path, n=2)
-    assert engine.times[1] - engine.times[0] >= 2  # at least half of it, at random
+    assert engine.times[1] - engine.times[0] >= 4
 
 
 def test_a_slow_engine_delays_no_measurement(tmp_path):
