@@ -277,6 +277,13 @@ static bool find_row(struct wtl_push *push, uint64_t from)
 	return true;
 }
 
+/* Whether a row may be in a request behind that one: where the clock was set back, engines drop what is earlier, and
+ * acknowledge it. Alone it is refused. */
+static bool follows(const struct wtl_push_row *row, const struct wtl_push_row *last)
+{
+	return row->t_utc_ms > last->t_utc_ms;
+}
+
 /* Rows of one recording, below that one, and not more than a request may have. */
 static void read_batch(struct wtl_push *push, uint64_t from, uint64_t below)
 {
@@ -286,7 +293,8 @@ static void read_batch(struct wtl_push *push, uint64_t from, uint64_t below)
 	if (!find_row(push, from))
 		return;
 	while (push->n_batch < push->max_rows && samples < SAMPLES_MAX && read_ahead(push) &&
-	       push->ahead.number < below) {
+	       push->ahead.number < below &&
+	       (push->n_batch == 0 || follows(&push->ahead, &push->batch[push->n_batch - 1]))) {
 		struct wtl_push_row *row = &push->batch[push->n_batch++], emptied = *row;
 
 		*row = push->ahead;
@@ -341,7 +349,8 @@ static int load_from_memory(struct wtl_push *push, uint64_t from, uint64_t below
 {
 	size_t at = from % RING, n = 0;
 
-	while (from + n < below && n < push->max_rows && at + n < RING)
+	while (from + n < below && n < push->max_rows && at + n < RING &&
+	       (n == 0 || follows(&push->ring[at + n], &push->ring[at + n - 1])))
 		note_row(load, &push->ring[at + n++]);
 	return n > 0 ? encode(push, &push->table, &push->ring[at], n) : 0;
 }

@@ -665,6 +665,23 @@ def test_a_clock_that_is_set_back(tmp_path):
     assert told["wattle_push_samples_total", frozenset({("result", "refused")})] > 0
 
 
+def test_a_clock_that_is_set_back_while_it_buffers(tmp_path):
+    """Of samples of one request that go back Prometheus drops some, and answers 204: they are in requests of their own."""
+    store, mark = tmp_path / "store", tmp_path / "set-back"
+    (tmp_path / "engine").mkdir()
+    engine = Prometheus(tmp_path / "engine")
+    with push_to(engine, store, env={"LD_PRELOAD": str(slow_clock(tmp_path, mark, 3))}) as agent:
+        wait_rows(store, 5)
+        mark.touch()
+        before = rows_of(store)
+        wait_rows(store, before + 5)
+        with engine:
+            agent.expect("is refused, and what is refused is not sent again: it answers 400: ")
+            wait_for(lambda: place(store)[0] > before + 5, "later rows")
+            wait_for(lambda: parse(agent.scrape())["wattle_push_samples_total", frozenset({("result", "refused")})] > 0, "a count")
+            agent.end()
+
+
 @pytest.mark.parametrize("kind", [Victoria, Prometheus])
 def test_an_agent_that_was_off_for_a_week(kind, tmp_path):
     """VictoriaMetrics takes rows of a week ago; Prometheus, as it is set by default, does not: they are counted, and what follows is taken."""
