@@ -24,8 +24,18 @@ enum { RING = 64, RING_SAMPLES = 1 << 16 };
 enum { ROWS_FIRST = 16, ROWS_MAX = 1024, SAMPLES_MAX = 20000 };
 enum { TEXT_MAX = 64 << 20 };
 
-/* An engine that was killed may have lost what it acknowledged last: VictoriaMetrics some seconds. */
-#define OVERLAP_MS 15000
+/* An engine that was killed may have lost what it acknowledged last: VictoriaMetrics some seconds. How much that is
+ * depends on when it was taken, not on how old it is: a backlog has hours in a second. */
+#define OVERLAP_NS (15 * WTL_NS_PER_S)
+#define SLOT_NS	   (OVERLAP_NS / 3)
+/* One more for what is taken by the connection that tells of the loss. */
+enum { SLOTS = 6 };
+
+/* What was acknowledged lately, some seconds of it. */
+struct slot {
+	uint64_t first; /* row */
+	int64_t begin_ns, end_ns;
+};
 
 /* At its end, all in all. */
 #define LAST_NS (2 * WTL_NS_PER_S)
@@ -57,6 +67,8 @@ struct wtl_push {
 	uint64_t first, end;		/* of those in the ring; the same: there is none */
 	size_t ring_samples;
 	uint64_t cursor;
+	struct slot slots[SLOTS];
+	size_t n_slots;
 	uint64_t doubtful; /* up to that row, an engine may have what it did not acknowledge */
 	int64_t newest_ms, taken_ms; /* 0: none; the first row is taken for one that was taken */
 	struct wtl_live_push counts;
@@ -83,9 +95,35 @@ struct wtl_push {
 	int64_t verify_ns,
 		verified_ms; /* when it is asked next, and for which row; 0: for the next one that it takes */
 	unsigned n_missing; /* times in a row */
-	int64_t wait_ns;
+	int64_t wait_ns,
+		told_ns; /* after a failure: so long, and at least so long as the engine said */
 	unsigned random;
 };
+
+/* ---- What an engine may have lost ---- */
+
+/* The first row that an engine may have lost since it took it. Locked. */
+static uint64_t first_of_overlap(const struct wtl_push *push)
+{
+	return push->n_slots > 0 ? push->slots[0].first : push->cursor;
+}
+
+/* From that row on, some were taken just now. Locked. */
+static void note_taken(struct wtl_push *push, uint64_t first)
+{
+	int64_t now_ns = wtl_thread_clock_ns();
+	size_t n = 0;
+
+	while (!push->needs_overlap && n < push->n_slots &&
+	       push->slots[n].end_ns < now_ns - OVERLAP_NS)
+		n++;
+	push->n_slots -= n;
+	memmove(push->slots, push->slots + n, push->n_slots * sizeof(push->slots[0]));
+	if (push->n_slots == 0 ||
+	    (push->n_slots < SLOTS && now_ns - push->slots[push->n_slots - 1].begin_ns >= SLOT_NS))
+		push->slots[push->n_slots++] = (struct slot){.first = first, .begin_ns = now_ns};
+	push->slots[push->n_slots - 1].end_ns = now_ns;
+}
 
 /* ---- Rows that come ---- */
 
@@ -151,7 +189,8 @@ void wtl_push_place(struct wtl_push *push, struct wtl_push_place *ret_place)
 	*ret_place = (struct wtl_push_place){.cursor = push->cursor,
 					     .next = push->next,
 					     .doubtful = push->has_thread ? push->next - 1
-									  : push->doubtful};
+									  : push->doubtful,
+					     .again = first_of_overlap(push)};
 	pthread_mutex_unlock(&push->lock);
 }
 
@@ -238,6 +277,13 @@ static bool find_row(struct wtl_push *push, uint64_t from)
 	return true;
 }
 
+/* Whether a row may be in a request behind that one: where the clock was set back, engines drop what is earlier, and
+ * acknowledge it. Alone it is refused. */
+static bool follows(const struct wtl_push_row *row, const struct wtl_push_row *last)
+{
+	return row->t_utc_ms > last->t_utc_ms;
+}
+
 /* Rows of one recording, below that one, and not more than a request may have. */
 static void read_batch(struct wtl_push *push, uint64_t from, uint64_t below)
 {
@@ -247,7 +293,8 @@ static void read_batch(struct wtl_push *push, uint64_t from, uint64_t below)
 	if (!find_row(push, from))
 		return;
 	while (push->n_batch < push->max_rows && samples < SAMPLES_MAX && read_ahead(push) &&
-	       push->ahead.number < below) {
+	       push->ahead.number < below &&
+	       (push->n_batch == 0 || follows(&push->ahead, &push->batch[push->n_batch - 1]))) {
 		struct wtl_push_row *row = &push->batch[push->n_batch++], emptied = *row;
 
 		*row = push->ahead;
@@ -302,7 +349,8 @@ static int load_from_memory(struct wtl_push *push, uint64_t from, uint64_t below
 {
 	size_t at = from % RING, n = 0;
 
-	while (from + n < below && n < push->max_rows && at + n < RING)
+	while (from + n < below && n < push->max_rows && at + n < RING &&
+	       (n == 0 || follows(&push->ring[at + n], &push->ring[at + n - 1])))
 		note_row(load, &push->ring[at + n++]);
 	return n > 0 ? encode(push, &push->table, &push->ring[at], n) : 0;
 }
@@ -356,16 +404,6 @@ static void grow(struct wtl_push *push)
 		push->max_rows = ROWS_MAX;
 }
 
-static int64_t rows_of_overlap(const struct wtl_push *push)
-{
-	int64_t step_ms = 1000;
-
-	if (push->end > push->first + 1)
-		step_ms = push->ring[(push->end - 1) % RING].t_utc_ms -
-			  push->ring[(push->end - 2) % RING].t_utc_ms;
-	return step_ms > 0 && step_ms < OVERLAP_MS ? OVERLAP_MS / step_ms : 1;
-}
-
 /* What becomes of the cursor. */
 static void settle(struct wtl_push *push, const struct load *load,
 		   const struct wtl_push_answer *answer)
@@ -382,6 +420,8 @@ static void settle(struct wtl_push *push, const struct load *load,
 	pthread_mutex_lock(&push->lock);
 	is_first = push->counts.refused == 0;
 	push->counts.dropped += load->last + 1 - push->cursor - load->rows;
+	if (is_taken)
+		note_taken(push, push->cursor);
 	push->cursor = load->last + 1;
 	if (is_taken) {
 		push->counts.sent += load->samples;
@@ -407,8 +447,7 @@ static void plan_again(struct wtl_push *push, const struct wtl_push_answer *answ
 		push->options.interval_ns > WAIT_MOST_NS ? push->options.interval_ns : WAIT_MOST_NS;
 	if (push->wait_ns > most_ns)
 		push->wait_ns = most_ns;
-	if (answer->retry_after_ns > push->wait_ns)
-		push->wait_ns = answer->retry_after_ns;
+	push->told_ns = answer->retry_after_ns;
 }
 
 /* The same reason is told once. */
@@ -452,14 +491,12 @@ static bool send(struct wtl_push *push, struct wtl_push_answer *answer)
  * fails. */
 static bool send_overlap(struct wtl_push *push)
 {
-	uint64_t from, below;
-	int64_t rows;
+	uint64_t first, from, below;
 
 	pthread_mutex_lock(&push->lock);
 	below = push->cursor;
-	rows = rows_of_overlap(push);
+	first = from = first_of_overlap(push);
 	pthread_mutex_unlock(&push->lock);
-	from = below > (uint64_t)rows ? below - (uint64_t)rows : 1;
 	close_recordings(push); /* they are further on */
 	while (from < below) {
 		struct wtl_push_answer answer;
@@ -476,6 +513,10 @@ static bool send_overlap(struct wtl_push *push)
 	}
 	close_recordings(push);
 	push->needs_overlap = false;
+	pthread_mutex_lock(&push->lock);
+	push->n_slots = 0;
+	note_taken(push, first);
+	pthread_mutex_unlock(&push->lock);
 	return true;
 }
 
@@ -594,6 +635,15 @@ static int64_t jittered(struct wtl_push *push, int64_t wait_ns)
 	       (int64_t)((double)rand_r(&push->random) / RAND_MAX * (double)(wait_ns / 2));
 }
 
+static int64_t wait_after_failure(struct wtl_push *push)
+{
+	int64_t wait_ns = jittered(push, push->wait_ns);
+
+	if (wait_ns < push->told_ns)
+		wait_ns = push->told_ns + jittered(push, push->options.interval_ns);
+	return wait_ns;
+}
+
 /* false: it is to end. */
 static bool wait_until(struct wtl_push *push, int64_t due_ns)
 {
@@ -633,7 +683,7 @@ static void *run(void *argument)
 		now_ns = wtl_thread_clock_ns();
 		due_ns += interval_ns;
 		if (push->wait_ns > 0)
-			due_ns = now_ns + jittered(push, push->wait_ns);
+			due_ns = now_ns + wait_after_failure(push);
 		else if (due_ns < now_ns)
 			due_ns = now_ns + interval_ns;
 	}
@@ -708,7 +758,9 @@ int wtl_push_start(const struct wtl_push_options *options, struct wtl_push **ret
 	push->next = options->begin.next > 0 ? options->begin.next : 1;
 	push->cursor = options->begin.cursor > 0 ? options->begin.cursor : push->next;
 	push->first = push->end = push->next;
-	push->needs_overlap = push->cursor > 1;
+	if (options->begin.again > 0 && options->begin.again < push->cursor)
+		note_taken(push, options->begin.again);
+	push->needs_overlap = push->n_slots > 0;
 	push->doubtful = options->begin.doubtful;
 	push->max_rows = ROWS_FIRST;
 	push->counts.stored = options->verify ? WTL_LIVE_NOT_YET : WTL_LIVE_NOT_VERIFIED;

@@ -20,9 +20,10 @@ struct wtl_push;
  * has acknowledged; its owner keeps it where it survives.
  */
 
-/* What is kept: the first row that no engine acknowledged, the next one's number, and the last that may have been sent. */
+/* What is kept: the first row that no engine acknowledged, the next one's number, the last that may have been sent, and the
+ * first that an engine may have lost since it acknowledged it. */
 struct wtl_push_place {
-	uint64_t cursor, next, doubtful; /* next 0: nothing was pushed yet */
+	uint64_t cursor, next, doubtful, again; /* next 0: nothing was pushed yet */
 };
 
 struct wtl_push_options {

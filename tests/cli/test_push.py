@@ -6,6 +6,7 @@ Against VictoriaMetrics 1.79.5, Prometheus 2.42.0 and InfluxDB 1.6.7 (Debian 12)
 
 import contextlib
 import json
+import os
 import random
 import re
 import signal
@@ -14,6 +15,7 @@ import sqlite3
 import ssl
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -25,6 +27,8 @@ pytestmark = pytest.mark.waits
 XEON = ("--root", ROOTS / "xeon-2s-dram")
 SOON = ("--push-interval", "1s", "--push-label", "instance=here")
 TIME = "wattle_snapshot_time_seconds"
+SENT = ("wattle_push_samples_total", frozenset({("result", "sent")}))
+BENCH = Path(os.environ.get("WATTLE_BUILD_ROOT") or ".") / "bench" / "bench_push"
 
 
 @pytest.fixture(autouse=True)
@@ -45,9 +49,9 @@ def rows_of(store):
     return place(store)[1] - 1
 
 
-def times_at(engine):
+def times_at(engine, name=TIME):
     """The rows that an engine has."""
-    found = engine.series(TIME)
+    found = engine.series(name)
     return set().union(*(values for _, values in found)) if found else set()
 
 
@@ -57,9 +61,9 @@ def flush(engine):
         engine.get("/internal/force_flush")
 
 
-def has_rows(engine, n):
+def has_rows(engine, n, name=TIME):
     flush(engine)
-    return len(times_at(engine)) >= n
+    return len(times_at(engine, name)) >= n
 
 
 def push_to(engine, store, *options, root=XEON, **popen):
@@ -257,6 +261,21 @@ def test_an_engine_that_is_killed_after_its_answer(tmp_path):
         assert len(times_at(engine)) == n
 
 
+@pytest.mark.skipif(not BENCH.exists(), reason="bench_push is not built")
+def test_an_engine_that_is_killed_after_a_backlog(tmp_path):
+    """It gets hours in a second: what it took in its last seconds is sent again, however many rows that are."""
+    store, n = tmp_path / "store", 20000
+    for folder in (store, tmp_path / "engine"):
+        folder.mkdir()
+    subprocess.run([BENCH, "store", store / "wattle-serve-20200101-000000.wattle", "40", str(n)], check=True)
+    with Victoria(tmp_path / "engine") as engine, push_to(engine, store) as agent:
+        wait_for(lambda: parse(agent.scrape())[SENT] >= 40 * n, "all answers")
+        engine.kill()
+        engine.start()
+        wait_for(lambda: has_rows(engine, n, "wattle_command_power_watts"), "all rows", timeout=60)
+        agent.end()
+
+
 def test_an_agent_that_is_killed(machine, tmp_path):
     """At any moment: no row is missing, none differs, and no counter falls."""
     store, moment = tmp_path / "store", random.Random(20)
@@ -321,7 +340,7 @@ def test_an_exporter_keeps_its_rows(tmp_path):
             n = rows_of(store)
             wait_for(lambda: has_rows(engine, n), "all rows")
             assert len(times_at(engine)) == n
-    assert told["wattle_push_samples_total", frozenset({("result", "sent")})] > 0
+    assert told[SENT] > 0
 
 
 # ---- Through a relay: docs/fleet.md ----
@@ -488,7 +507,7 @@ def test_rows_that_may_have_been_sent(ending, result, tmp_path):
 def test_retry_after(tmp_path):
     """It waits as long as it is told to."""
     engine, _, _ = taken_after(lambda n, series: (429, {"Retry-After": "4"}, b"") if n == 0 else 204, tmp_path, n=2)
-    assert engine.times[1] - engine.times[0] >= 2  # at least half of it, at random
+    assert engine.times[1] - engine.times[0] >= 4
 
 
 def test_a_slow_engine_delays_no_measurement(tmp_path):
@@ -558,7 +577,7 @@ def test_two_agents_of_one_name(tmp_path):
     (tmp_path / "engine").mkdir()
     with Prometheus(tmp_path / "engine") as engine, push_to(engine, tmp_path / "a") as one, push_to(engine, tmp_path / "b") as other:
         for agent in (one, other):
-            wait_for(lambda agent=agent: parse(agent.scrape())[("wattle_push_samples_total", frozenset({("result", "sent")}))] > 0, "samples")
+            wait_for(lambda agent=agent: parse(agent.scrape())[SENT] > 0, "samples")
         assert one.end() == 0 and other.end() == 0
 
 
@@ -644,6 +663,23 @@ def test_a_clock_that_is_set_back(tmp_path):
         wait_for(lambda: has_rows(engine, n + 2), "rows of later", timeout=60)
         told = parse(agent.scrape())
     assert told["wattle_push_samples_total", frozenset({("result", "refused")})] > 0
+
+
+def test_a_clock_that_is_set_back_while_it_buffers(tmp_path):
+    """Of samples of one request that go back Prometheus drops some, and answers 204: they are in requests of their own."""
+    store, mark = tmp_path / "store", tmp_path / "set-back"
+    (tmp_path / "engine").mkdir()
+    engine = Prometheus(tmp_path / "engine")
+    with push_to(engine, store, env={"LD_PRELOAD": str(slow_clock(tmp_path, mark, 3))}) as agent:
+        wait_rows(store, 5)
+        mark.touch()
+        before = rows_of(store)
+        wait_rows(store, before + 5)
+        with engine:
+            agent.expect("is refused, and what is refused is not sent again: it answers 400: ")
+            wait_for(lambda: place(store)[0] > before + 5, "later rows")
+            wait_for(lambda: parse(agent.scrape())["wattle_push_samples_total", frozenset({("result", "refused")})] > 0, "a count")
+            agent.end()
 
 
 @pytest.mark.parametrize("kind", [Victoria, Prometheus])

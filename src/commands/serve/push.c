@@ -136,10 +136,10 @@ void wtl_serve_push_look(struct wtl_serve_push *push, struct wtl_live_push *ret_
 
 static void write_place(struct wtl_store_writer *writer, const struct wtl_push_place *place)
 {
-	char text[72];
+	char text[96];
 
-	snprintf(text, sizeof(text), "%" PRIu64 " %" PRIu64 " %" PRIu64, place->cursor, place->next,
-		 place->doubtful);
+	snprintf(text, sizeof(text), "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, place->cursor,
+		 place->next, place->doubtful, place->again);
 	wtl_store_fact(writer, WTL_FACT_PUSHED, text);
 }
 

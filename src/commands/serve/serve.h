@@ -65,7 +65,7 @@ struct wtl_serve_store {
 	struct wtl_push_place pushed; /* as the newest one has it */
 };
 
-/* The place of what is pushed, as "CURSOR NEXT DOUBTFUL"; up to 0.2 without the last one. */
+/* The place of what is pushed, as "CURSOR NEXT DOUBTFUL AGAIN"; older ones lack the last, or the last two. */
 #define WTL_FACT_PUSHED "pushed"
 
 /* And "served-totals-1", "-2", … where they are longer than a fact may be. */

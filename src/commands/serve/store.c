@@ -204,18 +204,23 @@ static char *join_pieces(struct wtl_store_reader *reader)
 	return all.data;
 }
 
+/* What is sent again of one that does not tell: of a row a second, what VictoriaMetrics may lose. */
+enum { OVERLAP_ROWS = 15 };
+
 /* Without the third number, and of an agent that was killed, every row may have been sent. */
 static void read_pushed(struct wtl_serve_store *store, const char *text)
 {
 	struct wtl_push_place place = {.next = 0};
-	int n = text ? sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &place.cursor, &place.next,
-			      &place.doubtful)
+	int n = text ? sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &place.cursor,
+			      &place.next, &place.doubtful, &place.again)
 		     : 0;
 
 	if (n < 2 || place.cursor > place.next || place.next == 0 || place.next >= INT64_MAX)
 		return;
 	if (n < 3 || store->was_cut)
 		place.doubtful = place.next - 1;
+	if (n < 4) /* a row a second */
+		place.again = place.cursor > OVERLAP_ROWS ? place.cursor - OVERLAP_ROWS : 1;
 	store->pushed = place;
 }
 
