@@ -73,8 +73,11 @@ static void move_earlier(const struct wtl_past *past, const struct wtl_past_leve
 			 int64_t by)
 {
 	int64_t first = oldest(level), end = past->begin_ns / level->step_ns;
-	int64_t n = end - first;
+	int64_t n;
 
+	/* Another process may say that it began in the future. */
+	end = end <= level->newest ? end : level->newest + 1;
+	n = end - first;
 	for (int64_t k = 0; k < n; k++) {
 		int64_t i = by > 0 ? first + k : end - 1 - k, from = i + by;
 
