@@ -64,10 +64,15 @@ static bool parse(struct wtl_cell line, struct row *ret)
 	}
 	if (at == SIZE_MAX || at < 3 || !wtl_cell_scaled(cells[0], 1e9, &t_ns) || t_ns == 0)
 		return false;
-	for (size_t i = 1; i + 2 < at; i++)
-		if (cells[i].len > 1 && cells[i].text[0] == 'S')
-			wtl_num_u64(cells[i].text + 1, strcspn(cells[i].text + 1, "-,;\t "),
-				    &socket);
+	for (size_t i = 1; i + 2 < at; i++) {
+		size_t len = 1;
+
+		if (cells[i].len < 2 || cells[i].text[0] != 'S')
+			continue;
+		while (len < cells[i].len && cells[i].text[len] >= '0' && cells[i].text[len] <= '9')
+			len++;
+		wtl_num_u64(cells[i].text + 1, len - 1, &socket);
+	}
 	ret->t_ns = (int64_t)t_ns;
 	ret->socket = (unsigned)(socket % 4096);
 	ret->joules = cells[at - 2];

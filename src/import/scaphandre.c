@@ -127,9 +127,10 @@ static int read_scaphandre(struct wtl_import *import, const char *text, size_t l
 		json_error_t error;
 		json_t *value;
 
-		at += strspn(at, " \t\r\n,");
-		if (at >= end)
-			break;
+		if (memchr(" \t\r\n,", *at, 5)) {
+			at++;
+			continue;
+		}
 		value = json_loadb(at, (size_t)(end - at), JSON_DISABLE_EOF_CHECK, &error);
 		if (!value) {
 			wtl_import_bad(import, lines_before(text, at) + (size_t)error.line - 1,

@@ -210,7 +210,7 @@ bool wtl_cell_scaled(struct wtl_cell cell, double scale, uint64_t *ret)
 
 /* ---- Dates ---- */
 
-/* The dates that are seconds, milliseconds, microseconds or nanoseconds since 1970: 2001 to 2286. */
+/* The dates that are seconds, milliseconds, microseconds or nanoseconds since 1970: 2001 to 2255. */
 static bool since_1970(struct wtl_cell cell, int64_t *ret_ns)
 {
 	double value;
@@ -220,7 +220,7 @@ static bool since_1970(struct wtl_cell cell, int64_t *ret_ns)
 	for (double unit = 1e9; unit >= 1; unit /= 1000) {
 		double seconds = value * (unit / 1e9);
 
-		if (seconds >= 1e9 && seconds < 1e10) {
+		if (seconds >= 1e9 && seconds < 9e9) {
 			/* Whole nanoseconds do not fit into a double. */
 			uint64_t whole;
 
