@@ -89,9 +89,19 @@ static void add_pair(struct sums *sums, double x, double y, double sign)
 	sums->yy += sign * y * y;
 }
 
+/* What is less than that part of the squares is rounding: the values are all the same. */
+#define ROUNDING 1e-9
+
+static double spread(double squares, double sum, double n)
+{
+	double left = squares - sum * sum / n;
+
+	return left > ROUNDING * squares ? left : 0.0;
+}
+
 static double correlation(const struct sums *s)
 {
-	double xx = s->xx - s->x * s->x / s->n, yy = s->yy - s->y * s->y / s->n;
+	double xx = spread(s->xx, s->x, s->n), yy = spread(s->yy, s->y, s->n);
 
 	return xx > 0 && yy > 0 ? (s->xy - s->x * s->y / s->n) / sqrt(xx * yy) : 0.0;
 }
@@ -102,7 +112,7 @@ static double slope(const struct sums *s)
 {
 	double xy = s->xy - s->x * s->y / s->n;
 
-	return xy > 0 ? (s->yy - s->y * s->y / s->n) / xy : 0.0;
+	return xy > 0 ? spread(s->yy, s->y, s->n) / xy : 0.0;
 }
 
 /* Both as means over the same steps. */

@@ -28,7 +28,7 @@ static void fit(const uint8_t *data, size_t size)
 	int64_t t_ns = INT64_C(1700000000000000000);
 
 	for (size_t i = 0; i + 3 <= size; i += 3) {
-		t_ns += (int64_t)(data[i] << 8 | data[i + 1]) << (data[i] >= 250 ? 50 : 16);
+		t_ns += (int64_t)(data[i] << 8 | data[i + 1]) << (data[i] >= 250 ? 46 : 16);
 		if (t_ns > INT64_MAX / 2)
 			break;
 		wtl_power_log_add(&log, t_ns, data[i + 2]);

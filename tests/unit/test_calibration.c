@@ -82,6 +82,24 @@ static void known_lines(void **state)
 	wtl_buf_done(&figures);
 }
 
+/* One step differs: with a lag, one of the two is even, and what its squares leave is rounding. */
+static void an_even_stretch_does_not_correlate(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 200; i++) {
+		struct wtl_power_log log = {.n = 0};
+		struct wtl_calibration found;
+		struct wtl_err err;
+
+		for (int t = 0; t < 41; t++)
+			wtl_power_log_add(&log, t * INT64_C(724233420), t == 39 ? 9.0 : 40.0 + i);
+		assert_int_equal(wtl_calibration_fit(&log, &log, 10 * S, &found, &err), 0);
+		assert_int_equal(found.lag_ns, 0);
+		assert_true(fabs(found.gain - 1.0) < 1e-9 && found.correlation < 1.0 + 1e-9);
+		wtl_power_log_done(&log);
+	}
+}
+
 static void what_cannot_be_fitted(void **state)
 {
 	struct wtl_power_log sensor = {.n = 0}, meter = {.n = 0}, even = {.n = 0}, late = {.n = 0},
@@ -258,6 +276,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(known_lines),
+		cmocka_unit_test(an_even_stretch_does_not_correlate),
 		cmocka_unit_test(what_cannot_be_fitted),
 		cmocka_unit_test(fitted_on_one_trace_judged_on_another),
 		cmocka_unit_test(fitted_on_the_first_part_judged_on_the_rest),
