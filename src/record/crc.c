@@ -12,7 +12,7 @@ void wtl_crc_init(struct wtl_crc *crc)
 		uint32_t sum = i;
 
 		for (int bit = 0; bit < 8; bit++)
-			sum = sum >> 1 ^ (sum & 1 ? POLYNOMIAL : 0);
+			sum = sum >> 1 ^ (POLYNOMIAL & -(sum & 1));
 		crc->table[0][i] = sum;
 	}
 	/* The same with 1, 2, … zero bytes behind. */

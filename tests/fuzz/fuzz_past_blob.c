@@ -61,13 +61,11 @@ static void use(struct wtl_past *past)
 	free(used);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static struct wtl_buf make_blob(void)
 {
 	static const char *const names[] = {"package-0"};
-	struct wtl_past past, taken;
+	struct wtl_past past;
 	struct wtl_buf blob;
-	size_t len;
-	int rc;
 
 	check(wtl_past_init(&past, names, 1) == 0);
 	for (int i = 1; i < 5; i++)
@@ -75,16 +73,37 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	wtl_buf_init(&blob, WTL_PAST_BLOB_MAX);
 	wtl_past_blob_write(&past, &blob);
 	check(!blob.error);
-	for (; size >= 4; data += 4, size -= 4)
-		blob.data[(data[0] << 16 | data[1] << 8 | data[2]) % blob.len] = (char)data[3];
-	len = size > 0 ? (size_t)data[0] * (size > 1 ? data[1] : 1u) : 0;
+	wtl_past_done(&past);
+	return blob;
+}
+
+static size_t place(const uint8_t *data, const struct wtl_buf *blob)
+{
+	return (size_t)(data[0] << 16 | data[1] << 8 | data[2]) % blob->len;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct wtl_buf sound, blob;
+	const uint8_t *at = data;
+	struct wtl_past taken;
+	size_t len;
+	int rc;
+
+	if (!sound.data) {
+		sound = make_blob();
+		blob = make_blob();
+	}
+	for (; size >= 4; at += 4, size -= 4)
+		blob.data[place(at, &blob)] = (char)at[3];
+	len = size > 0 ? (size_t)at[0] * (size > 1 ? at[1] : 1u) : 0;
 	rc = wtl_past_blob_read(blob.data, len < blob.len ? blob.len - len : 0, &taken);
 	check(rc == 0 || rc == -EPROTO || rc == -EPROTONOSUPPORT);
 	if (rc == 0) {
 		use(&taken);
 		wtl_past_done(&taken);
 	}
-	wtl_buf_done(&blob);
-	wtl_past_done(&past);
+	for (; at > data; at -= 4)
+		blob.data[place(at - 4, &blob)] = sound.data[place(at - 4, &blob)];
 	return 0;
 }

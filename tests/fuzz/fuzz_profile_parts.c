@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "commands/profile/parts.h"
+#include "record/crc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -21,24 +22,44 @@ static void check(bool holds)
 		abort();
 }
 
-/* As a recording has it. How many values. */
+/* The text before the content's length, which is 0 here, in a sound part. */
+static struct wtl_buf make_head(void)
+{
+	struct wtl_buf nothing, head;
+
+	wtl_buf_init(&nothing, 1);
+	wtl_buf_init(&head, 1 << 12);
+	check(wtl_saved_wrap(&head, &nothing) == 0);
+	head.len = strlen(head.data);
+	wtl_buf_done(&nothing);
+	return head;
+}
+
+/* As a recording has it, stored as it is (fuzz_wprof has zstd's). How many values. */
 static size_t put_part(int64_t values[], size_t n, const uint8_t *data, size_t size)
 {
-	struct wtl_buf content, bytes;
+	static struct wtl_crc crc;
+	static struct wtl_buf head;
+	size_t len;
+	uint32_t numbers[2];
+	char *to = (char *)&values[n + 1];
 
-	wtl_buf_init(&content, 1 << 17);
-	wtl_buf_init(&bytes, 1 << 18);
-	wtl_buf_add(&content, data, size);
-	check(wtl_saved_wrap(&bytes, &content) == 0);
-	if (n + 2 + bytes.len / 8 < VALUES_MAX) {
-		values[n++] = (int64_t)bytes.len;
-		memset(&values[n], 0, 8 * ((bytes.len + 7) / 8));
-		memcpy(&values[n], bytes.data, bytes.len);
-		n += (bytes.len + 7) / 8;
+	if (!head.data) {
+		wtl_crc_init(&crc);
+		head = make_head();
 	}
-	wtl_buf_done(&content);
-	wtl_buf_done(&bytes);
-	return n;
+	len = head.len + sizeof(numbers) + 1 + size;
+	if (n + 2 + len / 8 >= VALUES_MAX)
+		return n;
+	numbers[0] = (uint32_t)size;
+	numbers[1] = wtl_crc_add(&crc, 0, data, size);
+	values[n++] = (int64_t)len;
+	values[n + (len - 1) / 8] = 0;
+	memcpy(to, head.data, head.len);
+	memcpy(to + head.len, numbers, sizeof(numbers));
+	to[head.len + sizeof(numbers)] = 0;
+	memcpy(to + head.len + sizeof(numbers) + 1, data, size);
+	return n + (len + 7) / 8;
 }
 
 static size_t put_all(int64_t values[], const uint8_t *data, size_t size)
@@ -83,12 +104,11 @@ static void divide(struct wtl_profile_parts *parts)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	int64_t *values = calloc(VALUES_MAX, sizeof(*values));
+	static int64_t values[VALUES_MAX];
 	struct wtl_saved saved = {.n_command = 0};
 	struct wtl_profile_parts parts = {.saved = &saved, .end_ns = INT64_MAX / 4, .room = ROOM};
 	size_t n;
 
-	check(values != NULL);
 	wtl_trace_clear(&saved.trace);
 	n = put_all(values, data, size);
 	/* As it would be behind a whole period, and as it would be in several. */
@@ -101,6 +121,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	wtl_saved_done(&parts.names);
 	wtl_saved_done(&saved);
-	free(values);
 	return 0;
 }
