@@ -98,7 +98,7 @@ char *wtl_text_clean(char *dst, size_t size, const char *src, size_t len)
 		if (used + (n ? n : 1) >= size)
 			break;
 		if (n)
-			memcpy(dst + used, src + at, n);
+			memmove(dst + used, src + at, n);
 		else
 			dst[used] = '?';
 		used += n ? n : 1;

@@ -12,7 +12,7 @@ struct wtl_buf;
 char *wtl_text_copy(char *dst, size_t size, const char *src);
 
 /* Like wtl_text_copy for `len` bytes from outside: hidden characters (below), noncharacters (U+FFFE) and bytes that are
- * not UTF-8 become '?', and white space at both ends is dropped. */
+ * not UTF-8 become '?', and white space at both ends is dropped. src may be dst. */
 char *wtl_text_clean(char *dst, size_t size, const char *src, size_t len);
 
 /* Whether wtl_text_clean() leaves it as it is: no two such texts differ only in what is not seen. */

@@ -33,6 +33,10 @@ static void clean_is(const char *src, size_t len, const char *expected)
 
 	wtl_text_clean(dst, sizeof(dst), src, len);
 	assert_string_equal(dst, expected);
+	/* In place. */
+	memcpy(dst, src, len);
+	wtl_text_clean(dst, sizeof(dst), dst, len);
+	assert_string_equal(dst, expected);
 }
 
 static void test_clean(void **state)
@@ -48,6 +52,7 @@ static void test_clean(void **state)
 	clean_is("\033[31mred", 8, "?[31mred");
 	clean_is("\x7f", 1, "?");
 	clean_is("gr\xc3\xbc\xc3\x9f", 6, "gr\xc3\xbc\xc3\x9f");
+	clean_is(" \xc3\xbc", 3, "\xc3\xbc");
 	/* Not UTF-8: alone, cut off, overlong, a surrogate, too large, C1 controls. */
 	clean_is("\x80", 1, "?");
 	clean_is("\xc3", 1, "?");
