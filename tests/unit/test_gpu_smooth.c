@@ -55,6 +55,23 @@ static void reference_step(struct reference all[], int64_t dt_ns, int64_t now_ns
 	}
 }
 
+/* No time has passed for a step that is told to be before the last one. */
+static void test_steps_back(void **state)
+{
+	struct wtl_gpu_smooth smooth = {0};
+
+	(void)state;
+	wtl_gpu_smooth_step(&smooth, second_ns, true);
+	for (int i = 2; i <= 3; i++) {
+		assert_true(wtl_gpu_smooth_sample(&smooth, 7, ALL / 2, i * second_ns));
+		wtl_gpu_smooth_step(&smooth, i * second_ns, true);
+	}
+	assert_true(wtl_gpu_smooth_sample(&smooth, 7, 0, 2 * second_ns));
+	wtl_gpu_smooth_step(&smooth, 2 * second_ns, true);
+	assert_int_equal(wtl_gpu_smooth_get(&smooth, 7), ALL / 2);
+	wtl_gpu_smooth_done(&smooth);
+}
+
 static void test_formula(void **state)
 {
 	(void)state;
@@ -330,6 +347,7 @@ static void test_too_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_steps_back),
 		cmocka_unit_test(test_formula),
 		cmocka_unit_test(test_seconds),
 		cmocka_unit_test(test_duty_cycles),

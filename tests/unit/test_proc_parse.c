@@ -176,6 +176,7 @@ static void test_machine(void **state)
 	assert_int_equal(parse_machine("cpu  1 2 3 4 5 6 7 8\n", &machine), -EAGAIN);
 	assert_int_equal(parse_machine("cpu  1 2 3 4 5 6 7 8\ncpu0 1\n", &machine), -EAGAIN);
 	assert_int_equal(parse_machine("cpu  1 2 3 4 5 6 7 8\ncpu0 1\ncp", &machine), -EAGAIN);
+	assert_int_equal(parse_machine("cpu  1 2 3 4 5 6 7 8\ncpu0 1\nintr", &machine), -EAGAIN);
 	assert_int_equal(parse_machine("", &machine), -EINVAL);
 	assert_int_equal(parse_machine("cpu  1 2 3\ncpu0 1\nintr 1\n", &machine), -EINVAL);
 	assert_int_equal(parse_machine("cpu  a b c d e f g\ncpu0 1\nintr 1\n", &machine), -EINVAL);

@@ -52,6 +52,30 @@ static void test_many_periods(void **state)
 	replay_bench_finish(&f);
 }
 
+/* What was known of idle power before the recording, of a machine that never rests in it. */
+static void test_idle_from_before(void **state)
+{
+	const struct wtl_baseline known = {.is_known = true,
+					   .idle_uw = 5000000,
+					   .uncertainty_uw = 100000,
+					   .t_utc_ns = 1700000000 * S,
+					   .seen_ns = 60 * S};
+	struct replay_bench f;
+	size_t package;
+
+	(void)state;
+	replay_bench_start(&f, 0);
+	package = meter_bench_find(&f.bench, "package-0");
+	wtl_consumers_set_baseline(f.consumers, package, &known);
+	wtl_recorder_idle(f.recorder, package, &known);
+	replay_bench_begin(&f);
+	replay_bench_live_for(&f, 4);
+	replay_bench_end(&f);
+	replay_bench_stop(&f);
+	replay_bench_check(&f, NULL);
+	replay_bench_finish(&f);
+}
+
 /* The accounts begin anew in between, as with wattle run --repeat or --idle-first. */
 static void test_resets(void **state)
 {
@@ -344,6 +368,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_same_to_the_microjoule),
 		cmocka_unit_test(test_many_periods),
+		cmocka_unit_test(test_idle_from_before),
 		cmocka_unit_test(test_resets),
 		cmocka_unit_test(test_troubles),
 		cmocka_unit_test(test_weights),

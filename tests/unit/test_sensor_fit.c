@@ -70,6 +70,8 @@ struct sensor {
 	const char *name;
 	int64_t window_ns, update_ns, latency_ns; /* window 0: a capacitor of constant_ns */
 	int64_t constant_ns, poll_ns;
+	unsigned
+		slips; /* each so many updates, one comes half a period late, and those after it, too; 0: none */
 };
 
 static double shown(const struct world *world, const struct sensor *sensor, int64_t t_ns,
@@ -95,6 +97,7 @@ static void poll_sensor(struct world *world, const struct sensor *sensor)
 {
 	int64_t t_ns = world->edges_ns[0] - S, next_ns = t_ns, charged_ns = t_ns - S;
 	double charged = 0, power_w = 0;
+	unsigned n_updates = 0;
 
 	world->polls.n = 0;
 	while (t_ns < world->end_ns) {
@@ -103,6 +106,8 @@ static void poll_sensor(struct world *world, const struct sensor *sensor)
 			/* As NVML has it, with what a real board varies by. */
 			power_w = round(1000 * (power_w + 1.5 * (chance() + chance() - 1))) / 1000;
 			next_ns += sensor->update_ns;
+			if (sensor->slips && ++n_updates % sensor->slips == 0)
+				next_ns += sensor->update_ns / 2;
 		}
 		assert_int_equal(wtl_power_log_add(&world->polls, t_ns, power_w), 0);
 		t_ns += (int64_t)((double)sensor->poll_ns * (0.7 + 0.6 * chance()));
@@ -115,13 +120,14 @@ static void poll_sensor(struct world *world, const struct sensor *sensor)
 static void classes_are_found(void **state)
 {
 	static const struct sensor sensors[] = {
-		{"A100, H100 instant", 25 * MS, 100 * MS, 4 * MS, 0, 3 * MS},
-		{"RTX 30 instant", 100 * MS, 100 * MS, 10 * MS, 0, 3 * MS},
-		{"RTX 30, H100 average", 1000 * MS, 100 * MS, 20 * MS, 0, 3 * MS},
-		{"V100, P100", 10 * MS, 20 * MS, 25 * MS, 0, 2 * MS},
-		{"K40", 0, 15 * MS, 8 * MS, 25 * MS, 2 * MS},
-		{"K80", 0, 100 * MS, 10 * MS, 200 * MS, 3 * MS},
-		{"polled slowly", 25 * MS, 100 * MS, 0, 0, 13 * MS},
+		{"A100, H100 instant", 25 * MS, 100 * MS, 4 * MS, 0, 3 * MS, 0},
+		{"RTX 30 instant", 100 * MS, 100 * MS, 10 * MS, 0, 3 * MS, 0},
+		{"RTX 30, H100 average", 1000 * MS, 100 * MS, 20 * MS, 0, 3 * MS, 0},
+		{"V100, P100", 10 * MS, 20 * MS, 25 * MS, 0, 2 * MS, 0},
+		{"K40", 0, 15 * MS, 8 * MS, 25 * MS, 2 * MS, 0},
+		{"K80", 0, 100 * MS, 10 * MS, 200 * MS, 3 * MS, 0},
+		{"polled slowly", 25 * MS, 100 * MS, 0, 0, 13 * MS, 0},
+		{"that loses its step", 25 * MS, 100 * MS, 4 * MS, 0, 3 * MS, 5},
 	};
 
 	(void)state;
@@ -162,7 +168,7 @@ static void classes_are_found(void **state)
 
 static void what_does_not_follow_is_refused(void **state)
 {
-	const struct sensor sensor = {"", 25 * MS, 100 * MS, 0, 0, 3 * MS};
+	const struct sensor sensor = {"", 25 * MS, 100 * MS, 0, 0, 3 * MS, 0};
 	struct world world = {.load.n = 0}, other = {.load.n = 0};
 	struct wtl_sensor_found found;
 	struct wtl_err err;

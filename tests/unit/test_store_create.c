@@ -157,6 +157,32 @@ static void test_names_that_are_taken(void **state)
 			check_taken(ends[i], taken);
 }
 
+/* The same beside a recording that is there: a reader would take it for its own. */
+static void test_files_with_several_names_beside_a_recording(void **state)
+{
+	static const char *const ends[] = {"-wal", "-shm", "-journal"};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(ends); i++) {
+		struct wtl_store_reader *reader = NULL;
+		struct wtl_err err = {.text = ""};
+		struct store_bench bench;
+		char name[64];
+
+		store_bench_init(&bench);
+		store_bench_create(&bench);
+		store_bench_seconds(&bench, 2, 10);
+		store_bench_end(&bench);
+		snprintf(name, sizeof(name), "r.wattle%s", ends[i]);
+		take_name(&bench, name, LINKED);
+		assert_int_equal(wtl_store_open(bench.path, &reader, &err), -WTL_EFORMAT);
+		assert_null(reader);
+		assert_non_null(strstr(err.text, ends[i]));
+		assert_non_null(strstr(err.text, "a file with several names"));
+		store_bench_done(&bench);
+	}
+}
+
 /* ---- Somebody puts another file in the place of ours while SQLite opens it, and back again ---- */
 
 static struct {
@@ -234,6 +260,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_killed_while_it_begins),
 		cmocka_unit_test(test_names_that_are_taken),
+		cmocka_unit_test(test_files_with_several_names_beside_a_recording),
 		STORE_TEST(test_files_that_are_swapped),
 		STORE_TEST(test_rights),
 	};
