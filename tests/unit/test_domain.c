@@ -417,6 +417,7 @@ static void test_of_a_gpu(void **state)
 		{"package-0", "gpu-0", false},
 		{"gpu-0", "", false},
 		{"", "gpu-0", false},
+		{"", "", false},
 	};
 
 	(void)state;
