@@ -64,6 +64,12 @@ def test_build_needs_what_meson_asks_for():
     assert not set(needed) - set(" ".join(installed).split()) - {"debhelper-compat", "dh-sequence-installsysusers"}
 
 
+def test_the_package_has_every_feature():
+    options = re.search(r"dh_auto_configure -- (.*)", (DEBIAN / "rules").read_text())[1].split()
+    assert "-Dauto_features=enabled" in options
+    assert [option for option in options if "disabled" in option] == ["-Dtests=disabled"]
+
+
 def test_libraries_that_are_loaded_late():
     """No tool sees those."""
     sources = "".join(path.read_text() for path in (REPO / "src").rglob("*.c"))
