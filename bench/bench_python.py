@@ -5,7 +5,7 @@ The Python package's cost, beside zeus and codecarbon on the same fake NVML with
 
     bench_python.py [--long] [--repeat N]     --long: windows of 60 s, too
 
-BENCH_PYTHON: the interpreter that has zeus and codecarbon (default: this one); those it has not are skipped. The truth is the fake
+BENCH_PYTHON: the interpreter that has wattle, zeus and codecarbon (default: this one); the last two may be missing. The truth is the fake
 NVML's script. Medians; ratios hold within one run.
 """
 
@@ -215,7 +215,7 @@ class Machine:
 
 def run(program, *args, script=None):
     """What a program prints last, and how long it took; None where it failed."""
-    env = {**os.environ, "PYTHONPATH": str(REPO / "python"), "LD_LIBRARY_PATH": str(LIBRARY.parent), "PYTHONWARNINGS": "ignore"}
+    env = {**os.environ, "LD_LIBRARY_PATH": str(LIBRARY.parent), "PYTHONWARNINGS": "ignore"}
     env.pop("PYTHONDONTWRITEBYTECODE", None)  # imports are of compiled modules, as those of an installed package
     env.update({"WATTLE_FAKE_NVML": str(script)} if script else {})
     begin = time.perf_counter()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What `wattle serve` costs: a scrape, CPU time and memory beside many processes; and node_exporter in the same run.
 
-Prints ratios and the targets of the issue, and never fails for being slow. PROCESSES=1000,10000 says how many sleep.
+Prints ratios and the targets of the issue, and never fails for being slow. BESIDE=1000,10000 says how many sleep.
 """
 
 import http.client
@@ -13,6 +13,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -21,9 +22,10 @@ from bench_top import read_all_stats
 REPO = Path(__file__).resolve().parents[1]
 BUILD = Path(os.environ.get("WATTLE_BUILD_ROOT", REPO / "build"))
 WATTLE = os.environ.get("WATTLE", str(BUILD / "wattle"))
-PROCESSES = [int(n) for n in os.environ.get("PROCESSES", "1000,10000").split(",")]
+BESIDE = [int(n) for n in os.environ.get("BESIDE", "1000,10000").split(",")]
 SECONDS = float(os.environ.get("SECONDS_WATCHED", "20"))
 SCRAPES = int(os.environ.get("SCRAPES", "101"))
+PAGES = 20
 # One program that has so many children asleep: a shell for each would take the memory of the machine.
 SLEEPERS = "import os, signal, sys\nfor i in range(int(sys.argv[1])):\n    if os.fork() == 0:\n        signal.pause()\nprint('ready', flush=True)\nsignal.pause()\n"
 
@@ -49,6 +51,22 @@ def scrape(port, gzip):
     took = time.perf_counter() - begin
     there.close()
     return took, len(body)
+
+
+def page(port, end):
+    """What web/wattle.js asks for until then: the stream, and the last minute each five seconds."""
+    stream = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    stream.request("GET", "/api/v1/stream", headers={"Accept": "text/event-stream"})
+    frames, again, rest = stream.getresponse(), time.monotonic(), http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    while time.monotonic() < end and frames.readline():
+        if time.monotonic() < again:
+            continue
+        again = time.monotonic() + 5
+        for path in ("history", "use", "windows"):
+            rest.request("GET", f"/api/v1/{path}?from={time.time() - 60:.3f}&to={time.time():.3f}")
+            rest.getresponse().read()
+    stream.close()
+    rest.close()
 
 
 class Server:
@@ -80,6 +98,19 @@ class Server:
             times[gzip] = statistics.median(took), statistics.median(spent), max(spent)
         return share, memory, times, scrape(self.port, False)[1]
 
+    def watch_pages(self, n, seconds):
+        """Share of a core, and memory, with so many pages open."""
+        threads = [threading.Thread(target=page, args=(self.port, time.monotonic() + seconds + 5)) for _ in range(n)]
+        for thread in threads:
+            thread.start()
+        time.sleep(3)
+        before = cpu_s(self.process.pid)
+        time.sleep(seconds)
+        share, memory = (cpu_s(self.process.pid) - before) / seconds, rss_mb(self.process.pid)
+        for thread in threads:
+            thread.join()
+        return share, memory
+
     def end(self):
         self.process.terminate()
         self.process.wait()
@@ -102,9 +133,11 @@ def beside(n, store):
             agent = Server(WATTLE, "serve", "--port", "0", "--store", f"{store}/{n}")
             time.sleep(5)
             ours = agent.watch(SECONDS)
+            share, memory = agent.watch_pages(PAGES, SECONDS)
             agent.end()
             print(f"  a pass over every /proc/PID/stat: {reading * 1e3:.2f} ms; wattle serve takes {ours[0] / reading:.1f} times that a second")
             tell("wattle serve", ours, (" (target: 0.3 % beside 1000)", " (target: 12 MB)", " (target: 1 ms beside 10000)"))
+            print(f"    with {PAGES} pages open: {share * 100:.2f} % of a core (target: 1 %), {memory:.1f} MB")
             if not shutil.which("prometheus-node-exporter"):
                 print("  prometheus-node-exporter is not there")
                 return
@@ -130,7 +163,7 @@ def leave_others():
 def main():
     leave_others()
     with tempfile.TemporaryDirectory() as store:
-        for n in PROCESSES:
+        for n in BESIDE:
             beside(n, store)
 
 

@@ -14,6 +14,7 @@ import sys
 import time
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
@@ -183,7 +184,9 @@ def test_no_end_is_known(files):
     wait_for(path.exists, "the recording")
     wait_for(lambda: files.run("report", "going.wattle").code == 0, "the first second")
     assert no_end(files.json("going.wattle")) == "it was still running"
+    [child] = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii").split()
     process.send_signal(signal.SIGKILL)
+    os.kill(int(child), signal.SIGKILL)
     finish(process)
     assert no_end(files.json("going.wattle")) == "the recording was cut off before"
     process = start_wattle("record", "-q", "-o", "stopped.wattle", "--", "sleep", "3", env=files.env, cwd=files.path)
