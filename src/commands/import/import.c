@@ -259,7 +259,7 @@ static int run(struct wtl_app *app)
 
 const struct wtl_command wtl_command_import = {
 	.name = "import",
-	.summary = "Make a recording of another tool's file",
+	.summary = "Make a recording from another tool's file",
 	.synopsis = "FILE -o RECORDING [OPTION...]",
 	.description =
 		"Reads what another tool has written and makes a recording of it, for wattle report, plot, "
