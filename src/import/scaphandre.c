@@ -95,7 +95,7 @@ static bool take_report(struct wtl_import *import, const json_t *report)
 	return true;
 }
 
-/* Its own begin is no JSON's: a comma and blanks are between reports that are not in a list. */
+/* Its own start is no JSON's: a comma and blanks are between reports that are not in a list. */
 static void take_value(struct wtl_import *import, const json_t *value, size_t line,
 		       size_t *n_others)
 {

@@ -121,7 +121,7 @@ const struct wtl_consumer *wtl_consumers_get(const struct wtl_consumers *consume
 size_t wtl_consumers_domains(const struct wtl_consumers *consumers);
 bool wtl_consumers_counts(const struct wtl_consumers *consumers, size_t domain);
 
-/* Since the window's begin, in the domains of that part that are in the total. */
+/* Since the window's start, in the domains of that part that are in the total. */
 void wtl_consumers_energy(const struct wtl_consumers *consumers, size_t slot, enum wtl_part part,
 			  struct wtl_share_energy *ret_energy);
 /* A slot's account in a domain; fixed slots too. */

@@ -192,7 +192,7 @@ def test_from_names_the_format(place, name):
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
 def test_encodings(place, encoding):
-    """PowerShell's > writes UTF-16, and Excel a mark at the begin."""
+    """PowerShell's > writes UTF-16, and Excel a mark at the start."""
     _, out = place.good(NVIDIA_SMI.encode(encoding))
     assert place.energies(out)["total"] == 600
 

@@ -177,7 +177,7 @@ static void check_starts(const struct part *p, int64_t start_ns, int64_t utc_ns)
 			 wtl_wall_utc(wall, begin_ns));
 }
 
-/* Bills have the clock of the begin. */
+/* Bills have the clock of the start. */
 static void check_learned(const struct part *p, int64_t utc_ns, int64_t mono_ns)
 {
 	int64_t found_ns;

@@ -231,7 +231,7 @@ struct part {
 	int64_t duration_ns;
 };
 
-/* From the look number `from` (0: the main window's begin) to the look number `to`. */
+/* From the look number `from` (0: the main window's start) to the look number `to`. */
 static void play_part(const char *path, unsigned from, unsigned to, struct part *ret_part)
 {
 	const struct wattle_energy *energies;

@@ -481,7 +481,7 @@ static void give_up(struct wtl_top_collector *collector, const struct wtl_err *e
 	collector->replay->is_changed = true;
 }
 
-/* A recording is gone by in one direction only: from its begin again. 0, or -ENOMEM after a complaint. */
+/* A recording is gone by in one direction only: from its start again. 0, or -ENOMEM after a complaint. */
 static int go_back(struct wtl_top_collector *collector)
 {
 	struct wtl_top_replay *replay;
