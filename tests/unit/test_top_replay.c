@@ -730,7 +730,7 @@ static void go_by(struct fixture *f, int64_t until_ns, struct gone_by *gone)
 	gone->n_domains = wattle_meter_domains(wtl_player_meter(gone->player));
 	while (played.kind != WTL_PLAYED_BEGUN)
 		assert_int_equal(wtl_player_step(gone->player, &played, NULL), 1);
-	assert_int_equal(wtl_player_begin_here(gone->player), 0);
+	assert_int_equal(wtl_player_begin_here(gone->player, 0), 0);
 	wtl_player_sample_again(gone->player);
 	assert_int_equal(wattle_window_begin(wtl_player_meter(gone->player), "all"), 0);
 	while (played.t_mono_ns - gone->zero_ns <= until_ns) {
