@@ -76,6 +76,17 @@ def test_steady_use_is_not_worse_than_by_cpu_time(tmp_path):
         assert at(learned, part) < at(timed, part) + 0.02
 
 
+def test_a_sum_is_known_better_than_its_parts(tmp_path):
+    """Steady use: nobody can tell the workers apart, and all of them together are nearly all that there is."""
+    for seed in SEEDS:
+        machine = bench_attribution.turns(seed, 30, lambda source: "")
+        (found,) = virtual.run(command_path(), tmp_path, machine.text, machine.idle, policies=(("--by", "user"),))
+        rows = found.report["by"]["users"]["groups"]
+        true_j = sum(score.true_j for score in found.scores())
+        assert len(rows) == 1 and sum(score.uncertainty_j for score in found.scores()) > 0.3 * true_j
+        assert abs(float(rows[0]["dynamic_j"]) - true_j) < float(rows[0]["uncertainty_j"]) < 0.1 * true_j
+
+
 def test_two_packages_and_little_time(tmp_path):
     """Who ran on which package is not known. All draw the same: CPU time is right, and four looks do not spoil that."""
     learned, _ = all_large(trials(tmp_path, lambda seed: bench_attribution.workers(seed, 1.0, True)))
