@@ -3,6 +3,7 @@
 
 import fcntl
 import os
+import re
 import shutil
 import signal
 import stat
@@ -332,6 +333,7 @@ MAKERS = {
     "run -o": ("run", *XEON, "-o", "made", "--", "true"),
     "run --append": ("run", *XEON, "--append", "-o", "made", "--", "true"),
     "run --every": ("run", *XEON, "--every", "1", "-o", "made", "--", "true"),
+    "run --emissions": ("run", *XEON, "-o", "out", "--emissions", "made", "--", "true"),
     "run --record": ("run", "-q", "-o", "out", "--record", "made", "--", "true"),
     "run --tape-record": ("run", *XEON, "-o", "out", "--tape-record", "made", "--", "true"),
     "run --idle-file": ("run", "-q", "--tape", TAPE.with_name("busy-thread.tape"), "-o", "out", "--idle-file", "made"),
@@ -341,6 +343,7 @@ MAKERS = {
     "export": ("export", "-o", "made", RECORDING),
     "plot": ("plot", "--format", "svg", "-o", "made", RECORDING),
     "doctor": ("doctor", *XEON, "-o", "made"),
+    "estimate": ("estimate", "--paper", "list", "-o", "made"),
     "query": ("query", "--root", ROOTS / "amd-gpu", "--nvml", "", "-L", "-f", "made"),
 }
 
@@ -460,13 +463,45 @@ def test_what_another_user_has_made_first(shared, maker, kind):
     command, *words = map(str, MAKERS[maker])
     result = run_wattle(command, *words, cwd=shared, env=own_places(shared))
     assert result.code == (125 if command in ("run", "compare") else 1), result
-    assert "'made': another user has made it, in a folder that others can write to" in result.complaint()
+    assert re.search("made'?: another user has made it, in a folder that others can write to", result.complaint())
     assert made.read_text() == other.read_text() == "kept" and made.lstat().st_uid == NOBODY
     assert sorted(os.listdir(shared)) == ["made", "other", "sockets", "state"]
     # In a folder of one's own, it is what was meant.
     shared.chmod(0o755)
+    made.write_text("")
     assert run_wattle(command, *words, cwd=shared, env=own_places(shared)).code in (0, 3)
-    assert made.read_bytes() != b"kept"
+    assert made.read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["link", "link to nothing", "hard link"])
+@pytest.mark.parametrize("mode", [0o755, 0o775])
+@pytest.mark.parametrize("maker", [maker for maker in MAKERS if maker not in ("run --record", "record", "run --idle-file")])
+def test_links_in_the_folder_of_another_user(shared, maker, mode, kind):
+    """He could have root fill, or begin, any file of the machine; his own files are his."""
+    needs_root()
+    his, other, made = shared / "his", shared / "other", shared / "his" / "made"
+    his.mkdir()
+    other.write_text("kept")
+    if kind == "hard link":
+        made.hardlink_to(other)
+    else:
+        made.symlink_to("../other" if kind == "link" else "../none")
+        os.chown(made, NOBODY, NOBODY, follow_symlinks=False)
+    os.chown(his, NOBODY, NOBODY)
+    his.chmod(mode)
+    command, *words = map(str, MAKERS[maker])
+    result = run_wattle(command, *words, cwd=his, env=own_places(shared))
+    assert result.code == (125 if command in ("run", "compare") else 1), result
+    assert re.search("made'?: another user has made it, in a folder that others can write to", result.complaint())
+    assert other.read_text() == "kept" and sorted(os.listdir(shared)) == ["his", "other", "sockets", "state"]
+    made.unlink()
+    made.touch()
+    (his / "link").symlink_to("made")
+    for path in (made, his / "link"):
+        os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+    words = ["link" if word == "made" else word for word in words]
+    assert run_wattle(command, *words, cwd=his, env=own_places(shared)).code in (0, 3)
+    assert made.stat().st_size > 0 and made.stat().st_uid == NOBODY
 
 
 def test_what_another_user_has_made_is_written_to_without_rights(shared):
