@@ -21,6 +21,7 @@ from conftest import REPO, ROOTS, TIMEOUT, clean_env, command_path, finish, run_
 
 XEON = ("--root", ROOTS / "xeon-2s-dram")
 TAPE = REPO / "tests" / "fixtures" / "tapes" / "server.tape"
+GPU_LOG = REPO / "tests" / "fuzz" / "corpus" / "import" / "nvidia-smi"
 RECORDING = REPO / "tests" / "fixtures" / "recorded" / "busy-thread.wattle"
 INTENSITY = b"2020-01-01 00:00:00,50\n"
 HANGS = 10  # seconds: nothing here takes one
@@ -339,6 +340,7 @@ MAKERS = {
     "run --idle-file": ("run", "-q", "--tape", TAPE.with_name("busy-thread.tape"), "-o", "out", "--idle-file", "made"),
     "compare": ("compare", *XEON, "-r", "1", "-o", "made", "true", "true"),
     "record": ("record", "-q", "-o", "made", "--duration", "0.2"),
+    "import": ("import", GPU_LOG, "-o", "made"),
     "report": ("report", "-o", "made", RECORDING),
     "export": ("export", "-o", "made", RECORDING),
     "plot": ("plot", "--format", "svg", "-o", "made", RECORDING),
@@ -448,7 +450,7 @@ def test_what_lies_beside_a_recording_is_for_its_owner(shared, given, mode):
 
 
 @pytest.mark.parametrize("kind", ["file", "link"])
-@pytest.mark.parametrize("maker", [maker for maker in MAKERS if maker not in ("run --record", "record", "run --idle-file")])
+@pytest.mark.parametrize("maker", [maker for maker in MAKERS if maker not in ("import", "run --record", "record", "run --idle-file")])
 def test_what_another_user_has_made_first(shared, maker, kind):
     """In a folder like /tmp: root would fill, or replace and give away, a file that its owner has open."""
     needs_root()
@@ -475,7 +477,7 @@ def test_what_another_user_has_made_first(shared, maker, kind):
 
 @pytest.mark.parametrize("kind", ["link", "link to nothing", "hard link"])
 @pytest.mark.parametrize("mode", [0o755, 0o775])
-@pytest.mark.parametrize("maker", [maker for maker in MAKERS if maker not in ("run --record", "record", "run --idle-file")])
+@pytest.mark.parametrize("maker", [maker for maker in MAKERS if maker not in ("import", "run --record", "record", "run --idle-file")])
 def test_links_in_the_folder_of_another_user(shared, maker, mode, kind):
     """He could have root fill, or begin, any file of the machine; his own files are his."""
     needs_root()
