@@ -288,6 +288,14 @@ def test_nested_json_is_no_way_to_the_stack(place):
 # ---- Clocks ----
 
 
+def test_long_files_take_no_longer_for_each_line(place):
+    """A day of scaphandre's reports, and a stranger's million of nothing."""
+    _, out = place.good("\n".join(json.dumps(scaphandre_report(1789000000.0 + 2 * i)) for i in range(43200)))
+    assert place.energies(out)["total"] == 20 * 86398
+    err, _ = place.good(SCAPHANDRE + "\n{}" * 1000000 + "\nx")
+    assert "1000000 lines could not be read" in err or "1000001 lines" in err, err
+
+
 def test_an_hour_that_is_there_twice(place):
     times = ["02:59:58", "02:59:59", "02:00:00", "02:00:01"]
     text = "timestamp, power.draw [W]\n" + "".join(f"2026/10/25 {t}.000, 100.00 W\n" for t in times)

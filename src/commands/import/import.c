@@ -233,7 +233,8 @@ static int run(struct wtl_app *app)
 					 .interval_ns = settings->interval_ns,
 					 .columns = settings->columns,
 					 .domain = settings->domain,
-					 .guard = wtl_mapped_guard};
+					 .guard = wtl_mapped_guard,
+					 .file_mode = app->settings.file_mode};
 	struct wtl_import import;
 	struct wtl_buf buf;
 	int rc;
@@ -275,7 +276,7 @@ const struct wtl_command wtl_command_import = {
 		       "1\tnothing can be read, or the recording cannot be written\n"
 		       "2\twrong options",
 	.options = options,
-	.shared = (const struct wtl_option *const[]){wtl_options_general, NULL},
+	.shared = (const struct wtl_option *const[]){wtl_options_mode, wtl_options_general, NULL},
 	.word = &word,
 	.settings_size = sizeof(struct settings),
 	.usage_exit = WTL_EXIT_USAGE,
