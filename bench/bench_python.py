@@ -10,6 +10,7 @@ NVML's script. Medians; ratios hold within one run.
 """
 
 import argparse
+import concurrent.futures
 import os
 import shutil
 import statistics
@@ -125,7 +126,7 @@ os._exit(0)
 ERROR = """
 import random
 begin(); end()
-errors, rng = [], random.Random(1)
+errors, rng = [], random.Random(int(sys.argv[5]))
 for _ in range(int(sys.argv[4])):
     begin()
     a = time.monotonic()
@@ -134,7 +135,7 @@ for _ in range(int(sys.argv[4])):
     energy = end()
     errors.append(abs(energy - (truth(b - loaded_s) - truth(a - loaded_s))) / (truth(b - loaded_s) - truth(a - loaded_s)))
     time.sleep(0.13)
-print(statistics.median(errors))
+print(*errors)
 """
 
 TRUTH = f"""
@@ -278,12 +279,20 @@ def main():
             found = [run(HEAD + TRUTH + TOOLS[tool] + tail, *both, *rest, script=script)[0] for tool in tools]
             return [None if value is None else float(value) for value in found]
 
+        def errors(seconds, times):
+            """All tools at once: they sleep nearly all of the time."""
+            with concurrent.futures.ThreadPoolExecutor(5 * len(tools)) as pool:
+                runs = [[pool.submit(run, HEAD + TRUTH + TOOLS[tool] + ERROR, *both, seconds, times, seed, script=script) for seed in range(5)]
+                        for tool in tools]
+            found = [[one.result()[0] for one in each] for each in runs]
+            return [None if None in each else statistics.median(float(word) for one in each for word in one.split()) for each in found]
+
         row("import, over a bare interpreter", [beyond(IMPORT[tool]) for tool in tools], "ms", 1e3)
         row("first reading, import included", [beyond(HEAD + TOOLS[tool] + "begin(); end()", *both) for tool in tools], "ms", 1e3)
         row("one window", numbers(WINDOWS, 50), "ms", 1e3)
         row("sampling at 10 Hz, of a core", numbers(CPU, 10), "%", 1e2)
         for seconds, times in ((0.5, 9), (5, 3), *(((60, 1),) if args.long else ())):
-            row(f"error of a {seconds:g} s window", numbers(ERROR, seconds, times), "%", 1e2)
+            row(f"error of a {seconds:g} s window", errors(seconds, times), "%", 1e2)
 
 
 if __name__ == "__main__":

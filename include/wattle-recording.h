@@ -30,6 +30,12 @@ struct wattle_recording;
  * the reason in *reterr (which may be NULL). */
 WATTLE_API int wattle_recording_open(const char *path, struct wattle_recording **ret_recording,
 				     struct wattle_error *reterr);
+/*
+ * The same, as of its end: all windows are there at once, and who used it. A recording that was ended properly has a
+ * summary of that, so that it need not be gone through. wattle_recording_next() gives nothing of it.
+ */
+WATTLE_API int wattle_recording_open_end(const char *path, struct wattle_recording **ret_recording,
+					 struct wattle_error *reterr);
 WATTLE_API void wattle_recording_close(struct wattle_recording *recording); /* NULL is fine */
 
 /* A word about it: "host", "command", "cpu", "kernel", "wattle", "machine-id", "boot-id" (docs/recording.md lists

@@ -585,6 +585,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "wattle_mean_of": (c_int, (POINTER(c_double), c_size_t, POINTER(Mean))),
     "wattle_meter_self": (c_int, (c_void_p, POINTER(Self))),
     "wattle_recording_open": (c_int, (c_char_p, POINTER(c_void_p), POINTER(Error))),
+    "wattle_recording_open_end": (c_int, (c_char_p, POINTER(c_void_p), POINTER(Error))),
     "wattle_recording_close": (None, (c_void_p,)),
     "wattle_recording_fact": (c_char_p, (c_void_p, c_char_p)),
     "wattle_recording_is_whole": (c_int, (c_void_p,)),

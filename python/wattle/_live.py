@@ -11,7 +11,7 @@ import time
 
 from ._lib import Error, need
 from ._measure import default_meter
-from ._plot import FAINT, TOTAL, frame_style, series_style
+from ._plot import FAINT, TOTAL, frame_style, series_style, with_method
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,13 +122,14 @@ class Live:
             names = [domains] if isinstance(domains, str) else list(domains)
         self._meter.sampler(names).close()  # the names are known
         slowest_s = max((d.update_s or 0.0 for d in there.values() if d.in_total), default=0.0)
+        guessed = [d.method == "modelled" for d in there.values() if d.in_total and d.method != "none"]
         self._labels: dict[str, str] = {}
         self._points: dict[str, collections.deque[list[float]]] = {}  # when, of how many seconds, watts
         self._smooth: dict[str, int] = {}  # how many of them a point is the mean of
         for name in names:
             update_s = slowest_s if name == TOTAL else there[name].update_s or 0.0
-            is_modelled = name != TOTAL and there[name].method == "modelled"
-            self._labels[name] = f"{name} (modelled)" if is_modelled else name
+            of = guessed if name == TOTAL else [there[name].method == "modelled"]
+            self._labels[name] = with_method(name, bool(of) and all(of), any(of))
             self._smooth[name] = max(1, math.ceil(_UPDATES * update_s / interval_s - 1e-6))
             self._points[name] = collections.deque(maxlen=math.ceil(span_s / interval_s) + 2)
         self.samples: collections.deque[Sample] = collections.deque(maxlen=math.ceil(keep_s / interval_s))

@@ -36,6 +36,11 @@ def series_style(name: str, i: int) -> dict[str, Any]:
     return {"color": COLOURS[i % len(COLOURS)], "linewidth": 1.4, "zorder": 2}
 
 
+def with_method(name: str, is_modelled: bool, is_partly: bool = False) -> str:
+    """A name in a picture, with a word if its figure is a guess, or a part of it is."""
+    return f"{name} (modelled)" if is_modelled else f"{name} (partly modelled)" if is_partly else name
+
+
 def frame_style(axes: Axes) -> None:
     """A grid behind, and no box around."""
     axes.set_axisbelow(True)
@@ -132,6 +137,12 @@ def _energies(window: Window, wanted: list[str] | None) -> dict[str, Energy]:
     return {name: there[name] for name in wanted}
 
 
+def _named(name: str, energy: Energy) -> str:
+    parts = energy.domains if isinstance(energy, Window) else {}
+    in_total = [parts[domain.name].method for domain in getattr(energy, "_domains", ()) if domain.in_total]
+    return with_method(name, energy.method == "modelled", "modelled" in in_total)
+
+
 # ---- Power over time ----
 
 
@@ -166,7 +177,7 @@ def _plot_power(ax: Axes | None, recording: Recording, wanted: list[str] | None)
         y, style = np.array(watts[name][:n], dtype=float), series_style(name, i)
         mark: dict[str, Any] = {} if name == TOTAL else {"marker": MARKS[i % len(MARKS)], "markevery": (i * 0.03, 0.16)}
         mean = "" if energy.mean_w is None else f"  {energy.mean_w:.4g} W"
-        axes.plot(middle, y, label=name + mean, markersize=5, **style, **mark)
+        axes.plot(middle, y, label=_named(name, energy) + mean, markersize=5, **style, **mark)
         part = energy.uncertainty_j / energy.energy_j if energy.energy_j and energy.uncertainty_j else 0.0
         if part <= _SHOWN_MOST:
             axes.fill_between(middle, y * (1 - part), y * (1 + part), color=style["color"], alpha=0.22, lw=0)
@@ -237,7 +248,7 @@ def _plot_windows(ax: Axes | None, windows: list[Window], wanted: list[str] | No
         for i, (name, energy) in enumerate(chosen.items()):
             title = name if is_one else window.name if len(chosen) == 1 else f"{window.name}, {name}"
             colour = INK if name == TOTAL and len(chosen) > 1 else COLOURS[i % len(COLOURS)]
-            bars.append((title, colour, energy.energy_j, energy.uncertainty_j))
+            bars.append((_named(title, energy), colour, energy.energy_j, energy.uncertainty_j))
     axes = _axes(ax)
     axes.set_title(windows[0].name if is_one else "", loc="left", fontsize="medium")
     return _bars(axes, bars)

@@ -25,11 +25,12 @@ _STATUSES = ["ok", "stale", "gap", "denied", "gone", "failed", "asleep", "absent
 class Pass:
     """One way through a recording, from its beginning; ``step`` and ``energies`` are of where it is."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, at_end: bool = False) -> None:
         self._library = load_recording()
         self._error = new(_abi.Error)
         handle = ctypes.c_void_p()
-        check(self._library.wattle_recording_open(os.fsencode(path), handle, self._error), self._error)
+        begin = self._library.wattle_recording_open_end if at_end else self._library.wattle_recording_open
+        check(begin(os.fsencode(path), handle, self._error), self._error)
         self.handle: Any = handle
         self.n = self._library.wattle_recording_domains(handle)
         if not self.n:
@@ -111,7 +112,12 @@ class Recording:
     # ---- Windows and users ----
 
     def _at_end(self) -> Pass:
-        """A pass that has seen everything."""
+        """A pass that has seen everything: by the summary of a recording that was ended properly, if that has its total."""
+        if self._end is None and self.is_whole:
+            end = Pass(self.path, at_end=True)
+            windows = {window.name: window for window in self._windows(end)}
+            self._total = windows.get("recording") or windows.get("run")
+            self._end = end if self._total is not None else None
         if self._end is None:
             end, window = Pass(self.path), new(_abi.Window)
             if end.next(TO_THE_END_NS):
@@ -122,13 +128,13 @@ class Recording:
             while end.next(TO_THE_END_NS):  # only a recording that is being written grows
                 pass
             self._end = end
-            windows = {window.name: window for window in self}
-            if self.is_whole:
-                self._total = windows.get("recording") or windows.get("run") or self._total
         return self._end
 
     def __iter__(self) -> Iterator[RecordedWindow]:
-        end, i = self._at_end(), 0
+        return self._windows(self._at_end())
+
+    def _windows(self, end: Pass) -> Iterator[RecordedWindow]:
+        i = 0
         while True:
             raw, energies = new(_abi.RecordingWindow), new_array(_abi.Energy, end.n)
             if load_recording().wattle_recording_window(end.handle, i, raw, energies, end.n) < 0:

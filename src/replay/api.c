@@ -33,12 +33,28 @@ static int hand_over(const struct wtl_err *err, struct wattle_error *reterr)
 	return err->code;
 }
 
-int wattle_recording_open(const char *path, struct wattle_recording **ret_recording,
-			  struct wattle_error *reterr)
+/* A summary has them in the order of their beginnings. */
+static int by_end(const void *a, const void *b)
 {
-	const struct wtl_history_options options = {.keeps_windows = true,
-						    .policy.skips_energies = true};
+	const struct wattle_window *one = &((const struct wtl_history_window *)a)->window;
+	const struct wattle_window *other = &((const struct wtl_history_window *)b)->window;
+	int64_t ends_ns[2] = {one->begin_mono_ns + one->duration_ns,
+			      other->begin_mono_ns + other->duration_ns};
+
+	if (ends_ns[0] != ends_ns[1])
+		return ends_ns[0] < ends_ns[1] ? -1 : 1;
+	/* The inner one first. */
+	return (one->begin_mono_ns < other->begin_mono_ns) -
+	       (one->begin_mono_ns > other->begin_mono_ns);
+}
+
+static int open_it(const char *path, bool at_end, struct wattle_recording **ret_recording,
+		   struct wattle_error *reterr)
+{
+	const struct wtl_history_options options = {
+		.keeps_windows = true, .may_summarize = at_end, .policy.skips_energies = true};
 	struct wtl_err err = {.code = 0};
+	struct wtl_played played;
 	struct wattle_recording *recording;
 	int rc;
 
@@ -56,12 +72,29 @@ int wattle_recording_open(const char *path, struct wattle_recording **ret_record
 		if (!recording->energies)
 			rc = wtl_err_set(&err, ENOMEM, "recording", path, "out of memory");
 	}
+	while (rc >= 0 && at_end && (rc = wtl_history_step(recording->history, &played, &err)) > 0)
+		continue;
+	if (rc == 0 && recording->history->is_summary)
+		qsort(recording->history->windows, recording->history->n_ended,
+		      sizeof(*recording->history->windows), by_end);
 	if (rc < 0) {
 		wattle_recording_close(recording);
 		return hand_over(&err, reterr);
 	}
 	*ret_recording = recording;
 	return 0;
+}
+
+int wattle_recording_open(const char *path, struct wattle_recording **ret_recording,
+			  struct wattle_error *reterr)
+{
+	return open_it(path, false, ret_recording, reterr);
+}
+
+int wattle_recording_open_end(const char *path, struct wattle_recording **ret_recording,
+			      struct wattle_error *reterr)
+{
+	return open_it(path, true, ret_recording, reterr);
 }
 
 void wattle_recording_close(struct wattle_recording *recording)
@@ -158,6 +191,8 @@ int wattle_recording_next(struct wattle_recording *recording, int64_t interval_n
 	if (!wtl_abi_is_sized(ret_step) || !wtl_abi_is_sized(reterr) ||
 	    (n_energies > 0 && !wtl_abi_is_sized(ret_energies)))
 		return -EINVAL;
+	if (recording->history->is_summary)
+		return 0;
 	wtl_player_sample_again(recording->history->player);
 	begin_ns = wtl_player_mono(recording->history->player);
 	interval_ns -= interval_ns / INTERVAL_SLACK;

@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ ROOTS = REPO / "tests" / "fixtures" / "roots"
 
 
 def pytest_configure(config):
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a script ignores it, and so would what is run here
     config.addinivalue_line("markers", "alone: holds a program to work that has this machine's processors for itself")
 
 

@@ -117,6 +117,32 @@ def test_windows(machine, meter):
         wattle.plot(made[0], domains=["gpu-0"])
 
 
+@pytest.mark.parametrize("name, labels", [
+    ("vm-nothing", ["package-0 (modelled)", "dram-0 (modelled)", "total (modelled)"]),
+    ("no dram", ["package-0", "package-1", "dram-0 (modelled)", "total (partly modelled)"]),
+    ("", ["package-0", "package-1", "dram-0", "dram-1", "total"]),
+])
+@pytest.mark.filterwarnings("ignore::wattle.WattleWarning")
+def test_what_is_modelled_says_so(machine, root, tmp_path, name, labels):
+    zones = ["intel-rapl:0", "intel-rapl:1", "intel-rapl:0:0", "intel-rapl:1:0"]
+    for zone in zones[2:] if name == "no dram" else ():
+        machine.counter(zone).unlink()
+    where, path = root(name) if name == "vm-nothing" else machine.path, tmp_path / "some.wattle"
+    with wattle.Meter(root=where, nvml="", attribution=False, interval_s=0.01) as meter, wattle.record(path, meter):
+        with meter.window("step") as window:
+            for _ in range(10):
+                time.sleep(0.02)
+                for zone in zones:
+                    if machine.counter(zone).exists():
+                        machine.add(zone, 1_000_000)
+        live = [text.get_text() for text in wattle.live(meter=meter).figure.axes[0].texts]
+    assert [text for text in live if text.strip("━")] == labels
+    assert names(wattle.plot(window)) == names(wattle.plot(path, kind="energy")) == labels
+    assert [text.get_text().split("  ")[0] for text in wattle.plot(path).get_legend().get_texts()] == labels
+    assert names(wattle.plot([window, window])) == [labels[-1].replace("total", "step")] * 2
+    matplotlib.pyplot.close("all")
+
+
 def test_nothing_is_known(tmp_path):
     with pytest.warns(wattle.WattleWarning):
         meter = wattle.Meter(root=tmp_path, nvml="", attribution=False)

@@ -380,6 +380,51 @@ static void test_null(void **state)
 	assert_int_equal(wattle_recording_open(made.path, NULL, NULL), -EINVAL);
 }
 
+/* By its summary, or gone through to its end: windows and users are those of who went through it. */
+static void check_end(const char *path)
+{
+	struct wattle_recording *whole = open_it(path), *end = NULL;
+	struct wattle_energy a[DOMAINS_MAX] = {{.size = sizeof(a[0])}};
+	struct wattle_energy b[DOMAINS_MAX] = {{.size = sizeof(b[0])}};
+	struct wattle_recording_window first = {.size = sizeof(first)}, second = first;
+	struct wattle_consumers *lists[2];
+	struct wattle_share shares[2] = {{.size = sizeof(shares[0])}, {.size = sizeof(shares[1])}};
+	size_t n = 0;
+
+	read_all(whole, S);
+	assert_int_equal(wattle_recording_open_end(path, &end, NULL), 0);
+	assert_int_equal(wattle_recording_next(end, S, NULL, NULL, 0, NULL), 0);
+	for (; wattle_recording_window(whole, n, &first, a, DOMAINS_MAX) == 0; n++) {
+		assert_int_equal(wattle_recording_window(end, n, &second, b, DOMAINS_MAX), 0);
+		assert_memory_equal(&first, &second, sizeof(first));
+		assert_memory_equal(a, b, sizeof(a));
+	}
+	assert_int_equal(wattle_recording_window(end, n, &second, NULL, 0), -ERANGE);
+	lists[0] = list_of(whole);
+	lists[1] = list_of(end);
+	assert_int_equal(wattle_consumers_count(lists[0]), wattle_consumers_count(lists[1]));
+	for (size_t i = 0; i < wattle_consumers_count(lists[0]); i++) {
+		for (size_t k = 0; k < 2; k++)
+			assert_int_equal(wattle_consumers_share(lists[k], i, -1, &shares[k]), 0);
+		assert_memory_equal(&shares[0], &shares[1], sizeof(shares[0]));
+	}
+	wattle_consumers_free(lists[0]);
+	wattle_consumers_free(lists[1]);
+	wattle_recording_close(whole);
+	wattle_recording_close(end);
+}
+
+static void test_end(void **state)
+{
+	struct wattle_recording *recording;
+
+	(void)state;
+	check_end(made.path);
+	check_end(made.cut);
+	assert_int_equal(wattle_recording_open_end("/nowhere", &recording, NULL), -ENOENT);
+	assert_int_equal(wattle_recording_open_end(NULL, &recording, NULL), -EINVAL);
+}
+
 /* Two at once are two. */
 static void test_two(void **state)
 {
@@ -404,7 +449,7 @@ int main(void)
 		cmocka_unit_test(test_windows), cmocka_unit_test(test_consumers),
 		cmocka_unit_test(test_ledgers), cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_errors),	cmocka_unit_test(test_null),
-		cmocka_unit_test(test_two),
+		cmocka_unit_test(test_two),	cmocka_unit_test(test_end),
 	};
 
 	return cmocka_run_group_tests(tests, make_all, remove_all);
