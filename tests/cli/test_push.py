@@ -408,7 +408,7 @@ def test_panels_and_rules_of_a_fleet(tmp_path):
             else:
                 wait_for(lambda query=query: watching.result(query), query, timeout=60)
         rules = [rule for group in json.loads(watching.get("/api/v1/rules"))["data"]["groups"] for rule in group["rules"] if "push" in group["name"] or "fleet" in group["name"]]
-        assert len(rules) == 14
+        assert len(rules) == 15
         for rule in rules:
             assert rule["health"] == "ok", rule
             if rule["type"] == "recording":
