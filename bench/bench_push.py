@@ -6,6 +6,7 @@ Prints figures and the targets, and never fails for being slow. AGENTS=10000, SE
 fleet's agents, series of each, requests of ten rows each, and the rows of a backlog. ONLY=fleet leaves the agent out.
 """
 
+import math
 import os
 import re
 import shutil
@@ -29,6 +30,7 @@ AGENTS, SERIES, REQUESTS, ROWS = (int(os.environ.get(name, default)) for name, d
                                   (("AGENTS", 10000), ("SERIES", 124), ("REQUESTS", 2), ("ROWS", 86400)))
 SECONDS = int(os.environ.get("SECONDS_WATCHED", "60"))
 PAIRS = int(os.environ.get("PAIRS", "3"))
+CORES, MEMORY_GB = 16, 64  # of an engine's node
 
 
 def folder_mb(folder):
@@ -130,8 +132,9 @@ def a_fleet(engine):
           f"{memory:.0f} MB; {samples / own:,.0f} samples/s per core of the sender")
     for period in (1, 10):
         rate = 100000 * SERIES / period
-        print(f"  100,000 nodes with a sample every {period} s: {rate / 1e6:.2f} million samples/s = {rate / per_core:.1f} cores, "
-              f"{100000 * SERIES * (memory / (AGENTS * SERIES)) / 1000:.0f} GB of memory")
+        cores, memory_gb = rate / per_core, 100000 * memory / AGENTS / 1000
+        print(f"  100,000 nodes with a sample every {period} s: {rate / 1e6:.2f} million samples/s = {cores:.1f} cores, {memory_gb:.0f} GB of memory: "
+              f"{math.ceil(max(cores / (CORES / 2), memory_gb / (MEMORY_GB / 2)))} engine nodes of {CORES} cores and {MEMORY_GB} GB, half of both left free")
 
 
 def main():

@@ -5,6 +5,7 @@ Against VictoriaMetrics 1.79.5, Prometheus 2.42.0 and InfluxDB 1.6.7 (Debian 12)
 """
 
 import contextlib
+import email.utils
 import json
 import os
 import random
@@ -504,10 +505,16 @@ def test_rows_that_may_have_been_sent(ending, result, tmp_path):
     assert counts[result] > 0 and (result == "repeated" or counts["repeated"] == 0), counts
 
 
-def test_retry_after(tmp_path):
+@pytest.mark.parametrize("form", ["seconds", "date"])
+def test_retry_after(form, tmp_path):
     """It waits as long as it is told to."""
-    engine, _, _ = taken_after(lambda n, series: (429, {"Retry-After": "4"}, b"") if n == 0 else 204, tmp_path, n=2)
-    assert engine.times[1] - engine.times[0] >= 4
+    def answer(n, _series):
+        # A date has whole seconds: 5 of them are more than 4.
+        after = "4" if form == "seconds" else email.utils.formatdate(time.time() + 5, usegmt=True)
+        return (429, {"Retry-After": after}, b"") if n == 0 else 204
+    engine, _, _ = taken_after(answer, tmp_path, n=2)
+    # The date is compared with a clock of whole seconds, too.
+    assert engine.times[1] - engine.times[0] >= (4 if form == "seconds" else 3)
 
 
 def test_a_slow_engine_delays_no_measurement(tmp_path):
