@@ -414,6 +414,13 @@ static void grow(struct wtl_push *push)
 		push->max_rows = ROWS_MAX;
 }
 
+/* One row may be the reason: others are not to be lost by it. */
+static void halve(struct wtl_push *push, const struct load *load)
+{
+	push->max_rows = load->rows / 2;
+	close_recordings(push); /* they are to be read again */
+}
+
 /* What becomes of the cursor. */
 static void settle(struct wtl_push *push, const struct load *load,
 		   const struct wtl_push_answer *answer)
@@ -422,9 +429,7 @@ static void settle(struct wtl_push *push, const struct load *load,
 	bool is_known = answer->is_known_there && load->last <= push->doubtful;
 
 	if (!is_taken && load->rows > 1) {
-		/* One row may be the reason: others are not to be lost by it. */
-		push->max_rows = load->rows / 2;
-		close_recordings(push); /* they are to be read again */
+		halve(push, load);
 		return;
 	}
 	pthread_mutex_lock(&push->lock);
@@ -516,6 +521,10 @@ static bool send_overlap(struct wtl_push *push)
 			break;
 		if (!send(push, &answer))
 			return false;
+		if (answer.result == WTL_PUSH_TOO_LARGE && load.rows > 1) {
+			halve(push, &load);
+			continue;
+		}
 		pthread_mutex_lock(&push->lock);
 		push->counts.repeated += load.samples;
 		pthread_mutex_unlock(&push->lock);

@@ -474,6 +474,20 @@ def test_too_large(tmp_path):
     assert counts["wattle_push_dropped_rows_total"] == 0
 
 
+def test_too_large_once_more(tmp_path):
+    """Of what is sent again, too, nothing is left out: here by an agent that starts again."""
+    engines, lasts = [], []
+    for limit in (1000, 1):
+        with Fake(lambda n, series, limit=limit: 413 if max(map(len, series.values())) > limit else 204) as engine, \
+                Agent(*XEON, "--store", tmp_path, "--push", engine.url, *SOON) as agent:
+            before = lasts[-1] if lasts else 0
+            wait_for(lambda before=before: list(tmp_path.glob("*.wattle")) and place(tmp_path)[0] > before + 4, "rows")
+            agent.end()
+        engines.append(engine)
+        lasts.append(rows_of(tmp_path))
+    assert set(engines[0].rows()) <= set(engines[1].rows())
+
+
 def test_a_row_that_is_refused(tmp_path):
     """It is counted and named, and the others are taken."""
     bad = []
