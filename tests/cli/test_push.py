@@ -10,6 +10,7 @@ import json
 import os
 import random
 import re
+import resource
 import signal
 import socket
 import sqlite3
@@ -68,7 +69,8 @@ def has_rows(engine, n, name=TIME):
 
 
 def push_to(engine, store, *options, root=XEON, **popen):
-    return Agent(*root, "--store", store, "--push", engine.url, *SOON, *options, **popen)
+    form = ("--push-as", "influx") if isinstance(engine, Influx) else ()
+    return Agent(*root, "--store", store, "--push", engine.url, *form, *SOON, *options, **popen)
 
 
 def wait_rows(store, n):
@@ -160,8 +162,7 @@ def test_an_engine_has_every_row(kind, tmp_path):
 def test_influx(tmp_path):
     """The flow that people script: power into InfluxDB."""
     with Influx(tmp_path) as engine:
-        engine.create("wattle")
-        with Agent(*XEON, "--store", tmp_path / "store", "--push", engine.url, "--push-as", "influx", *SOON) as agent:
+        with push_to(engine, tmp_path / "store") as agent:
             wait_rows(tmp_path / "store", 4)
             agent.end()
         n = rows_of(tmp_path / "store")
@@ -183,8 +184,6 @@ def test_engines_have_what_they_acknowledged(tmp_path):
         for kind, path in asked.items():
             (tmp_path / kind.binary).mkdir()
             engine = running.enter_context(kind(tmp_path / kind.binary))
-            if kind is Influx:
-                engine.create("wattle")
             options = (*SOON, "--push-label", "what=a'b\\c\"d", "--push-verify", f"http://127.0.0.1:{engine.port}{path}")
             form = ("--push-as", "influx") if kind is Influx else ()
             agents.append(running.enter_context(Agent(*XEON, "--store", tmp_path / f"store-{kind.binary}", "--push", engine.url, *form, *options)))
@@ -245,11 +244,12 @@ def test_an_engine_that_was_down(kind, tmp_path):
         assert len(times_at(engine)) == n
 
 
-def test_an_engine_that_is_killed_after_its_answer(tmp_path):
+@pytest.mark.parametrize("kind", [Victoria, Prometheus, Influx])
+def test_an_engine_that_is_killed_after_its_answer(kind, tmp_path):
     """VictoriaMetrics acknowledges what is not on its disk yet. What it lost is sent again."""
     store = tmp_path / "store"
     (tmp_path / "engine").mkdir()
-    engine = Victoria(tmp_path / "engine")
+    engine = kind(tmp_path / "engine")
     with engine, push_to(engine, store) as agent:
         wait_for(lambda: list(store.glob("*.wattle")) and place(store)[0] > 4, "an answer")
         engine.kill()
@@ -262,18 +262,58 @@ def test_an_engine_that_is_killed_after_its_answer(tmp_path):
         assert len(times_at(engine)) == n
 
 
+def test_an_engine_without_descriptors(tmp_path):
+    """VictoriaMetrics ends when it cannot make a file. What it had in memory is sent again to the next one."""
+    store = tmp_path / "store"
+    (tmp_path / "engine").mkdir()
+    engine = Victoria(tmp_path / "engine")
+    with engine, push_to(engine, store) as agent:
+        wait_for(lambda: list(store.glob("*.wattle")) and place(store)[0] > 4, "an answer")
+        n = len(list(Path(f"/proc/{engine.process.pid}/fd").iterdir()))
+        resource.prlimit(engine.process.pid, resource.RLIMIT_NOFILE, (n, n))
+        assert wait_for(engine.process.poll, "its end") != 0
+        engine.start()
+        before = rows_of(store)
+        wait_for(lambda: place(store)[0] > before + 1, "later rows")
+        agent.end()
+        n = rows_of(store)
+        wait_for(lambda: has_rows(engine, n), "all rows")
+        assert len(times_at(engine)) == n
+
+
+def after_an_outage(kind, folder, n):
+    """The rows of a store that no engine had, and an engine and an agent which have just begun."""
+    store = folder / "store"
+    for made in (store, folder / "engine"):
+        made.mkdir()
+    subprocess.run([BENCH, "store", store / "wattle-serve-20200101-000000.wattle", "40", str(n)], check=True)
+    engine = kind(folder / "engine")
+    return engine, store
+
+
+@pytest.mark.skipif(not BENCH.exists(), reason="bench_push is not built")
+@pytest.mark.parametrize("kind", [Victoria, Prometheus, Influx])
+def test_an_hour_without_an_engine(kind, tmp_path):
+    """All of it comes: once, and nothing is refused."""
+    engine, store = after_an_outage(kind, tmp_path, 3600)
+    with engine, push_to(engine, store) as agent:
+        wait_for(lambda: parse(agent.scrape())[SENT] >= 40 * 3600, "all answers", timeout=60)
+        wait_for(lambda: has_rows(engine, 3600, "wattle_command_power_watts"), "all rows", timeout=60)
+        assert len(times_at(engine, "wattle_command_power_watts")) == 3600
+        told = parse(agent.scrape())
+        agent.end()
+    assert told["wattle_push_samples_total", frozenset({("result", "refused")})] == told["wattle_push_dropped_rows_total", frozenset()] == 0
+
+
 @pytest.mark.skipif(not BENCH.exists(), reason="bench_push is not built")
 def test_an_engine_that_is_killed_after_a_backlog(tmp_path):
     """It gets hours in a second: what it took in its last seconds is sent again, however many rows that are."""
-    store, n = tmp_path / "store", 20000
-    for folder in (store, tmp_path / "engine"):
-        folder.mkdir()
-    subprocess.run([BENCH, "store", store / "wattle-serve-20200101-000000.wattle", "40", str(n)], check=True)
-    with Victoria(tmp_path / "engine") as engine, push_to(engine, store) as agent:
-        wait_for(lambda: parse(agent.scrape())[SENT] >= 40 * n, "all answers")
+    engine, store = after_an_outage(Victoria, tmp_path, 20000)
+    with engine, push_to(engine, store) as agent:
+        wait_for(lambda: parse(agent.scrape())[SENT] >= 40 * 20000, "all answers")
         engine.kill()
         engine.start()
-        wait_for(lambda: has_rows(engine, n, "wattle_command_power_watts"), "all rows", timeout=60)
+        wait_for(lambda: has_rows(engine, 20000, "wattle_command_power_watts"), "all rows", timeout=60)
         agent.end()
 
 
