@@ -500,6 +500,27 @@ def test_answers_after_which_it_is_tried_again(first, says, tmp_path):
     assert not lost
 
 
+@pytest.mark.parametrize("kind,path,options", [
+    (Victoria, "/", ()),
+    (Victoria, "/api/v1/write", ("--push-as", "influx")),
+    (Prometheus, "/api/v1/write", ("--push-as", "influx")),
+    (Prometheus, "/", ()),
+    (Influx, "/write", ("--push-as", "influx")),
+    (Influx, "/write?db=other", ("--push-as", "influx")),
+    (Influx, "/write?db=wattle", ()),
+], ids=str)
+def test_a_wrong_address(kind, path, options, tmp_path):
+    """Nothing is given up: what is kept can be sent once it is right."""
+    (tmp_path / "engine").mkdir()
+    with kind(tmp_path / "engine") as engine:
+        url = f"http://127.0.0.1:{engine.port}{path}"
+        with Agent(*XEON, "--store", tmp_path / "store", "--push", url, *SOON, *options) as agent:
+            agent.expect("fails, and is tried again: (it answers 40[0-9]: |Weird server reply)")
+            wait_rows(tmp_path / "store", 3)
+            agent.end()
+    assert place(tmp_path / "store")[0] == 1
+
+
 def test_too_large(tmp_path):
     """Fewer rows at a time, until it takes them."""
     def answer(_n, series):
