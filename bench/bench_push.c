@@ -2,11 +2,12 @@
 /*
  * Many agents' pushes by one program, with the agents' own code and wire format.
  *
- *	bench_push fleet URL AGENTS SERIES REQUESTS
+ *	bench_push fleet URL AGENTS SERIES REQUESTS SECONDS
  *	bench_push store FILE SERIES ROWS
  *
- * fleet: each agent sends so many requests of ten rows, a second apart, of so many series; it ends now. On standard
- * output: samples, bytes as they were sent, seconds, CPU seconds of this program, and requests that failed.
+ * fleet: each agent sends so many requests of ten rows, a second apart, of so many series; it ends now, or after so many
+ * seconds. On standard output: samples, bytes as they were sent, seconds, CPU seconds of this program, requests that
+ * failed, and agents that sent any.
  * store: a recording of wattle serve with so many rows, none of which was pushed, to now.
  *
  * The values are made up: two series in three are counters, most of which rest.
@@ -102,7 +103,8 @@ static void forget_labels(struct made *made)
 	}
 }
 
-static int fleet(const char *url, size_t n_agents, size_t n_series, size_t n_requests)
+static int fleet(const char *url, size_t n_agents, size_t n_series, size_t n_requests,
+		 double most_s)
 {
 	const struct wtl_push_http_options options = {.url = url};
 	int64_t begin_ms = (int64_t)time(NULL) * 1000 - (int64_t)(n_requests * ROWS) * 1000;
@@ -110,7 +112,7 @@ static int fleet(const char *url, size_t n_agents, size_t n_series, size_t n_req
 	struct made made = {.n = 0};
 	struct wtl_push_http *http;
 	struct wtl_buf request;
-	size_t failed = 0;
+	size_t failed = 0, sent = 0;
 	struct wtl_err err;
 
 	if (begin(&made, n_series) < 0)
@@ -123,7 +125,8 @@ static int fleet(const char *url, size_t n_agents, size_t n_series, size_t n_req
 			if (fill(&made, &made.rows[i], 1,
 				 begin_ms + (int64_t)(k * ROWS + i) * 1000))
 				return fail("out of memory");
-		for (size_t agent = 0; agent < n_agents; agent++) {
+		for (size_t agent = 0;
+		     agent < n_agents && seconds(CLOCK_MONOTONIC) - began < most_s; agent++) {
 			char instance[40];
 			const char *const texts[] = {"job=wattle", instance, NULL};
 			const struct wtl_push_labels labels = {texts};
@@ -135,12 +138,13 @@ static int fleet(const char *url, size_t n_agents, size_t n_series, size_t n_req
 			if (wtl_push_remote_write(&made.table, made.rows, ROWS, &labels, &request))
 				return fail("out of memory");
 			wtl_push_http_send(http, &request, &answer);
+			sent++;
 			failed += answer.result != WTL_PUSH_TAKEN;
 		}
 	}
-	printf("%zu %llu %.3f %.3f %zu\n", n_agents * n_series * n_requests * ROWS,
+	printf("%zu %llu %.3f %.3f %zu %zu\n", sent * n_series * ROWS,
 	       (unsigned long long)wtl_push_http_bytes(http), seconds(CLOCK_MONOTONIC) - began,
-	       seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu, failed);
+	       seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu, failed, sent < n_agents ? sent : n_agents);
 	return 0;
 }
 
@@ -179,10 +183,11 @@ static int store(const char *path, size_t n_series, uint64_t n_rows)
 
 int main(int argc, char *argv[])
 {
-	if (argc == 6 && strcmp(argv[1], "fleet") == 0)
+	if (argc == 7 && strcmp(argv[1], "fleet") == 0)
 		return fleet(argv[2], strtoul(argv[3], NULL, 10), strtoul(argv[4], NULL, 10),
-			     strtoul(argv[5], NULL, 10));
+			     strtoul(argv[5], NULL, 10), strtod(argv[6], NULL));
 	if (argc == 5 && strcmp(argv[1], "store") == 0)
 		return store(argv[2], strtoul(argv[3], NULL, 10), strtoul(argv[4], NULL, 10));
-	return fail("usage: bench_push fleet URL AGENTS SERIES REQUESTS | store FILE SERIES ROWS");
+	return fail(
+		"usage: bench_push fleet URL AGENTS SERIES REQUESTS SECONDS | store FILE SERIES ROWS");
 }

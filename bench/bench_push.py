@@ -3,9 +3,11 @@
 """What `wattle serve --push` costs an agent, and what a fleet of agents costs an engine.
 
 Prints figures and the targets, and never fails for being slow. AGENTS=10000, SERIES=124, REQUESTS=2 and ROWS=86400 are the
-fleet's agents, series of each, requests of ten rows each, and the rows of a backlog. ONLY=fleet leaves the agent out.
+fleet's agents, series of each, requests of ten rows each, and the rows of a backlog. ONLY=fleet leaves the agent out;
+ENGINES=prometheus is for one of the two. A fleet sends for FLEET_SECONDS=240 at most.
 """
 
+import math
 import os
 import re
 import shutil
@@ -29,6 +31,9 @@ AGENTS, SERIES, REQUESTS, ROWS = (int(os.environ.get(name, default)) for name, d
                                   (("AGENTS", 10000), ("SERIES", 124), ("REQUESTS", 2), ("ROWS", 86400)))
 SECONDS = int(os.environ.get("SECONDS_WATCHED", "60"))
 PAIRS = int(os.environ.get("PAIRS", "3"))
+FLEET_SECONDS = int(os.environ.get("FLEET_SECONDS", "240"))
+ENGINES = os.environ.get("ENGINES", "victoria-metrics,prometheus").split(",")
+CORES, MEMORY_GB = 16, 64  # of an engine's node
 
 
 def folder_mb(folder):
@@ -99,7 +104,7 @@ def a_backlog(folder, url):
 
 
 def sent_to(engine, agents, requests):
-    done = subprocess.run([BUILD / "bench" / "bench_push", "fleet", engine.url, str(agents), str(SERIES), str(requests)],
+    done = subprocess.run([BUILD / "bench" / "bench_push", "fleet", engine.url, str(agents), str(SERIES), str(requests), str(FLEET_SECONDS)],
                           capture_output=True, text=True, check=True)
     return map(float, done.stdout.split())
 
@@ -121,23 +126,26 @@ def on_disk(kind, folder):
 
 def a_fleet(engine):
     cpu = cpu_s(engine.process.pid)
-    samples, sent, seconds, own, failed = sent_to(engine, AGENTS, REQUESTS)
+    samples, sent, seconds, own, failed, agents = sent_to(engine, AGENTS, REQUESTS)
     spent = cpu_s(engine.process.pid) - cpu
     memory = rss_mb(engine.process.pid)
     per_core = samples / spent
-    print(f"{engine.binary}: {AGENTS} agents, {AGENTS * SERIES / 1e6:.2f} million series, {samples / 1e6:.1f} million samples in {seconds:.0f} s, {failed:.0f} requests failed: "
+    print(f"{engine.binary}: {agents:.0f} agents, {agents * SERIES / 1e6:.2f} million series, {samples / 1e6:.1f} million samples in {seconds:.0f} s, {failed:.0f} requests failed: "
           f"{per_core:,.0f} samples/s per core of the engine, {sent / samples:.1f} bytes a sample on the wire, "
           f"{memory:.0f} MB; {samples / own:,.0f} samples/s per core of the sender")
     for period in (1, 10):
         rate = 100000 * SERIES / period
-        print(f"  100,000 nodes with a sample every {period} s: {rate / 1e6:.2f} million samples/s = {rate / per_core:.1f} cores, "
-              f"{100000 * SERIES * (memory / (AGENTS * SERIES)) / 1000:.0f} GB of memory")
+        cores, memory_gb = rate / per_core, 100000 * memory / agents / 1000
+        print(f"  100,000 nodes with a sample every {period} s: {rate / 1e6:.2f} million samples/s = {cores:.1f} cores, {memory_gb:.0f} GB of memory: "
+              f"{math.ceil(max(cores / (CORES / 2), memory_gb / (MEMORY_GB / 2)))} engine nodes of {CORES} cores and {MEMORY_GB} GB, half of both left free")
 
 
 def main():
     folder = Path(tempfile.mkdtemp(prefix="wattle-push-"))
     try:
         for kind in (Victoria, Prometheus):
+            if kind.binary not in ENGINES:
+                continue
             if not shutil.which(kind.binary):
                 print(f"{kind.binary} is not there", file=sys.stderr)
                 continue

@@ -12,7 +12,6 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/num.h"
 #include "base/symbol.h"
 #include "base/text.h"
 #include "energy/units.h"
@@ -125,13 +124,8 @@ const char *wtl_client_value(const char *line, size_t len, const char *name, siz
 static size_t take_header(char *line, size_t size, size_t n, void *context)
 {
 	struct wtl_client *http = context;
-	size_t len = size * n, value_len;
-	const char *value = wtl_client_value(line, len, "Retry-After", &value_len);
-	uint64_t seconds;
+	size_t len = size * n;
 
-	if (value && wtl_num_u64(value, value_len, &seconds) == 0)
-		http->answer->retry_after_ns =
-			(int64_t)(seconds < RETRY_MOST_S ? seconds : RETRY_MOST_S) * WTL_NS_PER_S;
 	if (http->request->header)
 		http->request->header(http->request->context, line, len);
 	return len;
@@ -201,6 +195,7 @@ void wtl_client_send(struct wtl_client *http, const struct wtl_client_request *r
 {
 	struct curl_slist *headers = list_headers(http, request->headers);
 	const char *trouble;
+	curl_off_t retry_s = 0;
 	long connects = 0;
 	CURLcode rc;
 
@@ -213,7 +208,11 @@ void wtl_client_send(struct wtl_client *http, const struct wtl_client_request *r
 	rc = http->curl.easy_perform(http->easy);
 	http->curl.easy_getinfo(http->easy, CURLINFO_RESPONSE_CODE, &ret_answer->code);
 	http->curl.easy_getinfo(http->easy, CURLINFO_NUM_CONNECTS, &connects);
+	http->curl.easy_getinfo(http->easy, CURLINFO_RETRY_AFTER, &retry_s);
 	http->curl.slist_free_all(headers);
+	if (retry_s > 0)
+		ret_answer->retry_after_ns =
+			(retry_s < RETRY_MOST_S ? retry_s : RETRY_MOST_S) * WTL_NS_PER_S;
 	ret_answer->is_new_connection = connects > 0;
 	ret_answer->was_not_sent = rc == CURLE_COULDNT_CONNECT || rc == CURLE_COULDNT_RESOLVE_HOST;
 	if (rc == CURLE_OK)

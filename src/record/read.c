@@ -15,8 +15,8 @@
 
 enum {
 	CACHE_KIB = 8192,
-	FACTS_MAX = 1 << 16,
-	HEADER_SIZE = 100, /* of an SQLite database: see its file format, 1.3 */
+	FACTS_MAX = 1 << 17, /* twice the names of what an agent pushes (serve/push_rows.h) */
+	HEADER_SIZE = 100,   /* of an SQLite database: see its file format, 1.3 */
 	HEADER_VERSION_AT = 60,
 	HEADER_APPLICATION_AT = 68,
 };
@@ -209,6 +209,13 @@ static int take_fact(void *context, const void *at)
 	return fact->key && fact->value ? 0 : -ENOMEM;
 }
 
+static int by_key(const void *a, const void *b)
+{
+	const struct wtl_fact *left = a, *right = b;
+
+	return strcmp(left->key, right->key);
+}
+
 static int add_period(struct wtl_store_reader *reader, const struct wtl_read_period *period)
 {
 	if (wtl_array_reserve(&reader->periods, &reader->periods_room, reader->n_periods + 1,
@@ -305,6 +312,8 @@ static int read_tables(struct wtl_store_reader *reader, struct wtl_err *err)
 				   rc == -EBADMSG ? "its tables are not those of a recording"
 						  : "it cannot be read: %s",
 				   wtl_err_text(rc));
+	if (reader->n_facts > 0)
+		qsort(reader->facts, reader->n_facts, sizeof(reader->facts[0]), by_key);
 	reader->series = calloc(reader->names.n + 1, sizeof(reader->series[0]));
 	reader->zstd = ZSTD_createDCtx();
 	if (!reader->series || !reader->zstd)
@@ -489,10 +498,18 @@ const char *wtl_store_series_name(const struct wtl_store_reader *reader, size_t 
 	return series < reader->names.n ? reader->names.names[series] : "";
 }
 
+static int is_key(const void *key, const void *at)
+{
+	const struct wtl_fact *fact = at;
+
+	return strcmp(key, fact->key);
+}
+
 const char *wtl_store_get_fact(struct wtl_store_reader *reader, const char *key)
 {
-	for (size_t i = 0; i < reader->n_facts; i++)
-		if (strcmp(reader->facts[i].key, key) == 0)
-			return reader->facts[i].value;
-	return NULL;
+	const struct wtl_fact *found = NULL;
+
+	if (reader->n_facts > 0)
+		found = bsearch(key, reader->facts, reader->n_facts, sizeof(*found), is_key);
+	return found ? found->value : NULL;
 }

@@ -22,7 +22,7 @@
 enum { RING = 64, RING_SAMPLES = 1 << 16 };
 /* In a request. */
 enum { ROWS_FIRST = 16, ROWS_MAX = 1024, SAMPLES_MAX = 20000 };
-enum { TEXT_MAX = 64 << 20 };
+enum { TEXT_MAX = 64 << 20, ROWS_KEPT = 3600 };
 
 /* An engine that was killed may have lost what it acknowledged last: VictoriaMetrics some seconds. How much that is
  * depends on when it was taken, not on how old it is: a backlog has hours in a second. */
@@ -108,6 +108,15 @@ static uint64_t first_of_overlap(const struct wtl_push *push)
 	return push->n_slots > 0 ? push->slots[0].first : push->cursor;
 }
 
+/* Names that come again within the hour keep their places. Locked. */
+static uint64_t first_to_read(const struct wtl_push *push)
+{
+	uint64_t kept = push->next > ROWS_KEPT ? push->next - ROWS_KEPT : 0;
+	uint64_t first = first_of_overlap(push);
+
+	return first < kept ? first : kept;
+}
+
 /* From that row on, some were taken just now. Locked. */
 static void note_taken(struct wtl_push *push, uint64_t first)
 {
@@ -142,6 +151,7 @@ void wtl_push_take(struct wtl_push *push, const struct wtl_live *live)
 	push->waiting.number = push->next;
 	push->waiting.t_utc_ms = live->t_utc_ns / 1000000;
 	pthread_mutex_lock(&push->lock);
+	push->table.read_from = first_to_read(push);
 	rc = push->text.error
 		     ? -ENOMEM
 		     : wtl_push_row_read(&push->waiting, &push->table, wtl_buf_str(&push->text));
@@ -404,6 +414,13 @@ static void grow(struct wtl_push *push)
 		push->max_rows = ROWS_MAX;
 }
 
+/* One row may be the reason: others are not to be lost by it. */
+static void halve(struct wtl_push *push, const struct load *load)
+{
+	push->max_rows = load->rows / 2;
+	close_recordings(push); /* they are to be read again */
+}
+
 /* What becomes of the cursor. */
 static void settle(struct wtl_push *push, const struct load *load,
 		   const struct wtl_push_answer *answer)
@@ -412,9 +429,7 @@ static void settle(struct wtl_push *push, const struct load *load,
 	bool is_known = answer->is_known_there && load->last <= push->doubtful;
 
 	if (!is_taken && load->rows > 1) {
-		/* One row may be the reason: others are not to be lost by it. */
-		push->max_rows = load->rows / 2;
-		close_recordings(push); /* they are to be read again */
+		halve(push, load);
 		return;
 	}
 	pthread_mutex_lock(&push->lock);
@@ -506,6 +521,10 @@ static bool send_overlap(struct wtl_push *push)
 			break;
 		if (!send(push, &answer))
 			return false;
+		if (answer.result == WTL_PUSH_TOO_LARGE && load.rows > 1) {
+			halve(push, &load);
+			continue;
+		}
 		pthread_mutex_lock(&push->lock);
 		push->counts.repeated += load.samples;
 		pthread_mutex_unlock(&push->lock);

@@ -29,6 +29,7 @@ struct wtl_push_http {
 	struct wtl_gzip *gzip;
 	struct wtl_buf headers, packed, said; /* what goes out, and the beginning of what comes */
 	uint64_t bytes;
+	bool has_taken;	   /* anything, so that its address and form are right */
 	bool is_page;	   /* an answer for people: of a proxy's login, say */
 	long long written; /* samples that the engine says it took; -1: it does not say */
 };
@@ -98,6 +99,24 @@ static int pack(struct wtl_push_http *http, const struct wtl_buf *request)
 	return 0;
 }
 
+static bool says(const char *said, const char *words)
+{
+	return strcasestr(said, words) != NULL;
+}
+
+/* VictoriaMetrics and InfluxDB answer 400 to a wrong path, without a database, and to another form than theirs: that is
+ * no fault of the rows. */
+static bool is_set_wrong(const struct wtl_push_http *http)
+{
+	static const char *const words[] = {"unsupported path", "database is required",
+					    "corrupt input", "unable to parse"};
+
+	for (size_t i = 0; !http->has_taken && i < sizeof(words) / sizeof(words[0]); i++)
+		if (says(wtl_buf_str(&http->said), words[i]))
+			return true;
+	return false;
+}
+
 static enum wtl_push_result result_of(const struct wtl_push_http *http, long code)
 {
 	if (code / 100 == 2)
@@ -105,12 +124,8 @@ static enum wtl_push_result result_of(const struct wtl_push_http *http, long cod
 	if (code == 413)
 		return WTL_PUSH_TOO_LARGE;
 	/* Others say that something is set wrong: what is kept can be sent once it is right. */
-	return code == 400 || code == 422 ? WTL_PUSH_REFUSED : WTL_PUSH_FAILED;
-}
-
-static bool says(const char *said, const char *words)
-{
-	return strcasestr(said, words) != NULL;
+	return (code == 400 && !is_set_wrong(http)) || code == 422 ? WTL_PUSH_REFUSED
+								   : WTL_PUSH_FAILED;
 }
 
 static void tell(const struct wtl_push_http *http, long code, struct wtl_push_answer *answer)
@@ -176,6 +191,7 @@ void wtl_push_http_send(struct wtl_push_http *http, const struct wtl_buf *reques
 		return;
 	http->bytes += http->packed.len;
 	ret_answer->result = result_of(http, code);
+	http->has_taken |= ret_answer->result == WTL_PUSH_TAKEN;
 	tell(http, code, ret_answer);
 }
 

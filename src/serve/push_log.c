@@ -58,21 +58,27 @@ static void put(struct wtl_push_log *log, unsigned column, int64_t value)
 	wtl_store_put(log->writer, log->series[column], value);
 }
 
-/* Names are told once. */
-static int tell_names(struct wtl_push_log *log, const struct wtl_push_table *table)
+static int tell_name(struct wtl_push_log *log, const struct wtl_push_table *table, size_t place)
 {
+	const struct wtl_push_series *series = &table->series[place];
 	char key[32], text[WTL_FACT_SIZE];
 
-	for (; log->n_told < table->n; log->n_told++) {
-		const struct wtl_push_series *series = &table->series[log->n_told];
+	snprintf(key, sizeof(key), FACT, place);
+	snprintf(text, sizeof(text), "%lld %s", (long long)series->denominator, series->name);
+	return wtl_store_fact(log->writer, key, text);
+}
 
-		snprintf(key, sizeof(key), FACT, log->n_told);
-		snprintf(text, sizeof(text), "%lld %s", (long long)series->denominator,
-			 series->name);
-		if (wtl_store_fact(log->writer, key, text) < 0)
-			return -ENOMEM;
-	}
-	return 0;
+/* Names are told once. A place that another series has by now is told again. */
+static int tell_names(struct wtl_push_log *log, const struct wtl_push_table *table)
+{
+	int rc = 0;
+
+	for (size_t i = 0; table->named > log->row && rc == 0 && i < log->n_told; i++)
+		if (table->series[i].named > log->row)
+			rc = tell_name(log, table, i);
+	for (; rc == 0 && log->n_told < table->n; log->n_told += rc == 0)
+		rc = tell_name(log, table, log->n_told);
+	return rc;
 }
 
 static int widen(struct wtl_push_log *log, size_t n)
@@ -106,7 +112,7 @@ static bool put_change(struct wtl_push_log *log, const struct wtl_push_sample *s
 int wtl_push_log_put(struct wtl_push_log *log, const struct wtl_push_table *table,
 		     const struct wtl_push_row *row)
 {
-	bool is_whole = log->since_whole % WHOLE_EVERY == 0;
+	bool is_whole = log->whole == 0 || row->number - log->whole >= WHOLE_EVERY;
 	int64_t slot = 0, n = 0;
 
 	if (tell_names(log, table) < 0 || widen(log, table->n) < 0)
@@ -117,7 +123,9 @@ int wtl_push_log_put(struct wtl_push_log *log, const struct wtl_push_table *tabl
 	put(log, TIME, row->t_utc_ms);
 	put(log, WHOLE, is_whole);
 	put(log, CHANGES, n);
-	log->since_whole++;
+	if (is_whole)
+		log->whole = row->number;
+	log->row = row->number;
 	return 0;
 }
 
@@ -217,21 +225,23 @@ static uint64_t first_of(struct wtl_push_reader *reader, size_t period)
 	return (uint64_t)reader->values[NUMBER][0];
 }
 
-/* The last period that begins early enough; a whole row may be in the one before. */
+/* The last period that begins early enough: with the whole row before the first one that is asked for. One that cannot be
+ * read is taken for a late one. */
 static void seek(struct wtl_push_reader *reader)
 {
+	uint64_t from = reader->from > WHOLE_EVERY ? reader->from - WHOLE_EVERY : 1;
 	size_t low = 0, high = reader->n_periods;
 
 	while (low + 1 < high) {
 		size_t middle = low + (high - low) / 2;
 		uint64_t first = first_of(reader, middle);
 
-		if (first != 0 && first > reader->from)
+		if (first == 0 || first > from)
 			high = middle;
 		else
 			low = middle;
 	}
-	reader->period = low > 2 ? low - 2 : 0;
+	reader->period = low;
 }
 
 int wtl_push_reader_open(const char *path, uint64_t from, struct wtl_push_reader **ret_reader,

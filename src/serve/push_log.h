@@ -20,7 +20,7 @@ struct wtl_push_log {
 	uint32_t series[6]; /* of the recording, as in push_log.c */
 	int64_t *last;	    /* a value a series, as put last; WTL_PUSH_ENDED: it is not there */
 	size_t n_last, n_told;
-	unsigned since_whole;
+	uint64_t row, whole; /* that was put last, and the last whole one; 0: none */
 };
 
 /* Into that recording, from now on. done() in any case; the writer is borrowed. */

@@ -36,29 +36,56 @@ void wtl_push_table_done(struct wtl_push_table *table)
 	*table = (struct wtl_push_table){.n = 0};
 }
 
+/* In a row, each place is looked at once. */
+static struct wtl_push_series *find_free(struct wtl_push_table *table)
+{
+	while (table->next < table->n) {
+		struct wtl_push_series *series = &table->series[table->next++];
+
+		if (series->ended != 0 && series->ended < table->read_from)
+			return series;
+	}
+	return NULL;
+}
+
+static void empty(struct wtl_push_table *table, struct wtl_push_series *series)
+{
+	wtl_hash_remove(&table->by_name, wtl_hash_text(series->name),
+			(uint32_t)(series - table->series));
+	free(series->name);
+	free(series->labels);
+	table->named = table->row;
+}
+
 int64_t wtl_push_table_put(struct wtl_push_table *table, const char *name, size_t len,
 			   int64_t denominator)
 {
 	const struct key key = {name, len};
 	uint32_t sum = wtl_hash_bytes(name, len);
 	const uint32_t *place = wtl_hash_find(&table->by_name, sum, is_name, table, &key);
+	struct wtl_push_series *series;
 	char *copy;
 
 	if (place)
 		return *place;
-	if (table->n == WTL_PUSH_SERIES_MAX)
-		return -E2BIG;
 	if (wtl_array_reserve(&table->series, &table->room, table->n + 1, sizeof(*table->series)) <
 		    0 ||
 	    wtl_hash_reserve(&table->by_name, table->n + 1) < 0)
 		return -ENOMEM;
+	series = find_free(table);
+	if (!series && table->n == WTL_PUSH_SERIES_MAX)
+		return -E2BIG;
 	copy = strndup(name, len);
 	if (!copy)
 		return -ENOMEM;
-	table->series[table->n] =
-		(struct wtl_push_series){.name = copy, .denominator = denominator};
-	wtl_hash_add(&table->by_name, sum, (uint32_t)table->n);
-	return (int64_t)table->n++;
+	if (series)
+		empty(table, series);
+	else
+		series = &table->series[table->n++];
+	*series = (struct wtl_push_series){
+		.name = copy, .denominator = denominator, .named = table->row};
+	wtl_hash_add(&table->by_name, sum, (uint32_t)(series - table->series));
+	return series - table->series;
 }
 
 double wtl_push_value(const struct wtl_push_series *series, int64_t value)
@@ -161,12 +188,15 @@ static int read_line(struct wtl_push_row *row, struct wtl_push_table *table, con
 	if (!read_value(blank + 1, value_len, series->denominator, &value))
 		return 0;
 	series->seen = row->number;
+	series->ended = 0;
 	return wtl_push_row_add(row, (uint32_t)place, value);
 }
 
 int wtl_push_row_read(struct wtl_push_row *row, struct wtl_push_table *table, const char *text)
 {
 	row->n = row->n_left_out = 0;
+	table->row = row->number;
+	table->next = 0;
 	while (*text) {
 		size_t len = strcspn(text, "\n");
 		int rc = read_line(row, table, text, len);
@@ -178,6 +208,7 @@ int wtl_push_row_read(struct wtl_push_row *row, struct wtl_push_table *table, co
 	for (size_t i = 0; i < table->n; i++)
 		if (table->series[i].seen != 0 && table->series[i].seen != row->number) {
 			table->series[i].seen = 0;
+			table->series[i].ended = row->number;
 			if (wtl_push_row_add(row, (uint32_t)i, WTL_PUSH_ENDED) < 0)
 				return -ENOMEM;
 		}

@@ -19,15 +19,25 @@ enum { WTL_PUSH_EIGHTHS = 8, WTL_PUSH_MILLIONTHS = 1000000 };
 struct wtl_push_series {
 	char *name; /* as in the text: wattle_host_power_watts{domain="package-0"} */
 	int64_t denominator;
-	uint64_t seen; /* the row that had it last */
-	char *labels;  /* for the wire, once they were asked for: push_wire.c */
+	uint64_t seen;	/* the row that had it last; 0: it has ended */
+	uint64_t ended; /* the row that says so; 0: it has not */
+	uint64_t named; /* the row for which it took another one's place; 0: it did not */
+	char *labels;	/* for the wire, once they were asked for: push_wire.c */
 	size_t labels_len;
 };
 
+/*
+ * Series come and go, with jobs and containers. A place whose series ended in a row below `read_from`, which is never read
+ * again, is for another one.
+ */
 struct wtl_push_table {
 	struct wtl_push_series *series;
 	size_t n, room;
 	struct wtl_hash by_name;
+	uint64_t read_from; /* 0: no place changes hands */
+	uint64_t named;	    /* the last row for which one did */
+	uint64_t row;	    /* the one that is being read */
+	size_t next;	    /* place to look at for one that is free */
 };
 
 /* In the row that follows a series' last one. */

@@ -103,7 +103,7 @@ class Prometheus(Engine):
                 "--web.enable-remote-write-receiver", "--log.level=error")
 
     def series(self, selector):
-        result = json.loads(self.get("/api/v1/query", query=f"{selector}[1h]"))["data"]["result"]
+        result = json.loads(self.get("/api/v1/query", query=f"{selector}[2h]"))["data"]["result"]
         return [(row["metric"], {round(t * 1000): float(value) for t, value in row["values"]}) for row in result]
 
 
@@ -144,8 +144,13 @@ log-enabled = false
 """)
         return ("-config", f"{self.folder}/influx.conf")
 
-    def create(self, name):
-        urllib.request.urlopen(f"http://127.0.0.1:{self.port}/query", data=f"q=CREATE+DATABASE+{name}".encode(), timeout=30).close()
+    def start(self):
+        super().start()
+        urllib.request.urlopen(f"http://127.0.0.1:{self.port}/query", data=b"q=CREATE+DATABASE+wattle", timeout=30).close()
+        return self
+
+    def series(self, name):
+        return [({}, dict(row["values"])) for row in self.query(f"SELECT value FROM {name}").get("series", [])]
 
     def query(self, query):
         return json.loads(self.get("/query", db="wattle", q=query, epoch="ms"))["results"][0]

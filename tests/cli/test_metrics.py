@@ -395,7 +395,7 @@ def test_dashboards(prometheus, path):
 
 def test_recording_rules(prometheus):
     rules = [rule for group in prometheus.ask("rules")["groups"] for rule in group["rules"]]
-    assert len(rules) == 29
+    assert len(rules) == 30
     wait_for(lambda: all(rule["health"] == "ok" for group in prometheus.ask("rules")["groups"] for rule in group["rules"]), "rules")
     for rule in rules:
         if rule["type"] == "recording" and not MAY_BE_EMPTY.search(rule["query"]):

@@ -5,10 +5,12 @@ Against VictoriaMetrics 1.79.5, Prometheus 2.42.0 and InfluxDB 1.6.7 (Debian 12)
 """
 
 import contextlib
+import email.utils
 import json
 import os
 import random
 import re
+import resource
 import signal
 import socket
 import sqlite3
@@ -67,7 +69,8 @@ def has_rows(engine, n, name=TIME):
 
 
 def push_to(engine, store, *options, root=XEON, **popen):
-    return Agent(*root, "--store", store, "--push", engine.url, *SOON, *options, **popen)
+    form = ("--push-as", "influx") if isinstance(engine, Influx) else ()
+    return Agent(*root, "--store", store, "--push", engine.url, *form, *SOON, *options, **popen)
 
 
 def wait_rows(store, n):
@@ -159,8 +162,7 @@ def test_an_engine_has_every_row(kind, tmp_path):
 def test_influx(tmp_path):
     """The flow that people script: power into InfluxDB."""
     with Influx(tmp_path) as engine:
-        engine.create("wattle")
-        with Agent(*XEON, "--store", tmp_path / "store", "--push", engine.url, "--push-as", "influx", *SOON) as agent:
+        with push_to(engine, tmp_path / "store") as agent:
             wait_rows(tmp_path / "store", 4)
             agent.end()
         n = rows_of(tmp_path / "store")
@@ -182,8 +184,6 @@ def test_engines_have_what_they_acknowledged(tmp_path):
         for kind, path in asked.items():
             (tmp_path / kind.binary).mkdir()
             engine = running.enter_context(kind(tmp_path / kind.binary))
-            if kind is Influx:
-                engine.create("wattle")
             options = (*SOON, "--push-label", "what=a'b\\c\"d", "--push-verify", f"http://127.0.0.1:{engine.port}{path}")
             form = ("--push-as", "influx") if kind is Influx else ()
             agents.append(running.enter_context(Agent(*XEON, "--store", tmp_path / f"store-{kind.binary}", "--push", engine.url, *form, *options)))
@@ -244,11 +244,12 @@ def test_an_engine_that_was_down(kind, tmp_path):
         assert len(times_at(engine)) == n
 
 
-def test_an_engine_that_is_killed_after_its_answer(tmp_path):
+@pytest.mark.parametrize("kind", [Victoria, Prometheus, Influx])
+def test_an_engine_that_is_killed_after_its_answer(kind, tmp_path):
     """VictoriaMetrics acknowledges what is not on its disk yet. What it lost is sent again."""
     store = tmp_path / "store"
     (tmp_path / "engine").mkdir()
-    engine = Victoria(tmp_path / "engine")
+    engine = kind(tmp_path / "engine")
     with engine, push_to(engine, store) as agent:
         wait_for(lambda: list(store.glob("*.wattle")) and place(store)[0] > 4, "an answer")
         engine.kill()
@@ -261,18 +262,58 @@ def test_an_engine_that_is_killed_after_its_answer(tmp_path):
         assert len(times_at(engine)) == n
 
 
+def test_an_engine_without_descriptors(tmp_path):
+    """VictoriaMetrics ends when it cannot make a file. What it had in memory is sent again to the next one."""
+    store = tmp_path / "store"
+    (tmp_path / "engine").mkdir()
+    engine = Victoria(tmp_path / "engine")
+    with engine, push_to(engine, store) as agent:
+        wait_for(lambda: list(store.glob("*.wattle")) and place(store)[0] > 4, "an answer")
+        n = len(list(Path(f"/proc/{engine.process.pid}/fd").iterdir()))
+        resource.prlimit(engine.process.pid, resource.RLIMIT_NOFILE, (n, n))
+        assert wait_for(engine.process.poll, "its end") != 0
+        engine.start()
+        before = rows_of(store)
+        wait_for(lambda: place(store)[0] > before + 1, "later rows")
+        agent.end()
+        n = rows_of(store)
+        wait_for(lambda: has_rows(engine, n), "all rows")
+        assert len(times_at(engine)) == n
+
+
+def after_an_outage(kind, folder, n):
+    """The rows of a store that no engine had, and an engine and an agent which have just begun."""
+    store = folder / "store"
+    for made in (store, folder / "engine"):
+        made.mkdir()
+    subprocess.run([BENCH, "store", store / "wattle-serve-20200101-000000.wattle", "40", str(n)], check=True)
+    engine = kind(folder / "engine")
+    return engine, store
+
+
+@pytest.mark.skipif(not BENCH.exists(), reason="bench_push is not built")
+@pytest.mark.parametrize("kind", [Victoria, Prometheus, Influx])
+def test_an_hour_without_an_engine(kind, tmp_path):
+    """All of it comes: once, and nothing is refused."""
+    engine, store = after_an_outage(kind, tmp_path, 3600)
+    with engine, push_to(engine, store) as agent:
+        wait_for(lambda: parse(agent.scrape())[SENT] >= 40 * 3600, "all answers", timeout=60)
+        wait_for(lambda: has_rows(engine, 3600, "wattle_command_power_watts"), "all rows", timeout=60)
+        assert len(times_at(engine, "wattle_command_power_watts")) == 3600
+        told = parse(agent.scrape())
+        agent.end()
+    assert told["wattle_push_samples_total", frozenset({("result", "refused")})] == told["wattle_push_dropped_rows_total", frozenset()] == 0
+
+
 @pytest.mark.skipif(not BENCH.exists(), reason="bench_push is not built")
 def test_an_engine_that_is_killed_after_a_backlog(tmp_path):
     """It gets hours in a second: what it took in its last seconds is sent again, however many rows that are."""
-    store, n = tmp_path / "store", 20000
-    for folder in (store, tmp_path / "engine"):
-        folder.mkdir()
-    subprocess.run([BENCH, "store", store / "wattle-serve-20200101-000000.wattle", "40", str(n)], check=True)
-    with Victoria(tmp_path / "engine") as engine, push_to(engine, store) as agent:
-        wait_for(lambda: parse(agent.scrape())[SENT] >= 40 * n, "all answers")
+    engine, store = after_an_outage(Victoria, tmp_path, 20000)
+    with engine, push_to(engine, store) as agent:
+        wait_for(lambda: parse(agent.scrape())[SENT] >= 40 * 20000, "all answers")
         engine.kill()
         engine.start()
-        wait_for(lambda: has_rows(engine, n, "wattle_command_power_watts"), "all rows", timeout=60)
+        wait_for(lambda: has_rows(engine, 20000, "wattle_command_power_watts"), "all rows", timeout=60)
         agent.end()
 
 
@@ -408,7 +449,7 @@ def test_panels_and_rules_of_a_fleet(tmp_path):
             else:
                 wait_for(lambda query=query: watching.result(query), query, timeout=60)
         rules = [rule for group in json.loads(watching.get("/api/v1/rules"))["data"]["groups"] for rule in group["rules"] if "push" in group["name"] or "fleet" in group["name"]]
-        assert len(rules) == 14
+        assert len(rules) == 15
         for rule in rules:
             assert rule["health"] == "ok", rule
             if rule["type"] == "recording":
@@ -459,6 +500,27 @@ def test_answers_after_which_it_is_tried_again(first, says, tmp_path):
     assert not lost
 
 
+@pytest.mark.parametrize("kind,path,options", [
+    (Victoria, "/", ()),
+    (Victoria, "/api/v1/write", ("--push-as", "influx")),
+    (Prometheus, "/api/v1/write", ("--push-as", "influx")),
+    (Prometheus, "/", ()),
+    (Influx, "/write", ("--push-as", "influx")),
+    (Influx, "/write?db=other", ("--push-as", "influx")),
+    (Influx, "/write?db=wattle", ()),
+], ids=str)
+def test_a_wrong_address(kind, path, options, tmp_path):
+    """Nothing is given up: what is kept can be sent once it is right."""
+    (tmp_path / "engine").mkdir()
+    with kind(tmp_path / "engine") as engine:
+        url = f"http://127.0.0.1:{engine.port}{path}"
+        with Agent(*XEON, "--store", tmp_path / "store", "--push", url, *SOON, *options) as agent:
+            agent.expect("fails, and is tried again: (it answers 4[0-9][0-9]: |Weird server reply)")
+            wait_rows(tmp_path / "store", 3)
+            agent.end()
+    assert place(tmp_path / "store")[0] == 1
+
+
 def test_too_large(tmp_path):
     """Fewer rows at a time, until it takes them."""
     def answer(_n, series):
@@ -471,6 +533,20 @@ def test_too_large(tmp_path):
     assert any(said == 413 for said, _, _ in engine.requests)
     assert not [at for at in engine.rows(taken=False) if at not in engine.rows()]
     assert counts["wattle_push_dropped_rows_total"] == 0
+
+
+def test_too_large_once_more(tmp_path):
+    """Of what is sent again, too, nothing is left out: here by an agent that starts again."""
+    engines, lasts = [], []
+    for limit in (1000, 1):
+        with Fake(lambda n, series, limit=limit: 413 if max(map(len, series.values())) > limit else 204) as engine, \
+                Agent(*XEON, "--store", tmp_path, "--push", engine.url, *SOON) as agent:
+            before = lasts[-1] if lasts else 0
+            wait_for(lambda before=before: list(tmp_path.glob("*.wattle")) and place(tmp_path)[0] > before + 4, "rows")
+            agent.end()
+        engines.append(engine)
+        lasts.append(rows_of(tmp_path))
+    assert set(engines[0].rows()) <= set(engines[1].rows())
 
 
 def test_a_row_that_is_refused(tmp_path):
@@ -504,10 +580,16 @@ def test_rows_that_may_have_been_sent(ending, result, tmp_path):
     assert counts[result] > 0 and (result == "repeated" or counts["repeated"] == 0), counts
 
 
-def test_retry_after(tmp_path):
+@pytest.mark.parametrize("form", ["seconds", "date"])
+def test_retry_after(form, tmp_path):
     """It waits as long as it is told to."""
-    engine, _, _ = taken_after(lambda n, series: (429, {"Retry-After": "4"}, b"") if n == 0 else 204, tmp_path, n=2)
-    assert engine.times[1] - engine.times[0] >= 4
+    def answer(n, _series):
+        # A date has whole seconds: 5 of them are more than 4.
+        after = "4" if form == "seconds" else email.utils.formatdate(time.time() + 5, usegmt=True)
+        return (429, {"Retry-After": after}, b"") if n == 0 else 204
+    engine, _, _ = taken_after(answer, tmp_path, n=2)
+    # The date is compared with a clock of whole seconds, too.
+    assert engine.times[1] - engine.times[0] >= (4 if form == "seconds" else 3)
 
 
 def test_a_slow_engine_delays_no_measurement(tmp_path):

@@ -12,7 +12,8 @@
 #include "serve/push_log.h"
 #include "serve/push_rows.h"
 
-enum { ROWS = 400, SERIES = 30, PERIOD_S = 20 };
+/* Periods are so short with a small --max-age. */
+enum { ROWS = 400, SERIES = 30, PERIOD_S = 15 };
 
 struct bench {
 	char *dir, *path;
@@ -128,13 +129,12 @@ static void check_row(struct wtl_push_row *row, const struct wtl_push_row *wante
 
 static void test_read_from_any_row(void **state)
 {
-	static const uint64_t starts[] = {1, 2, 59, 60, 61, 62, 200, 399, 400, 401};
 	struct bench *bench = *state;
 
-	for (size_t i = 0; i < UNIT_COUNT(starts); i++) {
+	for (uint64_t start = 1; start <= ROWS + 1; start++) {
 		struct wtl_push_reader *reader;
 		struct wtl_push_row row = {.n = 0};
-		uint64_t number = starts[i];
+		uint64_t number = start;
 
 		assert_int_equal(wtl_push_reader_open(bench->path, number, &reader, NULL), 0);
 		assert_int_equal(wtl_push_reader_table(reader)->n, bench->table.n);
@@ -142,9 +142,130 @@ static void test_read_from_any_row(void **state)
 			assert_int_equal(row.number, number);
 			check_row(&row, &bench->rows[number++]);
 		}
-		assert_int_equal(number, starts[i] > ROWS ? starts[i] : ROWS + 1);
+		assert_int_equal(number, ROWS + 1);
 		wtl_push_row_done(&row);
 		wtl_push_reader_close(reader);
+	}
+}
+
+/* ---- Names that come and go ---- */
+
+enum { LIVES = 3, LATE = 7, CHANGES = 3000 };
+
+/* One that stays, and one for three rows. */
+static void put_changing(struct wtl_push_table *table, struct wtl_push_log *log,
+			 struct wtl_push_row *row, uint64_t number)
+{
+	char text[80];
+
+	snprintf(text, sizeof(text), "a %llu\nb_joules{n=\"%llu\"} %llu\n",
+		 (unsigned long long)number, (unsigned long long)(number / LIVES),
+		 (unsigned long long)number);
+	row->number = number;
+	row->t_utc_ms = (int64_t)number;
+	table->read_from = number > LATE ? number - LATE : 0;
+	assert_int_equal(wtl_push_row_read(row, table, text), 0);
+	if (log)
+		assert_int_equal(wtl_push_log_put(log, table, row), 0);
+}
+
+/* Each row has its names, with its value; what ended has no value. */
+static void check_changing(const struct wtl_push_table *table, const struct wtl_push_row *row)
+{
+	size_t n_values = 0;
+	char name[40];
+
+	snprintf(name, sizeof(name), "b_joules{n=\"%llu\"}",
+		 (unsigned long long)(row->number / LIVES));
+	for (size_t i = 0; i < row->n; i++) {
+		const struct wtl_push_series *series = &table->series[row->samples[i].series];
+
+		if (row->samples[i].value == WTL_PUSH_ENDED) {
+			assert_int_equal(row->number % LIVES, 0);
+			continue;
+		}
+		assert_true(strcmp(series->name, "a") == 0 || strcmp(series->name, name) == 0);
+		assert_true(wtl_push_value(series, row->samples[i].value) == (double)row->number);
+		n_values++;
+	}
+	assert_int_equal(n_values, 2);
+}
+
+static void check_changing_from(const char *path, uint64_t from, uint64_t last)
+{
+	struct wtl_push_row row = {.n = 0};
+	struct wtl_push_reader *reader;
+
+	assert_int_equal(wtl_push_reader_open(path, from, &reader, NULL), 0);
+	for (uint64_t number = from; wtl_push_reader_next(reader, &row) > 0; number++) {
+		assert_int_equal(row.number, number);
+		check_changing(wtl_push_reader_table(reader), &row);
+		from = number + 1;
+	}
+	assert_int_equal(from, last + 1);
+	wtl_push_row_done(&row);
+	wtl_push_reader_close(reader);
+}
+
+/* A place is another series' once no row that names it is read again: a table is no longer than what there was at once. */
+static void test_places_change_hands(void **state)
+{
+	const struct wtl_store_options options = {.period_ns = PERIOD_S * WTL_NS_PER_S};
+	struct wtl_push_table table = {.n = 0};
+	struct wtl_push_log log = {.writer = NULL};
+	struct wtl_push_row row = {.n = 0};
+	struct wtl_store_writer *writer;
+	char *dir = unit_tmpdir(), *path = unit_path(dir, "a.wattle");
+
+	(void)state;
+	assert_int_equal(wtl_store_create(path, &options, &writer, NULL), 0);
+	assert_int_equal(wtl_push_log_begin(&log, writer), 0);
+	for (uint64_t number = 1; number <= CHANGES; number++) {
+		/* A second without memory, say, is not in the recording. */
+		put_changing(&table, number % 100 == 50 ? NULL : &log, &row, number);
+		check_changing(&table, &row);
+		assert_true(wtl_store_commit(writer, (int64_t)number * WTL_NS_PER_S,
+					     (int64_t)number * WTL_NS_PER_S, NULL) >= 0);
+		wtl_store_wait(writer);
+		if (number % 500 == 0)
+			check_changing_from(path, number - LATE, number);
+	}
+	assert_true(table.n < 10);
+	assert_int_equal(wtl_store_end(writer, NULL), 0);
+	check_changing_from(path, CHANGES - LATE, CHANGES);
+	wtl_push_row_done(&row);
+	wtl_push_log_done(&log);
+	wtl_push_table_done(&table);
+	free(path);
+	unit_rmtree(dir);
+}
+
+/* Not one that comes back, nor one whose end may be read again. */
+static void test_places_that_are_kept(void **state)
+{
+	static const char *const texts[] = {"a 1\nb 1\n", "a 1\n", "a 1\nb 1\n",
+					    "a 1\n",	  "c 1\n", "c 1\nd 1\n"};
+	/* Where the last row's series are, read from there on. */
+	static const struct {
+		uint64_t read_from;
+		uint32_t c, d;
+	} cases[] = {{0, 2, 3}, {4, 2, 3}, {5, 1, 2}, {6, 1, 0}};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+		struct wtl_push_table table = {.n = 0};
+		struct wtl_push_row row = {.n = 0};
+
+		for (uint64_t k = 0; k < UNIT_COUNT(texts); k++) {
+			row.number = k + 1;
+			table.read_from = k >= 4 ? cases[i].read_from : 2;
+			assert_int_equal(wtl_push_row_read(&row, &table, texts[k]), 0);
+		}
+		assert_int_equal(row.n, 2);
+		assert_int_equal(row.samples[0].series, cases[i].c);
+		assert_int_equal(row.samples[1].series, cases[i].d);
+		wtl_push_row_done(&row);
+		wtl_push_table_done(&table);
 	}
 }
 
@@ -191,6 +312,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_read_from_any_row, start, stop),
+		cmocka_unit_test(test_places_change_hands),
+		cmocka_unit_test(test_places_that_are_kept),
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_lines_that_are_none),
 	};

@@ -799,6 +799,31 @@ static void test_facts(void **state)
 	free(large);
 }
 
+/* As of an agent that pushed as many series as it may: what is told last is what it goes on from. */
+static void test_many_facts(void **state)
+{
+	struct store_bench *bench = *state;
+	struct wtl_store_reader *reader;
+	char key[32];
+
+	store_bench_create(bench);
+	assert_int_equal(wtl_store_fact(bench->writer, "first", "a"), 0);
+	for (unsigned i = 0; i < 65536; i++) {
+		snprintf(key, sizeof(key), "push.%u", i);
+		assert_int_equal(wtl_store_fact(bench->writer, key, key), 0);
+	}
+	assert_int_equal(wtl_store_fact(bench->writer, "pushed", "b"), 0);
+	store_bench_end(bench);
+	reader = store_bench_open(bench);
+	assert_string_equal(wtl_store_get_fact(reader, "first"), "a");
+	for (unsigned i = 0; i < 65536; i++) {
+		snprintf(key, sizeof(key), "push.%u", i);
+		assert_string_equal(wtl_store_get_fact(reader, key), key);
+	}
+	assert_string_equal(wtl_store_get_fact(reader, "pushed"), "b");
+	wtl_store_close(reader);
+}
+
 static int stop_at_once(void *context, uint32_t i, const struct wtl_stored_domain *row)
 {
 	(void)row;
@@ -964,6 +989,7 @@ int main(void)
 		STORE_TEST(test_gap),
 		STORE_TEST(test_account_and_baseline),
 		STORE_TEST(test_facts),
+		STORE_TEST(test_many_facts),
 		STORE_TEST(test_callback_ends_it),
 		STORE_TEST(test_live_reading),
 		STORE_TEST(test_second_writer),

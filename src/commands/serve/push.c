@@ -7,8 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/infile.h"
 #include "base/text.h"
 #include "cli/complain.h"
 #include "commands/serve/serve.h"
@@ -89,6 +91,19 @@ static int make_labels(struct wtl_serve_push *push, const struct wtl_option_list
 	return 0;
 }
 
+/* Neither is known to be another one on each: machines that were copied have the same name, containers the same id. */
+static uint64_t machine_number(const char *host)
+{
+	uint64_t sum = wtl_hash_more(WTL_HASH_START, host, strlen(host));
+	struct wtl_buf id;
+
+	wtl_buf_init(&id, 256);
+	if (wtl_infile_read("/etc/machine-id", &id) == 0)
+		sum = wtl_hash_more(sum, id.data, id.len);
+	wtl_buf_done(&id);
+	return sum;
+}
+
 int wtl_serve_push_open(struct wtl_serve_push *push, struct wtl_app *app,
 			struct wtl_serve_store *store, bool is_stored, const char *host)
 {
@@ -99,7 +114,7 @@ int wtl_serve_push_open(struct wtl_serve_push *push, struct wtl_app *app,
 		.interval_ns = settings->push_interval_ns,
 		.verify = settings->push_verify,
 		.begin = store->pushed,
-		.machine = wtl_hash_more(WTL_HASH_START, host, strlen(host)),
+		.machine = machine_number(host),
 		.recordings = is_stored ? wtl_serve_store_list : NULL,
 		.context = store,
 	};
