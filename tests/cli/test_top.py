@@ -637,7 +637,7 @@ def test_once_lists_processes(sleeper):
     assert "1 process by W where" in result.out
 
 
-MANY = """import os, sys, time
+MANY = """import os, sys, time  # wattle-many
 pipe = os.pipe()
 for _ in range(700):
     if os.fork() == 0:
@@ -651,7 +651,7 @@ sys.stdin.read()
 
 def test_once_names_everybody_however_many():
     """More than are named in the first second of a screen, and none of them does anything."""
-    with subprocess.Popen((sys.executable, "-S", "-E", "-c", MANY, "wattle-many"), stdin=subprocess.PIPE,
+    with subprocess.Popen((sys.executable, "-S", "-E", "-c", MANY), stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, text=True) as parent:
         try:
             assert parent.stdout.readline() == "ready\n"
