@@ -14,6 +14,7 @@
 #include "base/outfile.h"
 #include "cli/command.h"
 #include "cli/complain.h"
+#include "cli/locale.h"
 #include "base/fd.h"
 #include "cli/options.h"
 #include "document/report.h"
@@ -26,19 +27,6 @@
 #define SQLITE	     "SQLite format 3"
 #define RECORDING    "WTTL"
 #define RECORDING_AT 68
-
-bool wtl_locale_is_utf8(void)
-{
-	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *value = getenv(names[i]);
-
-		if (value && value[0])
-			return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
-	}
-	return false;
-}
 
 static bool has_content(const char *path)
 {
@@ -79,7 +67,7 @@ static void find_style(const struct wtl_settings *settings, const struct place *
 	memset(ret_style, 0, sizeof(*ret_style));
 	ret_style->color = terminal && !settings->no_color && term && strcmp(term, "dumb") != 0 &&
 			   !(no_color && no_color[0]);
-	ret_style->ascii = settings->ascii || !wtl_locale_is_utf8();
+	ret_style->ascii = wtl_is_ascii(settings);
 	/* An appended table has its header at the top of the file. */
 	ret_style->append = settings->append && place->path &&
 			    (!place->writer->is_flat || has_content(place->path));

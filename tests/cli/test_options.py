@@ -5,11 +5,13 @@ import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from conftest import clean_env, command_path, run_wattle
 
+TAPES = Path(__file__).resolve().parents[1] / "fixtures" / "tapes"
 COMMANDS = ["run", "compare", "record", "report", "export", "import", "mark", "calibrate", "top", "plot", "profile", "serve", "doctor", "query", "limit", "estimate", "help"]
 USAGE = {"run": 125, "compare": 125, "record": 2, "report": 2, "export": 2, "import": 2, "mark": 2, "calibrate": 2, "top": 2, "plot": 2, "profile": 125, "serve": 2, "doctor": 2, "query": 2, "limit": 125,
          "estimate": 2, "help": 2}
@@ -186,6 +188,17 @@ def test_ascii_in_a_pipe():
     for environment in ({"LC_ALL": "C"}, {"LANG": None}):
         assert run_wattle("run", "--", "true", env=environment).out.isascii()
     assert "±" in run_wattle("run", "--", "true", env={"LANG": "de_DE.UTF-8"}).out
+
+
+@pytest.mark.parametrize("args", [
+    ("run", "--full", "--tape", "TAPE"), ("run", "-I", "4", "--tape", "TAPE"), ("top", "--once", "--tape", "TAPE"),
+    ("profile", "-o", "-", "--", "sh", "-c", "head -c 5M /dev/zero | gzip >/dev/null"), ("profile", "--table", "--", "sha256sum", command_path()), ("run", "--location", "Ü±…", "--", "true"),
+    *((command, "--help-all") for command in COMMANDS),
+], ids=" ".join)
+def test_nothing_is_beyond_ascii(args):
+    args = [str(TAPES / "busy-thread.tape") if arg == "TAPE" else arg for arg in args]
+    result = run_wattle(*args, env={"LC_ALL": "C"})
+    assert result.out + result.err and result.out.isascii() and result.err.isascii()
 
 
 def test_commands():

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/num.h"
 #include "base/fd.h"
-#include "cli/sink.h"
+#include "cli/locale.h"
 #include "commands/top/replay.h"
 #include "commands/top/session.h"
 #include "energy/units.h"
@@ -111,7 +111,7 @@ static void apply_settings(struct wtl_top_session *session)
 	if (session->settings->redraw_ns)
 		ui->config.redraw_ms = (unsigned)(session->settings->redraw_ns / WTL_NS_PER_MS);
 	ui->no_color = settings->no_color || (no_color && no_color[0]);
-	ui->ascii = settings->ascii || (isatty(STDOUT_FILENO) == 1 && !wtl_locale_is_utf8());
+	ui->ascii = wtl_is_ascii(settings);
 }
 
 int wtl_top_session_run(struct wtl_top_session *session, bool is_once,
