@@ -354,6 +354,7 @@ def test_completion_for_fish(tmp_path):
     assert offered_by_fish(tmp_path, "wattle run --form") == ["--format"]
     assert offered_by_fish(tmp_path, "wattle run --format ") == ["csv", "json", "ndjson", "text"]
     assert offered_by_fish(tmp_path, "wattle help expo") == ["export"]
+    assert offered_by_fish(tmp_path, "wattle query --query-gpu=name,power.draw.i") == ["--query-gpu=name,power.draw.instant"]
     assert "--all" in offered_by_fish(tmp_path, "wattle run -- ls --al")
     (tmp_path / "some.wattle").touch()
     assert offered_by_fish(tmp_path, f"wattle report {tmp_path}/some") == [f"{tmp_path}/some.wattle"]
@@ -374,7 +375,8 @@ print -r -- $seen
 
 
 @pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is not there")
-@pytest.mark.parametrize("line, offers", [("wattle repo", ["wattle report"]), ("wattle run --form", ["--format="]), ("wattle limit --persistence o", ["on", "off"])])
+@pytest.mark.parametrize("line, offers", [("wattle repo", ["wattle report"]), ("wattle run --form", ["--format="]), ("wattle limit --persistence o", ["on", "off"]),
+                                          ("wattle query --query-gpu=name,power.draw.i", ["name,power.draw.instant"])])
 def test_completion_for_zsh(tmp_path, line, offers):
     (tmp_path / "_wattle").write_text(run_wattle("help", "--completion", "zsh").out)
     all_seen = " && ".join(f'$seen == *"{offer}"*' for offer in offers)
@@ -407,7 +409,8 @@ def test_completion_of_values():
     assert complete("wattle", "run", "--format", "=") == formats
     assert complete("wattle", "doctor", "-q", "--format", "=", "c") == ["csv"]
     assert complete("wattle", "run", "--weight", "c") == ["cpu-time", "cycles"]
-    assert complete("wattle", "run", "--location", "") == []
+    assert complete("wattle", "run", "--location", "DE") == ["DEU"]
+    assert complete("wattle", "estimate", "--device", "lo") == ["loihi1-davies", "loihi1-sanafe", "loihi2"]
     assert complete("wattle", "run", "--root", "/et") == ["/etc"]
     assert complete("wattle", "help", "") == COMMANDS
     assert complete("wattle", "help", "doc") == ["doctor"]
@@ -426,7 +429,7 @@ VALUES = [
     ("run", "--weight", "cpu-time instructions cycles learned"), ("top", "--weight", "cpu-time instructions cycles learned"),
     ("limit", "--persistence", "on off"), ("help", "--completion", "bash zsh fish"),
     ("report", "--to", ""), ("plot", "--from", ""), ("plot", "--to", ""), ("top", "--at", ""), ("run", "--pue", ""),
-    ("query", "-i", ""), ("query", "--query-gpu", ""), ("run", "--until", ""), ("record", "--duration", ""),
+    ("query", "-i", ""), ("run", "--until", ""), ("record", "--duration", ""),
 ]
 
 
@@ -438,6 +441,15 @@ def test_completion_of_a_commands_own_values(command, option, values):
     for value in values.split():
         assert value in complete("wattle", command, "-v", option, "=", value[:2])
         assert " takes " not in run_wattle(command, option, value, "--nonsense").err
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="bash is not there")
+def test_completion_of_lists():
+    fields = complete("wattle", "query", "--query-gpu", "")
+    assert {"name", "power.draw", "energy.total"} <= set(fields) and "gpu.base.current" not in fields
+    assert run_wattle("query", "--query-gpu", ",".join(fields), "--nonsense").complaint().startswith("wattle: query: unknown option")
+    assert complete("wattle", "query", "--query-gpu", "=", "name,power.dr") == ["name,power.draw", "name,power.draw.average", "name,power.draw.instant"]
+    assert complete("wattle", "query", "-d", "POWER,UT") == ["POWER,UTILIZATION"]
 
 
 @pytest.mark.skipif(not shutil.which("bash"), reason="bash is not there")
