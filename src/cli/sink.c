@@ -213,10 +213,27 @@ static void write_rescued(const struct wtl_result *result, int fd)
 	wtl_buf_done(&plain);
 }
 
+/* Whoever closed the pipe has seen enough, where it can be had again. */
+static void complain_unwritten(struct wtl_app *app, const struct place *place,
+			       const struct wtl_result *result, int rc)
+{
+	bool to_error = !place->path && place->fd == STDERR_FILENO;
+
+	if (rc == -EPIPE && !place->path && !result->cannot_be_had_again)
+		return;
+	wtl_complain(app, "cannot write the result to %s%s%s: %s%s", place->path ? "'" : "",
+		     place->path ? place->path
+		     : to_error	 ? "standard error"
+				 : "standard output",
+		     place->path ? "'" : "", wtl_err_text(rc),
+		     result->cannot_be_had_again ? "; here it is instead:" : "");
+	if (result->cannot_be_had_again)
+		write_rescued(result, to_error ? STDOUT_FILENO : STDERR_FILENO);
+}
+
 int wtl_sink_write(struct wtl_app *app, struct wtl_io *io, const struct wtl_result *result)
 {
 	const struct place place = find_place(app, result);
-	bool to_error = !place.path && place.fd == STDERR_FILENO;
 	struct wtl_output_style style;
 	struct wtl_buf text;
 	bool is_wrong;
@@ -232,19 +249,11 @@ int wtl_sink_write(struct wtl_app *app, struct wtl_io *io, const struct wtl_resu
 	wtl_buf_done(&text);
 	if (rc == 0)
 		return 0;
-	if (is_wrong) {
+	if (is_wrong)
 		wtl_complain(app,
 			     "this is a bug of wattle: what it computed does not add up, and is "
 			     "not told");
-		return rc;
-	}
-	wtl_complain(app, "cannot write the result to %s%s%s: %s%s", place.path ? "'" : "",
-		     place.path ? place.path
-		     : to_error ? "standard error"
-				: "standard output",
-		     place.path ? "'" : "", wtl_err_text(rc),
-		     result->cannot_be_had_again ? "; here it is instead:" : "");
-	if (result->cannot_be_had_again)
-		write_rescued(result, to_error ? STDOUT_FILENO : STDERR_FILENO);
+	else
+		complain_unwritten(app, &place, result, rc);
 	return rc;
 }

@@ -183,6 +183,19 @@ def test_help_may_be_left(args):
         assert (wattle.wait(20), wattle.stderr.read()) == (0, b"")
 
 
+@pytest.mark.parametrize("args", [
+    ("query", "--tape", "TAPE"), ("query", "--help-query-gpu"), ("doctor", "--tape", "TAPE"), ("top", "--once", "--tape", "TAPE"),
+    ("estimate", "--list-devices")], ids=" ".join)
+def test_results_may_be_left(args):
+    """As by head. The status tells that not all was read."""
+    args = [str(TAPES / "server.tape") if arg == "TAPE" else arg for arg in args]
+    nobody, pipe = os.pipe()
+    os.close(nobody)
+    result = run_wattle(*args, stdout=pipe)
+    os.close(pipe)
+    assert (result.code, result.err) == (1, "")
+
+
 def test_ascii_in_a_pipe():
     """A locale without UTF-8 is meant for pipes and files as well."""
     for environment in ({"LC_ALL": "C"}, {"LANG": None}):

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A session from its start to its end: live on the screen, or one picture on standard output. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -54,7 +55,7 @@ static int print_picture(struct wtl_top_session *session)
 	rc = text.error ? text.error
 			: wtl_fd_write_all(STDOUT_FILENO, wtl_buf_str(&text), text.len);
 	wtl_buf_done(&text);
-	if (rc < 0)
+	if (rc < 0 && rc != -EPIPE)
 		wtl_complain(session->app, "cannot write to standard output: %s", strerror(-rc));
 	return rc < 0 ? WTL_EXIT_FAILED : WTL_EXIT_DONE;
 }
