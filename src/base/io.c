@@ -219,6 +219,11 @@ int wtl_io_out_write(struct wtl_io *io, const char *path, const void *data, size
 	return rc < 0 ? rc : io->ops->out_write(io, path, data, len, mode);
 }
 
+int wtl_io_has_process_cpu(struct wtl_io *io)
+{
+	return io->ops->has_process_cpu ? io->ops->has_process_cpu(io) : -EOPNOTSUPP;
+}
+
 int wtl_io_out_check(struct wtl_io *io)
 {
 	int rc = fault(io, WTL_FAULT_WRITE);

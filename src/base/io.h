@@ -145,6 +145,10 @@ struct wtl_io_ops {
 	 */
 	int (*note)(struct wtl_io *io, const char *name, char *text, size_t size);
 
+	/* Whether a tape that is replayed has the processes' CPU time here, so that who looks at them now sees them as they
+	 * were: 1 or 0. -EOPNOTSUPP: any time is as good. NULL: it is. */
+	int (*has_process_cpu)(struct wtl_io *io);
+
 	/* While a tape is recorded, the clocks are the tape's, as a replay will show them: they stand
 	 * still between two answers. */
 	int64_t (*clock_ns)(struct wtl_io *io, enum wtl_clock clock);
@@ -260,6 +264,7 @@ ssize_t wtl_io_agent_ask(struct wtl_io *io, int agent, const char *question, cha
 			 size_t size);
 void wtl_io_agent_close(struct wtl_io *io, int agent);
 int wtl_io_note(struct wtl_io *io, const char *name, char *text, size_t size);
+int wtl_io_has_process_cpu(struct wtl_io *io);
 int64_t wtl_io_mono_ns(struct wtl_io *io);
 int64_t wtl_io_boot_ns(struct wtl_io *io);
 /* UTC. By a clock that says what recordings cannot keep, it is as if it had not been set: the time since boot. */

@@ -472,6 +472,16 @@ static int replay_process_cpu(struct wtl_io *io, const int pids[], int64_t cpu_n
 	return rc;
 }
 
+static int replay_has_process_cpu(struct wtl_io *io)
+{
+	struct replay *replay = lock(io);
+	struct wtl_tape_key *key = wtl_tape_find(replay->tape, WTL_TAPE_CPU, "", 0);
+	int rc = key ? wtl_tape_is_next(replay->tape, key, replay->frame) : -EOPNOTSUPP;
+
+	unlock(replay);
+	return rc;
+}
+
 static int replay_exits_open(struct wtl_io *io)
 {
 	struct replay *replay = lock(io);
@@ -639,6 +649,7 @@ static const struct wtl_io_ops replay_ops = {
 	.lib_call = replay_lib_call,
 	.lib_close = replay_lib_close,
 	.process_cpu = replay_process_cpu,
+	.has_process_cpu = replay_has_process_cpu,
 	.exits_open = replay_exits_open,
 	.exits_read = replay_exits_read,
 	.exits_close = replay_file_close,

@@ -194,6 +194,12 @@ void wtl_tape_skip(struct wtl_tape *tape, struct wtl_tape_key *key, uint32_t fra
 		key->cursor++;
 }
 
+bool wtl_tape_is_next(struct wtl_tape *tape, struct wtl_tape_key *key, uint32_t frame)
+{
+	wtl_tape_skip(tape, key, frame);
+	return key->cursor < key->n && key_record(tape, key, key->cursor)->frame == frame;
+}
+
 const struct wtl_tape_record *wtl_tape_read(struct wtl_tape *tape, struct wtl_tape_key *key,
 					    uint32_t frame, bool *ret_fresh)
 {

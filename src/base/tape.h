@@ -145,6 +145,8 @@ const struct wtl_tape_record *wtl_tape_exit(struct wtl_tape *tape, struct wtl_ta
 
 /* Passes over what belongs to earlier frames. */
 void wtl_tape_skip(struct wtl_tape *tape, struct wtl_tape_key *key, uint32_t frame);
+/* The same; true: the frame has one that is not used up. */
+bool wtl_tape_is_next(struct wtl_tape *tape, struct wtl_tape_key *key, uint32_t frame);
 
 /* A replay of a parsed tape, which it then owns (also when it fails). */
 int wtl_io_replay_tape(struct wtl_tape *tape, struct wtl_io **ret_io, struct wtl_err *err);

@@ -10,8 +10,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fd.h"
-#include "base/text.h"
 #include "cli/command.h"
+#include "cli/locale.h"
+#include "text/layout.h"
 
 static void print_line(const struct wtl_app *app, const char *prefix, const char *format,
 		       va_list args) __attribute__((format(printf, 3, 0)));
@@ -20,11 +21,12 @@ static void print_line(const struct wtl_app *app, const char *prefix, const char
 		       va_list args)
 {
 	char line[2048], whole[sizeof(line) * 5];
+	const struct wtl_output_style style = {.ascii = wtl_is_ascii(&app->settings)};
 	struct wtl_buf clean;
 
 	vsnprintf(line, sizeof(line), format, args);
 	wtl_buf_init(&clean, sizeof(line) * 5);
-	wtl_text_escape(&clean, line, strlen(line));
+	wtl_layout_text(&clean, line, &style);
 	snprintf(whole, sizeof(whole), "wattle: %s%s%s\n", prefix ? prefix : "", prefix ? ": " : "",
 		 clean.error ? wtl_err_text(clean.error) : wtl_buf_str(&clean));
 	/* Not by stdio: a pipe that nobody reads would hold up the end. */

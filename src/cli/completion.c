@@ -6,8 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "cli/command.h"
 #include "cli/option.h"
+
+/* Of all values of an option. */
+#define OFFERED_MAX (1u << 20)
 
 /* ---- bash ---- */
 
@@ -24,6 +28,25 @@ static void complete_words(const char *const words[])
 {
 	for (size_t i = 0; words[i]; i++)
 		printf("%s%s", i ? " " : "", words[i]);
+}
+
+static bool has_values(const struct wtl_option *option)
+{
+	return option->words || option->offer;
+}
+
+static void complete_values(const struct wtl_option *option)
+{
+	struct wtl_buf offered;
+
+	if (option->words) {
+		complete_words(option->words);
+		return;
+	}
+	wtl_buf_init(&offered, OFFERED_MAX);
+	option->offer(option, &offered);
+	fputs(offered.len > 0 ? wtl_buf_str(&offered) + 1 : "", stdout);
+	wtl_buf_done(&offered);
 }
 
 static bool is_called(const struct wtl_option *option, const char *value)
@@ -47,14 +70,14 @@ static void complete_value(const struct wtl_option *option)
 {
 	bool is_file = takes_file(option);
 
-	if (!option->words && !is_file && !is_called(option, "DIR"))
+	if (!has_values(option) && !is_file && !is_called(option, "DIR"))
 		return;
 	fputs("\t\t", stdout);
 	complete_spellings(option, "", " | ", ") ");
-	if (option->words) {
+	if (has_values(option)) {
 		fputs("values=\"", stdout);
-		complete_words(option->words);
-		puts("\" ;;");
+		complete_values(option);
+		puts(option->is_list ? "\" list=1 ;;" : "\" ;;");
 	} else {
 		puts(is_file ? "values=FILE ;;" : "values=DIR ;;");
 	}
@@ -88,7 +111,7 @@ static const char bash_head[] =
 	"# bash completion for wattle; made by 'wattle help --completion bash'\n"
 	"_wattle()\n{\n"
 	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-	"\tlocal commands= words= takes= operands= values= option=$prev command=0 i word\n"
+	"\tlocal commands= words= takes= operands= values= list= before= option=$prev command=0 i word\n"
 	"\tCOMPREPLY=()\n"
 	"\tif [ \"$cur\" = = ]; then\n\t\tcur=\n"
 	"\telif [ \"$prev\" = = ]; then\n\t\toption=${COMP_WORDS[COMP_CWORD-2]}\n\tfi\n"
@@ -122,12 +145,16 @@ static const char bash_tail[] =
 	"\t\tesac\n\tfi\n"
 	"\tif [[ $takes == *\" $option \"* ]]; then\n"
 	"\t\twords=$values\n"
+	"\t\tif [ -n \"$list\" ]; then\n"
+	"\t\t\t[[ $cur == *,* ]] && before=${cur%,*},\n"
+	"\t\t\tcompopt -o nospace 2>/dev/null\n"
+	"\t\tfi\n"
 	"\telif [[ $cur != -* && $prev != = && $command -gt 0 ]]; then\n"
 	"\t\twords=$operands\n\tfi\n"
 	"\tcase $words in\n"
 	"\tFILE) compopt -o default 2>/dev/null ;;\n"
 	"\tDIR) COMPREPLY=($(compgen -d -- \"$cur\")) ;;\n"
-	"\t*) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+	"\t*) COMPREPLY=($(compgen -P \"$before\" -W \"$words\" -- \"${cur#\"$before\"}\"))\n"
 	"\t\t[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace 2>/dev/null ;;\n"
 	"\tesac\n}\n"
 	"complete -F _wattle wattle";
@@ -170,10 +197,10 @@ static void zsh_value(const struct wtl_option *option)
 	if (!option->value)
 		return;
 	printf(":%s:", option->value);
-	if (option->words) {
-		putchar('(');
-		complete_words(option->words);
-		putchar(')');
+	if (has_values(option)) {
+		fputs(option->is_list ? "_sequence compadd - " : "(", stdout);
+		complete_values(option);
+		fputs(option->is_list ? "" : ")", stdout);
 	} else if (takes_file(option)) {
 		fputs("_files", stdout);
 	} else {
@@ -241,10 +268,10 @@ static void complete_zsh(const struct wtl_command *const commands[])
 
 static void fish_values(const struct wtl_option *option)
 {
-	if (option->words) {
-		fputs(" -x -a '", stdout);
-		complete_words(option->words);
-		putchar('\'');
+	if (has_values(option)) {
+		fputs(option->is_list ? " -x -a '(__fish_append , " : " -x -a '", stdout);
+		complete_values(option);
+		fputs(option->is_list ? ")'" : "'", stdout);
 	} else if (is_called(option, "DIR")) {
 		fputs(" -x -a '(__fish_complete_directories)'", stdout);
 	} else if (option->value) {

@@ -92,3 +92,11 @@ const char *wtl_guess_location(const char *word, const char **ret_place)
 	*ret_place = best->place;
 	return best->code;
 }
+
+void wtl_offer_locations(const struct wtl_option *option, struct wtl_buf *words)
+{
+	(void)option;
+	for (size_t i = 0; i < wtl_carbon_row_count; i++)
+		if (!strchr(wtl_carbon_rows[i].code, ':'))
+			wtl_buf_printf(words, " %s", wtl_carbon_rows[i].code);
+}

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "cli/command.h"
+#include "cli/option.h"
 
 /* What somebody may have meant by a word that is not known: the closest of those that are. */
 struct wtl_guess {
@@ -22,5 +22,7 @@ void wtl_guess_words(struct wtl_guess *guess, const char *const known[]);
 int wtl_complain_no_command(struct wtl_app *app, const char *word);
 /* A code for --location; *ret_place is the place's name. */
 const char *wtl_guess_location(const char *word, const char **ret_place);
+/* What --location takes, for completion: countries alone, for a colon is another word's begin in bash. */
+void wtl_offer_locations(const struct wtl_option *option, struct wtl_buf *words);
 
 #endif

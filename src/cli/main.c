@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,17 +61,25 @@ static const struct wtl_left_out left_out[] = {
 	{NULL, NULL},
 };
 
-/* What was printed last may still be in a buffer, and fail only now. Whoever reads help may stop when he has
- * read enough. */
+static bool has_reader(void)
+{
+	struct pollfd out = {.fd = STDOUT_FILENO};
+
+	return poll(&out, 1, 0) <= 0 || !(out.revents & (POLLERR | POLLHUP));
+}
+
+/* What was printed last may still be in a buffer, and fail only now. Whoever reads it may stop when he has read
+ * enough, which is no failure of help. */
 static int close_output(struct wtl_app *app, int code, bool is_help)
 {
-	errno = 0;
+	bool is_left;
+
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return code;
-	if (is_help && (errno == EPIPE || errno == 0)) /* 0: it failed before */
-		return code;
-	wtl_complain(app, "cannot write to standard output");
-	return code == WTL_EXIT_DONE ? WTL_EXIT_FAILED : code;
+	is_left = !has_reader();
+	if (!is_left)
+		wtl_complain(app, "cannot write to standard output");
+	return code == WTL_EXIT_DONE && !(is_help && is_left) ? WTL_EXIT_FAILED : code;
 }
 
 static int do_command(void *context)

@@ -179,7 +179,7 @@ const struct wtl_option wtl_options_carbon[] = {
 	{"location", 0, "CODE",
 	 "Where the electricity comes from: a country such as FRA, a cloud region such as "
 	 "gcp:europe-west9, or a number in g CO2e/kWh. Default: the world's average",
-	 WTL_OPTION_OWN, .set = set_location},
+	 WTL_OPTION_OWN, .offer = wtl_offer_locations, .set = set_location},
 	{"pue", 0, "FACTOR",
 	 "Power usage effectiveness of the data centre (1 to 10): shown beside, never in, the "
 	 "energies",

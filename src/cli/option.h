@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "cli/command.h"
 
 /* What a value may be, and the type of what it is kept in. */
@@ -50,7 +51,10 @@ struct wtl_option {
 	int64_t least, most;
 	bool is_ms;		  /* a duration without unit is milliseconds, not seconds */
 	const char *const *words; /* those it takes, ended by NULL */
-	const char *what;	  /* a path: of what, such as "a file" */
+	/* Where there are no such words: appends what it may be for completion, a blank before each. */
+	void (*offer)(const struct wtl_option *option, struct wtl_buf *words);
+	bool is_list;	   /* several of those words, with commas between */
+	const char *what;  /* a path: of what, such as "a file" */
 	const char *takes; /* for errors, where neither kind nor words say it; what a list is of */
 	enum wtl_option_file file;
 	/* 0; EINVAL after wtl_complain(); or negative: the option does not take that. Of a word that is no

@@ -14,6 +14,7 @@
 #include "base/outfile.h"
 #include "cli/command.h"
 #include "cli/complain.h"
+#include "cli/locale.h"
 #include "base/fd.h"
 #include "cli/options.h"
 #include "document/report.h"
@@ -26,19 +27,6 @@
 #define SQLITE	     "SQLite format 3"
 #define RECORDING    "WTTL"
 #define RECORDING_AT 68
-
-bool wtl_locale_is_utf8(void)
-{
-	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *value = getenv(names[i]);
-
-		if (value && value[0])
-			return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
-	}
-	return false;
-}
 
 static bool has_content(const char *path)
 {
@@ -79,7 +67,7 @@ static void find_style(const struct wtl_settings *settings, const struct place *
 	memset(ret_style, 0, sizeof(*ret_style));
 	ret_style->color = terminal && !settings->no_color && term && strcmp(term, "dumb") != 0 &&
 			   !(no_color && no_color[0]);
-	ret_style->ascii = settings->ascii || !wtl_locale_is_utf8();
+	ret_style->ascii = wtl_is_ascii(settings);
 	/* An appended table has its header at the top of the file. */
 	ret_style->append = settings->append && place->path &&
 			    (!place->writer->is_flat || has_content(place->path));
@@ -225,10 +213,27 @@ static void write_rescued(const struct wtl_result *result, int fd)
 	wtl_buf_done(&plain);
 }
 
+/* Whoever closed the pipe has seen enough, where it can be had again. */
+static void complain_unwritten(struct wtl_app *app, const struct place *place,
+			       const struct wtl_result *result, int rc)
+{
+	bool to_error = !place->path && place->fd == STDERR_FILENO;
+
+	if (rc == -EPIPE && !place->path && !result->cannot_be_had_again)
+		return;
+	wtl_complain(app, "cannot write the result to %s%s%s: %s%s", place->path ? "'" : "",
+		     place->path ? place->path
+		     : to_error	 ? "standard error"
+				 : "standard output",
+		     place->path ? "'" : "", wtl_err_text(rc),
+		     result->cannot_be_had_again ? "; here it is instead:" : "");
+	if (result->cannot_be_had_again)
+		write_rescued(result, to_error ? STDOUT_FILENO : STDERR_FILENO);
+}
+
 int wtl_sink_write(struct wtl_app *app, struct wtl_io *io, const struct wtl_result *result)
 {
 	const struct place place = find_place(app, result);
-	bool to_error = !place.path && place.fd == STDERR_FILENO;
 	struct wtl_output_style style;
 	struct wtl_buf text;
 	bool is_wrong;
@@ -244,19 +249,11 @@ int wtl_sink_write(struct wtl_app *app, struct wtl_io *io, const struct wtl_resu
 	wtl_buf_done(&text);
 	if (rc == 0)
 		return 0;
-	if (is_wrong) {
+	if (is_wrong)
 		wtl_complain(app,
 			     "this is a bug of wattle: what it computed does not add up, and is "
 			     "not told");
-		return rc;
-	}
-	wtl_complain(app, "cannot write the result to %s%s%s: %s%s", place.path ? "'" : "",
-		     place.path ? place.path
-		     : to_error ? "standard error"
-				: "standard output",
-		     place.path ? "'" : "", wtl_err_text(rc),
-		     result->cannot_be_had_again ? "; here it is instead:" : "");
-	if (result->cannot_be_had_again)
-		write_rescued(result, to_error ? STDOUT_FILENO : STDERR_FILENO);
+	else
+		complain_unwritten(app, &place, result, rc);
 	return rc;
 }

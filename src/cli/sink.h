@@ -24,8 +24,6 @@ int wtl_sink_write(struct wtl_app *app, struct wtl_io *io, const struct wtl_resu
 /* Where a result goes without a file: to standard error where a command of the user's runs, whose results have
  * standard output; elsewhere, and with "-o -", to standard output. */
 int wtl_sink_fd(const struct wtl_app *app);
-/* Does the environment say that the terminal takes UTF-8? */
-bool wtl_locale_is_utf8(void);
 /* Finds out before any work whether the output can be written: over no recording. 0 or negative. */
 int wtl_sink_check(struct wtl_app *app);
 /* The same of another file; path may be NULL. */

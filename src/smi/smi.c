@@ -22,6 +22,13 @@ const struct wtl_smi_field *wtl_smi_field_find(const struct wtl_smi_query *query
 	return NULL;
 }
 
+void wtl_smi_offer(struct wtl_buf *buf, const struct wtl_smi_query *query)
+{
+	for (const struct wtl_smi_field *field = query->fields; !wtl_smi_is_end(field); field++)
+		if (field->name && field->doc)
+			wtl_buf_printf(buf, " %s", field->name);
+}
+
 int wtl_smi_columns_parse(const struct wtl_smi_query *query, const char *list,
 			  struct wtl_smi_columns *ret_columns, const char **ret_bad,
 			  size_t *ret_bad_len)

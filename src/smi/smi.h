@@ -84,6 +84,8 @@ bool wtl_smi_columns_need_meter(const struct wtl_smi_columns *columns);
 int wtl_smi_header(struct wtl_buf *buf, const struct wtl_smi_columns *columns);
 int wtl_smi_rows(struct wtl_buf *buf, const struct wtl_smi_columns *columns,
 		 const struct wtl_look *look);
+/* The names of its fields that may be known, a blank before each. */
+void wtl_smi_offer(struct wtl_buf *buf, const struct wtl_smi_query *query);
 /* What --help-query-… prints. */
 int wtl_smi_help(struct wtl_buf *buf, const struct wtl_smi_query *query);
 

@@ -610,7 +610,8 @@ const struct wtl_smi_field wtl_smi_gpu_fields[] = {
 	    MODULE("Min Power Limit", "min_power_limit"), "The lowest one that can be set"),
 	ROW("module.power.max_limit", WATTS(MODULE_LIMIT_MAX_UW, "module_limit_max_w"),
 	    MODULE("Max Power Limit", "max_power_limit"), "The highest one that can be set"),
-	/* How base power and power smoothing are asked for is not public, or was seen on no GPU. */
+	/* How base power is asked for is not public. Power smoothing has field ids (251 to 268, 275 to 288, 300), but
+	 * how nvidia-smi writes their values was seen nowhere. */
 	NONE("gpu.base.current", .unit = "W"),
 	NONE("gpu.base.requested", .unit = "W"),
 	NONE("gpu.base.default", .unit = "W"),

@@ -260,7 +260,7 @@ static void put_title(const struct wtl_page *page, const struct wtl_compare *com
 
 static void put_legend(const struct wtl_page *page, const struct wtl_compare *compare)
 {
-	const char *sign = page->style->ascii ? "+/-" : "±";
+	const char *sign = wtl_layout_plus_minus(page->style);
 	size_t start = page->buf->len;
 
 	if (compare->why)

@@ -79,6 +79,11 @@ int wtl_layout_text(struct wtl_buf *buf, const char *text, const struct wtl_outp
 	return wtl_text_escape(buf, text, strlen(text));
 }
 
+const char *wtl_layout_plus_minus(const struct wtl_output_style *style)
+{
+	return style->ascii ? "+/-" : "±";
+}
+
 int wtl_layout_cut(struct wtl_buf *buf, size_t start, size_t columns,
 		   const struct wtl_output_style *style)
 {

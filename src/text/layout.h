@@ -28,6 +28,9 @@ size_t wtl_layout_columns(const char *text, size_t len);
  * common signs are spelled, other bytes become \xNN. NULL is "". */
 int wtl_layout_text(struct wtl_buf *buf, const char *text, const struct wtl_output_style *style);
 
+/* "±", or "+/-". */
+const char *wtl_layout_plus_minus(const struct wtl_output_style *style);
+
 /* Cuts what was appended since `start` to a number of columns (3 or more), the cut marked by "…" ("..."): its end,
  * or its start. */
 int wtl_layout_cut(struct wtl_buf *buf, size_t start, size_t columns,

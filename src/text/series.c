@@ -227,7 +227,7 @@ static void put_statistics(const struct wtl_page *page, const struct wtl_series 
 
 void wtl_page_legend(const struct wtl_page *page, const struct wtl_report_carbon *carbon)
 {
-	const char *sign = page->style->ascii ? "+/-" : "±";
+	const char *sign = wtl_layout_plus_minus(page->style);
 	size_t start = page->buf->len;
 
 	wtl_page_put(page,

@@ -5,11 +5,13 @@ import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from conftest import clean_env, command_path, run_wattle
 
+TAPES = Path(__file__).resolve().parents[1] / "fixtures" / "tapes"
 COMMANDS = ["run", "compare", "record", "report", "export", "import", "mark", "calibrate", "top", "plot", "profile", "serve", "doctor", "query", "limit", "estimate", "help"]
 USAGE = {"run": 125, "compare": 125, "record": 2, "report": 2, "export": 2, "import": 2, "mark": 2, "calibrate": 2, "top": 2, "plot": 2, "profile": 125, "serve": 2, "doctor": 2, "query": 2, "limit": 125,
          "estimate": 2, "help": 2}
@@ -181,11 +183,35 @@ def test_help_may_be_left(args):
         assert (wattle.wait(20), wattle.stderr.read()) == (0, b"")
 
 
+@pytest.mark.parametrize("args", [
+    ("query", "--tape", "TAPE"), ("query", "--help-query-gpu"), ("doctor", "--tape", "TAPE"), ("top", "--once", "--tape", "TAPE"),
+    ("estimate", "--list-devices")], ids=" ".join)
+def test_results_may_be_left(args):
+    """As by head. The status tells that not all was read."""
+    args = [str(TAPES / "server.tape") if arg == "TAPE" else arg for arg in args]
+    nobody, pipe = os.pipe()
+    os.close(nobody)
+    result = run_wattle(*args, stdout=pipe)
+    os.close(pipe)
+    assert (result.code, result.err) == (1, "")
+
+
 def test_ascii_in_a_pipe():
     """A locale without UTF-8 is meant for pipes and files as well."""
     for environment in ({"LC_ALL": "C"}, {"LANG": None}):
         assert run_wattle("run", "--", "true", env=environment).out.isascii()
     assert "±" in run_wattle("run", "--", "true", env={"LANG": "de_DE.UTF-8"}).out
+
+
+@pytest.mark.parametrize("args", [
+    ("run", "--full", "--tape", "TAPE"), ("run", "-I", "4", "--tape", "TAPE"), ("top", "--once", "--tape", "TAPE"),
+    ("profile", "-o", "-", "--", "sh", "-c", "head -c 5M /dev/zero | gzip >/dev/null"), ("profile", "--table", "--", "sha256sum", command_path()), ("run", "--location", "Ü±…", "--", "true"),
+    *((command, "--help-all") for command in COMMANDS),
+], ids=" ".join)
+def test_nothing_is_beyond_ascii(args):
+    args = [str(TAPES / "busy-thread.tape") if arg == "TAPE" else arg for arg in args]
+    result = run_wattle(*args, env={"LC_ALL": "C"})
+    assert result.out + result.err and result.out.isascii() and result.err.isascii()
 
 
 def test_commands():
@@ -341,6 +367,7 @@ def test_completion_for_fish(tmp_path):
     assert offered_by_fish(tmp_path, "wattle run --form") == ["--format"]
     assert offered_by_fish(tmp_path, "wattle run --format ") == ["csv", "json", "ndjson", "text"]
     assert offered_by_fish(tmp_path, "wattle help expo") == ["export"]
+    assert offered_by_fish(tmp_path, "wattle query --query-gpu=name,power.draw.i") == ["--query-gpu=name,power.draw.instant"]
     assert "--all" in offered_by_fish(tmp_path, "wattle run -- ls --al")
     (tmp_path / "some.wattle").touch()
     assert offered_by_fish(tmp_path, f"wattle report {tmp_path}/some") == [f"{tmp_path}/some.wattle"]
@@ -361,7 +388,8 @@ print -r -- $seen
 
 
 @pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is not there")
-@pytest.mark.parametrize("line, offers", [("wattle repo", ["wattle report"]), ("wattle run --form", ["--format="]), ("wattle limit --persistence o", ["on", "off"])])
+@pytest.mark.parametrize("line, offers", [("wattle repo", ["wattle report"]), ("wattle run --form", ["--format="]), ("wattle limit --persistence o", ["on", "off"]),
+                                          ("wattle query --query-gpu=name,power.draw.i", ["name,power.draw.instant"])])
 def test_completion_for_zsh(tmp_path, line, offers):
     (tmp_path / "_wattle").write_text(run_wattle("help", "--completion", "zsh").out)
     all_seen = " && ".join(f'$seen == *"{offer}"*' for offer in offers)
@@ -394,7 +422,8 @@ def test_completion_of_values():
     assert complete("wattle", "run", "--format", "=") == formats
     assert complete("wattle", "doctor", "-q", "--format", "=", "c") == ["csv"]
     assert complete("wattle", "run", "--weight", "c") == ["cpu-time", "cycles"]
-    assert complete("wattle", "run", "--location", "") == []
+    assert complete("wattle", "run", "--location", "DE") == ["DEU"]
+    assert complete("wattle", "estimate", "--device", "lo") == ["loihi1-davies", "loihi1-sanafe", "loihi2"]
     assert complete("wattle", "run", "--root", "/et") == ["/etc"]
     assert complete("wattle", "help", "") == COMMANDS
     assert complete("wattle", "help", "doc") == ["doctor"]
@@ -413,7 +442,7 @@ VALUES = [
     ("run", "--weight", "cpu-time instructions cycles learned"), ("top", "--weight", "cpu-time instructions cycles learned"),
     ("limit", "--persistence", "on off"), ("help", "--completion", "bash zsh fish"),
     ("report", "--to", ""), ("plot", "--from", ""), ("plot", "--to", ""), ("top", "--at", ""), ("run", "--pue", ""),
-    ("query", "-i", ""), ("query", "--query-gpu", ""), ("run", "--until", ""), ("record", "--duration", ""),
+    ("query", "-i", ""), ("run", "--until", ""), ("record", "--duration", ""),
 ]
 
 
@@ -425,6 +454,15 @@ def test_completion_of_a_commands_own_values(command, option, values):
     for value in values.split():
         assert value in complete("wattle", command, "-v", option, "=", value[:2])
         assert " takes " not in run_wattle(command, option, value, "--nonsense").err
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="bash is not there")
+def test_completion_of_lists():
+    fields = complete("wattle", "query", "--query-gpu", "")
+    assert {"name", "power.draw", "energy.total"} <= set(fields) and "gpu.base.current" not in fields
+    assert run_wattle("query", "--query-gpu", ",".join(fields), "--nonsense").complaint().startswith("wattle: query: unknown option")
+    assert complete("wattle", "query", "--query-gpu", "=", "name,power.dr") == ["name,power.draw", "name,power.draw.average", "name,power.draw.instant"]
+    assert complete("wattle", "query", "-d", "POWER,UT") == ["POWER,UTILIZATION"]
 
 
 @pytest.mark.skipif(not shutil.which("bash"), reason="bash is not there")

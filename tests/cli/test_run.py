@@ -277,7 +277,9 @@ def test_lines_take_the_place_of_a_report_for_programs():
 
 def test_progress_on_a_terminal(terminal, wattle):
     shown = terminal(wattle, "run", *XEON, "-r", "3", "--", "true").finish().out
-    assert "wattle: 1 of 3 runs done" in shown and "wattle: 2 of 3 runs done" in shown
+    assert re.search(r"wattle: 1 of 3 runs done, about \d\.\d s left", shown) and "wattle: 2 of 3 runs done" in shown
+    until = terminal(wattle, "run", "--until", "0.01%", "--max-repeat", "4", "--", "sleep", "0.05").finish().out
+    assert re.search(r"wattle: 3 runs done, mean \S+ J, good to \S+ %, about 0\.\d s left", until), until
     quiet = terminal(wattle, "run", "-q", *XEON, "-r", "3", "--", "true").finish().out
     assert "runs done" not in quiet
     assert "runs done" not in brief(*XEON, "-r", "3", "--", "true").err

@@ -637,7 +637,7 @@ def test_once_lists_processes(sleeper):
     assert "1 process by W where" in result.out
 
 
-MANY = """import os, sys, time
+MANY = """import os, sys, time  # wattle-many
 pipe = os.pipe()
 for _ in range(700):
     if os.fork() == 0:
@@ -651,7 +651,7 @@ sys.stdin.read()
 
 def test_once_names_everybody_however_many():
     """More than are named in the first second of a screen, and none of them does anything."""
-    with subprocess.Popen((sys.executable, "-S", "-E", "-c", MANY, "wattle-many"), stdin=subprocess.PIPE,
+    with subprocess.Popen((sys.executable, "-S", "-E", "-c", MANY), stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, text=True) as parent:
         try:
             assert parent.stdout.readline() == "ready\n"
@@ -660,6 +660,23 @@ def test_once_names_everybody_however_many():
             parent.stdin.close()
     assert result.code == 0
     assert "700 processes by W where" in result.out, result.out
+
+
+def test_once_of_a_tape_of_run():
+    """Energy and CPU time are of the same moments: the thread has caused 227 J."""
+    out = run_wattle("top", "--once", "--tape", TAPES / "busy-thread.tape", env={"COLUMNS": "130"}).out
+    row = re.search(r"(?m)^ +4711 .* (\d+\.\d) J .*python3 fit.py$", out)
+    assert row and 205 < float(row[1]) < 250, out
+    assert "not attributed 0 %" in out, out
+
+
+def test_once_of_its_own_tape(tmp_path):
+    def rows(*tape):
+        out = run_wattle("top", "--once", "--rows", "5", *tape, env={"COLUMNS": "130"}).out
+        return [(line.split()[0], line.split()[2:5]) for line in out.splitlines() if re.match(r" +\d+ +\S+ +\d", line)]
+
+    live = rows("--tape-record", tmp_path / "once.tape")
+    assert live and rows("--tape", tmp_path / "once.tape") == live
 
 
 @pytest.mark.parametrize("columns", ("20", "80", "300", "0", "x", "99999999999999999999"))

@@ -234,8 +234,10 @@ static void test_cpu(void **state)
 	int64_t cpu_ns[UNIT_COUNT(pids)];
 
 	(void)state;
+	assert_int_equal(wtl_io_has_process_cpu(io), 1);
 	/* In any order, all at once or in parts. */
 	assert_int_equal(wtl_io_process_cpu(io, pids, cpu_ns, UNIT_COUNT(pids)), 0);
+	assert_int_equal(wtl_io_has_process_cpu(io), 0);
 	assert_true(cpu_ns[0] == INT64_MAX && cpu_ns[2] == 300);
 	assert_true(cpu_ns[4] == 200 && cpu_ns[5] == 100);
 	/* Never asked for when it was recorded, no process, and gone. */
@@ -243,6 +245,7 @@ static void test_cpu(void **state)
 	assert_int_equal(cpu_ns[6], -ESRCH);
 	assert_true(wtl_io_mono_ns(io) == 1010);
 	assert_int_equal(wtl_io_wait_until(io, 0), 0);
+	assert_int_equal(wtl_io_has_process_cpu(io), 1);
 	/* What the second and third questions for it were told. */
 	cpu_is(io, 1, 100);
 	cpu_is(io, 2, 210);
@@ -268,6 +271,7 @@ static void test_cpu(void **state)
 
 	io = replay(START "R \"/a\" \"1\"\n");
 	assert_int_equal(wtl_io_process_cpu(io, pids, cpu_ns, 1), -EOPNOTSUPP);
+	assert_int_equal(wtl_io_has_process_cpu(io), -EOPNOTSUPP);
 	assert_int_equal(wtl_io_exits_open(io), -ENODATA);
 	assert_int_equal(wtl_io_file_write(io, "/b", "1", 1), -ENOENT);
 	wtl_io_free(io);

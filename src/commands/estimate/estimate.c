@@ -32,6 +32,19 @@ struct settings {
 static int set_path(struct wtl_app *app, const struct wtl_option *option, const char *text);
 static int set_steps(struct wtl_app *app, const struct wtl_option *option, const char *text);
 
+/* Those that are built in. */
+static void offer_devices(const struct wtl_option *option, struct wtl_buf *words)
+{
+	struct wtl_devices devices = {.n = 0};
+
+	(void)option;
+	wtl_devices_builtin(&devices, NULL);
+	for (size_t i = 0; i < devices.n; i++)
+		wtl_buf_printf(words, " %s", devices.devices[i].name);
+	wtl_buf_puts(words, " host");
+	wtl_devices_done(&devices);
+}
+
 static const struct wtl_option options[] = {
 	{"dim", 0, "NAME=SIZE",
 	 "A size that the model leaves open, such as batch=8; may be given several times",
@@ -40,7 +53,7 @@ static const struct wtl_option options[] = {
 	 "The shape of one of its inputs, such as data=1x3x224x224; may be given several times",
 	 WTL_OPTION_LIST, WTL_OWN(struct settings, inputs), .takes = "inputs"},
 	{"device", 0, "NAME", "Estimate joules on that hardware; may be given several times",
-	 WTL_OPTION_LIST, PRICES(devices), .takes = "devices"},
+	 WTL_OPTION_LIST, PRICES(devices), .offer = offer_devices, .takes = "devices"},
 	{"devices", 0, "FILE",
 	 "Hardware of your own beside what is built in; may be given several times",
 	 WTL_OPTION_LIST, PRICES(device_files), .takes = "files"},

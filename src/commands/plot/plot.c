@@ -298,7 +298,7 @@ const struct wtl_command wtl_command_plot = {
 	.synopsis = "[OPTION...] FILE... | --live [DOMAIN...]",
 	.description =
 		"Draws what was measured: power over time per domain, who drew it, the energy of windows, "
-		"memory over time, and repeated runs as a series. Axes have units; ± are bands or whiskers, "
+		"memory over time, and repeated runs as a series. Axes have units; uncertainties are bands or whiskers, "
 		"idle power is a dashed line, and what was not measured is a gap. Pictures can be read "
 		"without colours.\n\n"
 		"FILE is a recording (wattle record, wattle run --record), of which everything can be "

@@ -12,6 +12,7 @@
 #include "cli/machine.h"
 #include "cli/options.h"
 #include "cli/rights.h"
+#include "cli/locale.h"
 #include "cli/sink.h"
 #include "commands/profile/diff.h"
 #include "commands/profile/format.h"
@@ -77,13 +78,16 @@ static int put_in_order(struct telling *telling, enum wtl_profile_sort sort)
 
 /* ---- Text ---- */
 
-static void put_change(struct wtl_buf *buf, const struct wtl_difference_row *row)
+static void put_change(struct wtl_buf *buf, const struct wtl_difference_row *row,
+		       const struct wtl_output_style *style)
 {
-	wtl_buf_printf(buf, "%+10.3f \xc2\xb1 %-8.3f%c ", row->change / 1e6, row->uncertainty / 1e6,
-		       row->is_significant ? '*' : ' ');
+	wtl_buf_printf(buf, "%+10.3f ", row->change / 1e6);
+	wtl_profile_put_doubt(buf, row->uncertainty / 1e6, style);
+	wtl_buf_printf(buf, "%c ", row->is_significant ? '*' : ' ');
 }
 
-static void put_row(struct wtl_buf *buf, const struct wtl_diff *diff, size_t function)
+static void put_row(struct wtl_buf *buf, const struct wtl_diff *diff, size_t function,
+		    const struct wtl_output_style *style)
 {
 	struct wtl_difference_row rows[WTL_DIFF_WHATS];
 
@@ -91,8 +95,8 @@ static void put_row(struct wtl_buf *buf, const struct wtl_diff *diff, size_t fun
 		wtl_diff_row(diff, function, what, &rows[what]);
 	wtl_buf_printf(buf, "%10.3f %10.3f ", rows[WTL_DIFF_OWN_UJ].first / 1e6,
 		       rows[WTL_DIFF_OWN_UJ].second / 1e6);
-	put_change(buf, &rows[WTL_DIFF_OWN_UJ]);
-	put_change(buf, &rows[WTL_DIFF_ALL_UJ]);
+	put_change(buf, &rows[WTL_DIFF_OWN_UJ], style);
+	put_change(buf, &rows[WTL_DIFF_ALL_UJ], style);
 	wtl_buf_printf(buf, "%+9.3f%c  ", rows[WTL_DIFF_OWN_NS].change / 1e9,
 		       rows[WTL_DIFF_OWN_NS].is_significant ? '*' : ' ');
 }
@@ -126,7 +130,7 @@ static void put_text(struct wtl_buf *buf, const struct telling *telling, unsigne
 	put_side(buf, diff, "B", diff->n_first, diff->n_runs);
 	wtl_buf_puts(buf, "\n A own [J]  B own [J]    own: B - A [J]        with calls: B - A [J] "
 			  "  CPU [s]   function\n");
-	put_row(buf, diff, n);
+	put_row(buf, diff, n, style);
 	wtl_buf_puts(buf, "all of the program\n");
 	for (size_t i = 0; i < n; i++) {
 		size_t function = telling->order[i];
@@ -135,7 +139,7 @@ static void put_text(struct wtl_buf *buf, const struct telling *telling, unsigne
 		if (!is_told(diff, function) || n_told >= rows)
 			continue;
 		n_told++;
-		put_row(buf, diff, function);
+		put_row(buf, diff, function, style);
 		wtl_layout_text(buf, diff->keys.names[function], style);
 		wtl_buf_putc(buf, '\n');
 	}
@@ -143,7 +147,8 @@ static void put_text(struct wtl_buf *buf, const struct telling *telling, unsigne
 	if (n_told + n_small < n)
 		wtl_buf_printf(buf, "%zu more functions than --rows %u, not shown\n",
 			       n - n_told - n_small, rows);
-	wtl_buf_puts(buf, "* differs by more than its \xc2\xb1 (k = 2)\n");
+	wtl_buf_printf(buf, "* differs by more than its %s (k = 2)\n",
+		       wtl_layout_plus_minus(style));
 	if (!diff->is_same_machine)
 		wtl_buf_puts(buf, "Not by the same sensors of one machine, or by a model: no error "
 				  "is taken to be the same in both\n");
@@ -216,8 +221,7 @@ static void build(struct wtl_doc *doc, const struct telling *telling)
 static int tell(const struct wtl_profile_writing *writing, const struct wtl_diff *diff,
 		const struct wtl_writer *writer)
 {
-	const struct wtl_output_style style = {.ascii = writing->app->settings.ascii ||
-							!wtl_locale_is_utf8()};
+	const struct wtl_output_style style = {.ascii = wtl_is_ascii(&writing->app->settings)};
 	const struct wtl_profile_settings *settings = writing->settings;
 	struct telling telling = {.diff = diff};
 	struct wtl_buf buf;

@@ -119,6 +119,9 @@ enum wtl_profile_gpu_by wtl_profile_gpu_by(const struct wtl_profile *profile);
 uint64_t wtl_profile_co2e_ug(const struct wtl_profile *profile, uint64_t energy_uj);
 
 /* For people: a tree of calls, or a table of functions. */
+/* "± 1.638   ", or "+/- 1.638 ": as wide. */
+void wtl_profile_put_doubt(struct wtl_buf *buf, double energy_j,
+			   const struct wtl_output_style *style);
 void wtl_profile_text(struct wtl_buf *buf, const struct wtl_profile *profile,
 		      const struct wtl_profile_settings *settings,
 		      const struct wtl_output_style *style);

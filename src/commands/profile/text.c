@@ -63,18 +63,28 @@ static void put_wait(struct wtl_buf *buf, const struct wtl_profile *profile, int
 		wtl_buf_printf(buf, "%11.3f ", (double)wait_ns / 1e9);
 }
 
+void wtl_profile_put_doubt(struct wtl_buf *buf, double energy_j,
+			   const struct wtl_output_style *style)
+{
+	wtl_buf_printf(buf, "%s %-*.3f", wtl_layout_plus_minus(style), style->ascii ? 6 : 8,
+		       energy_j);
+}
+
 static void put_row(struct wtl_buf *buf, const struct wtl_profile *profile,
-		    const struct wtl_calls_cost *cost)
+		    const struct wtl_calls_cost *cost, const struct wtl_output_style *style)
 {
 	double energy_uj = (double)wtl_profile_energy_uj(profile, cost);
 	double share =
 		profile->dynamic_uj > 0 ? 100.0 * energy_uj / (double)profile->dynamic_uj : 0.0;
 
-	wtl_buf_printf(buf, "%10.3f \xc2\xb1 %-8.3f %5.1f %9.3f ", energy_uj / 1e6,
-		       wtl_profile_uncertainty_uj(profile, energy_uj, cost->n_samples,
-						  wtl_profile_total_uj(profile, cost->doubt_uj)) /
-			       1e6,
-		       share, (double)cost->cpu_ns / 1e9);
+	wtl_buf_printf(buf, "%10.3f ", energy_uj / 1e6);
+	wtl_profile_put_doubt(
+		buf,
+		wtl_profile_uncertainty_uj(profile, energy_uj, cost->n_samples,
+					   wtl_profile_total_uj(profile, cost->doubt_uj)) /
+			1e6,
+		style);
+	wtl_buf_printf(buf, " %5.1f %9.3f ", share, (double)cost->cpu_ns / 1e9);
 	put_wait(buf, profile, cost->wait_ns);
 	wtl_buf_putc(buf, ' ');
 }
@@ -184,7 +194,7 @@ static void put_calls(struct tree *tree, uint32_t parent, unsigned depth)
 				  tree->n_below[node], energy_uj);
 			continue;
 		}
-		put_row(tree->buf, tree->profile, &calls->all[node]);
+		put_row(tree->buf, tree->profile, &calls->all[node], tree->style);
 		wtl_buf_printf(tree->buf, "%*s", (int)(2 * depth), "");
 		wtl_layout_text(tree->buf, wtl_calls_name(calls, node), tree->style);
 		wtl_buf_putc(tree->buf, '\n');
@@ -295,14 +305,15 @@ static void put_table(struct wtl_buf *buf, const struct wtl_profile *profile,
 			leave_out(function->rank < least ? &small : &many, 1, function->own_uj);
 			continue;
 		}
-		wtl_buf_printf(buf, "%10.3f \xc2\xb1 %-8.3f %14.3f %9.3f %8" PRIu64 " ",
-			       (double)function->own_uj / 1e6,
-			       wtl_profile_uncertainty_uj(profile, (double)function->own_uj,
-							  function->own.n_samples,
-							  function->doubt_uj) /
-				       1e6,
-			       (double)function->all_uj / 1e6, (double)function->own.cpu_ns / 1e9,
-			       function->own.n_samples);
+		wtl_buf_printf(buf, "%10.3f ", (double)function->own_uj / 1e6);
+		wtl_profile_put_doubt(buf,
+				      wtl_profile_uncertainty_uj(profile, (double)function->own_uj,
+								 function->own.n_samples,
+								 function->doubt_uj) /
+					      1e6,
+				      style);
+		wtl_buf_printf(buf, " %14.3f %9.3f %8" PRIu64 " ", (double)function->all_uj / 1e6,
+			       (double)function->own.cpu_ns / 1e9, function->own.n_samples);
 		put_wait(buf, profile, function->own.wait_ns);
 		wtl_buf_putc(buf, ' ');
 		wtl_layout_text(buf, calls->tree.names[calls->tree.frames[function->name].name],
@@ -445,15 +456,17 @@ static void put_waits(struct wtl_buf *buf, const struct wtl_profile *profile)
 			     "kernel.perf_event_paranoid=1, or CAP_PERFMON, tells it exactly\n");
 }
 
-static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile)
+static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile,
+		     const struct wtl_output_style *style)
 {
 	const struct wtl_trace *trace = profile->trace;
 	const char *of = profile->only ? "in all of the profile: " : "";
 
 	wtl_buf_printf(
 		buf,
-		"wattle profile: %.3f \xc2\xb1 %.3f J %s, %.3f s, %zu samples at %u Hz, %zu thread%s\n",
-		(double)profile->dynamic_uj / 1e6, (double)profile->uncertainty_uj / 1e6,
+		"wattle profile: %.3f %s %.3f J %s, %.3f s, %zu samples at %u Hz, %zu thread%s\n",
+		(double)profile->dynamic_uj / 1e6, wtl_layout_plus_minus(style),
+		(double)profile->uncertainty_uj / 1e6,
 		profile->has_idle ? "above idle" : "(idle power is not known)",
 		(double)profile->window->duration_ns / 1e9, trace->n_samples, profile->hz,
 		trace->n_threads, trace->n_threads == 1 ? "" : "s");
@@ -494,7 +507,7 @@ void wtl_profile_text(struct wtl_buf *buf, const struct wtl_profile *profile,
 					    : (double)profile->dynamic_uj) *
 				   settings->least_percent / 100.0)};
 
-	put_head(buf, profile);
+	put_head(buf, profile, style);
 	if (settings->is_table) {
 		put_table(buf, profile, settings, style);
 	} else {

@@ -15,6 +15,7 @@
 #include "cli/complain.h"
 #include "base/fd.h"
 #include "cli/options.h"
+#include "cli/locale.h"
 #include "cli/sink.h"
 #include "commands/profile/cut.h"
 #include "commands/profile/format.h"
@@ -43,8 +44,7 @@ int wtl_profile_write_out(const struct wtl_profile_writing *writing, const struc
 static int write_text(const struct wtl_profile_writing *writing, const struct wtl_profile *profile,
 		      const char *path, int fd)
 {
-	const struct wtl_output_style style = {.ascii = writing->app->settings.ascii ||
-							!wtl_locale_is_utf8()};
+	const struct wtl_output_style style = {.ascii = wtl_is_ascii(&writing->app->settings)};
 	struct wtl_buf buf;
 	int rc;
 

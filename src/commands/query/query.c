@@ -104,7 +104,14 @@ static int set_word(struct wtl_app *app, const struct wtl_option *option, const 
 	return settings->dmon || settings->pmon ? 0 : -E2BIG;
 }
 
-#define QUERY(of)   WTL_OPTION_OWN, .set = set_query, .data = &wtl_smi_query_##of
+static void offer_fields(const struct wtl_option *option, struct wtl_buf *words)
+{
+	wtl_smi_offer(words, option->data);
+}
+
+#define QUERY(of)                                                                 \
+	WTL_OPTION_OWN, .offer = offer_fields, .is_list = true, .set = set_query, \
+			.data = &wtl_smi_query_##of
 #define HELP(of)    WTL_OPTION_OWN, .set = set_help, .data = &wtl_smi_query_##of
 #define TEXT(field) WTL_OPTION_TEXT, WTL_OWN(struct settings, field)
 #define FLAG(field) WTL_OPTION_FLAG, WTL_OWN(struct settings, field)
@@ -151,7 +158,7 @@ static const struct wtl_option options[] = {
 	{"display", 'd', "SECTIONS",
 	 "-q: only these parts, such as POWER,UTILIZATION. dmon, pmon: seconds from one sample to the next "
 	 "(default 1)",
-	 TEXT(display), .words = wtl_smi_section_names},
+	 TEXT(display), .words = wtl_smi_section_names, .is_list = true},
 	{"delay", 0, "SECONDS", "The same for dmon and pmon alone", PERIOD(delay_ns)},
 	{"options", 'o', "D|T", "dmon, pmon: columns for date (D) and time (T)", TEXT(mon_options)},
 	{0},

@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "cli/loop.h"
 
+#include "cli/locale.h"
 #include "cli/sink.h"
 #include "document/format.h"
 #include "document/writer.h"
@@ -83,7 +84,7 @@ static void pad(struct wtl_buf *buf, size_t start, size_t columns)
 
 static bool is_ascii(const struct wtl_run_every *every)
 {
-	return every->app->settings.ascii || !wtl_locale_is_utf8();
+	return wtl_is_ascii(&every->app->settings);
 }
 
 static void put_head(struct wtl_run_every *every)

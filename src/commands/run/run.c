@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -117,15 +118,21 @@ static bool has_converged(const struct wtl_run_session *session)
 	       energy.ci95 <= settings->until * energy.mean;
 }
 
+static unsigned runs_max(const struct wtl_settings *settings)
+{
+	return settings->repeat	      ? settings->repeat
+	       : settings->repeat_max ? settings->repeat_max
+				      : WTL_UNTIL_RUNS_MAX;
+}
+
 static bool goes_on(struct wtl_run_session *session)
 {
 	const struct wtl_settings *settings = &session->app->settings;
-	unsigned most = settings->repeat_max ? settings->repeat_max : WTL_UNTIL_RUNS_MAX;
 
 	if (wtl_loop_interrupted(&session->loop))
 		return false;
 	if (settings->until > 0.0)
-		return session->n < most && !has_converged(session);
+		return session->n < runs_max(settings) && !has_converged(session);
 	return session->n < settings->repeat;
 }
 
@@ -135,6 +142,21 @@ static bool is_alone_on_terminal(void)
 	return isatty(STDOUT_FILENO) != 1;
 }
 
+/* Of --until an estimate: the interval narrows with the root of the number of runs. 0: not known yet. */
+static double runs_left(const struct wtl_run_session *session, const struct wtl_statistics *energy)
+{
+	const struct wtl_settings *settings = &session->app->settings;
+	double n = (double)session->n, wide, whole = runs_max(settings);
+
+	if (settings->until > 0.0) {
+		if (energy->n < 2 || !(energy->mean > 0.0))
+			return 0.0;
+		wide = energy->ci95 / energy->mean / settings->until;
+		whole = fmin(whole, fmax(WTL_UNTIL_RUNS_MIN, n * wide * wide));
+	}
+	return fmax(1.0, ceil(whole - n));
+}
+
 /* How far it is. */
 static void show_progress(const struct wtl_run_session *session)
 {
@@ -142,6 +164,7 @@ static void show_progress(const struct wtl_run_session *session)
 	const struct wtl_run_list runs = {report_at, session, session->n};
 	struct wtl_statistics energy, time;
 	char of[32] = "", mean[96] = "", left[48] = "";
+	double n_left;
 
 	wtl_runs_statistics_of_all(&runs, WTL_RUN_ENERGY_J, &energy);
 	wtl_runs_statistics_of_all(&runs, WTL_RUN_DURATION_S, &time);
@@ -150,9 +173,10 @@ static void show_progress(const struct wtl_run_session *session)
 	if (energy.n > 1 && energy.mean > 0)
 		snprintf(mean, sizeof(mean), ", mean %.4g J, good to %.2g %%", energy.mean,
 			 100 * energy.ci95 / energy.mean);
-	if (settings->repeat && time.n > 0)
-		snprintf(left, sizeof(left), ", some %.0f s left",
-			 time.mean * (settings->repeat - (double)session->n));
+	n_left = runs_left(session, &energy);
+	if (n_left > 0.0 && time.n > 0)
+		snprintf(left, sizeof(left), ", about %.*f s left", time.mean * n_left < 10.0,
+			 time.mean * n_left);
 	wtl_progress_show(session->app, is_alone_on_terminal(), "%zu%s runs done%s%s", session->n,
 			  of, mean, left);
 }

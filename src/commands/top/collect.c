@@ -283,9 +283,17 @@ static int64_t next_bill_ns(const struct wtl_top_collector *collector, int64_t n
 	return collector->begin_ns + (since_ns / BILL_NS + 1) * BILL_NS;
 }
 
+/* A tape knows processes only as they were when it was recorded. */
+static bool bill_is_due(const struct wtl_top_collector *collector, int64_t now_ns)
+{
+	int rc = wtl_io_has_process_cpu(collector->io);
+
+	return rc < 0 ? now_ns >= collector->bill_due_ns : rc > 0;
+}
+
 static void take_due(struct wtl_top_collector *collector, int64_t now_ns)
 {
-	if (now_ns >= collector->bill_due_ns) {
+	if (bill_is_due(collector, now_ns)) {
 		bill(collector, true);
 		collector->bill_due_ns = next_bill_ns(collector, now_ns);
 	}

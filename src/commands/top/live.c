@@ -16,9 +16,11 @@
 #include "commands/top/session.h"
 #include "energy/units.h"
 
-/* The first picture waits so long for domains, and those after it come so soon, until all is there. */
+/* The first picture waits so long for domains, and those after it come so soon, until all is there: whether it is, is
+ * asked more often. */
 #define OPEN_NS (40 * WTL_NS_PER_MS)
 #define SOON_NS (20 * WTL_NS_PER_MS)
+#define ASK_NS	(1 * WTL_NS_PER_MS)
 
 enum { HELD_MAX = 64 * 1024 };
 
@@ -30,6 +32,7 @@ struct live {
 	int held;	    /* what was said on standard error meanwhile; < 0: it is no terminal */
 	int standard_error; /* the real one */
 	int64_t redraw_ns;
+	bool is_complete; /* processes are there, too */
 	bool whole;
 	int ended_by; /* a signal, or 0 */
 };
@@ -202,10 +205,18 @@ static void take_view(struct live *live)
 
 static int64_t next_redraw_ns(const struct live *live)
 {
-	bool is_complete = wtl_top_collector_wait(live->session->collector, 0) >= WTL_TOP_RUNNING;
-
 	return wtl_top_screen_ns() +
-	       (is_complete ? live->session->ui.config.redraw_ms * WTL_NS_PER_MS : SOON_NS);
+	       (live->is_complete ? live->session->ui.config.redraw_ms * WTL_NS_PER_MS : SOON_NS);
+}
+
+/* What has just become complete is drawn at once. */
+static void ask_whether_complete(struct live *live)
+{
+	if (live->is_complete ||
+	    wtl_top_collector_wait(live->session->collector, 0) < WTL_TOP_RUNNING)
+		return;
+	live->is_complete = true;
+	live->redraw_ns = 0;
 }
 
 /* Waits for keys, signals and the next redraw. */
@@ -216,6 +227,8 @@ static int turn(struct live *live)
 	int64_t now_ns = wtl_top_screen_ns(), left_ns = live->redraw_ns - now_ns;
 	int rc = 0;
 
+	if (!live->is_complete && left_ns > ASK_NS)
+		left_ns = ASK_NS;
 	if (left_ns > 0)
 		poll(watched, 2, (int)((left_ns + WTL_NS_PER_MS - 1) / WTL_NS_PER_MS));
 	if (watched[1].revents && take_signals(live))
@@ -227,6 +240,7 @@ static int turn(struct live *live)
 		/* What was typed is seen at once, with the figures as they are. */
 		return show(live);
 	}
+	ask_whether_complete(live);
 	if (wtl_top_screen_ns() < live->redraw_ns)
 		return 0;
 	live->redraw_ns = next_redraw_ns(live);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A session from its start to its end: live on the screen, or one picture on standard output. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -8,7 +9,7 @@
 #include "base/buf.h"
 #include "base/num.h"
 #include "base/fd.h"
-#include "cli/sink.h"
+#include "cli/locale.h"
 #include "commands/top/replay.h"
 #include "commands/top/session.h"
 #include "energy/units.h"
@@ -54,7 +55,7 @@ static int print_picture(struct wtl_top_session *session)
 	rc = text.error ? text.error
 			: wtl_fd_write_all(STDOUT_FILENO, wtl_buf_str(&text), text.len);
 	wtl_buf_done(&text);
-	if (rc < 0)
+	if (rc < 0 && rc != -EPIPE)
 		wtl_complain(session->app, "cannot write to standard output: %s", strerror(-rc));
 	return rc < 0 ? WTL_EXIT_FAILED : WTL_EXIT_DONE;
 }
@@ -111,7 +112,7 @@ static void apply_settings(struct wtl_top_session *session)
 	if (session->settings->redraw_ns)
 		ui->config.redraw_ms = (unsigned)(session->settings->redraw_ns / WTL_NS_PER_MS);
 	ui->no_color = settings->no_color || (no_color && no_color[0]);
-	ui->ascii = settings->ascii || (isatty(STDOUT_FILENO) == 1 && !wtl_locale_is_utf8());
+	ui->ascii = wtl_is_ascii(settings);
 }
 
 int wtl_top_session_run(struct wtl_top_session *session, bool is_once,
