@@ -94,20 +94,31 @@ static bool is_channel(const struct wtl_import_series *series)
 	return series->what != WTL_IMPORT_DEVICE;
 }
 
-/* A reading of a power sensor says nothing of the time between two that its window does not see. */
+/*
+ * Power says nothing of the time between two readings that its window does not see, so the update period is at least
+ * their spacing. The integral takes a reading as half a period late, as a poll finds it on average. The times in a file
+ * are the readings' own, and the latency takes that half back.
+ */
 static void set_class(struct wtl_import_series *series, int64_t spacing_ns)
 {
 	struct wtl_channel *channel = &series->channel;
+	struct wtl_sensor_class *class = &series->class;
 
-	if (series->what != WTL_IMPORT_POWER_UW)
+	if (series->what != WTL_IMPORT_POWER_UW || spacing_ns == 0)
 		return;
 	channel->update_ns = spacing_ns;
-	if (!channel->class)
-		return;
-	series->class = *channel->class;
-	if (series->class.update_ns < spacing_ns)
-		series->class.update_ns = spacing_ns;
-	channel->class = &series->class;
+	if (channel->class)
+		*class = *channel->class;
+	else
+		*class = (struct wtl_sensor_class){.name = "mean",
+						   .kind = WTL_SENSOR_ESTIMATE,
+						   .window_ns = spacing_ns,
+						   .coverage_permille = 1000};
+	if (class->update_ns < spacing_ns) {
+		class->latency_ns -= (spacing_ns - class->update_ns) / 2;
+		class->update_ns = spacing_ns;
+	}
+	channel->class = class;
 }
 
 static int open_series(struct output *output)

@@ -349,6 +349,28 @@ def test_what_perf_did_not_count_is_a_gap(place):
 # ---- Each format ----
 
 
+@pytest.mark.parametrize("last", [0, 300])
+def test_a_power_is_the_mean_since_the_one_before(place, last):
+    """It has its file's time, and is not thought to be late by what lies between two."""
+    watts = [100, 100, 100, 100, last]
+    _, out = place.good("time,power_w\n" + "".join(f"2026-07-03T22:11:{s:02}Z,{w}\n" for s, w in enumerate(watts)))
+    assert abs(place.energies(out)["total"] - sum(watts[1:])) <= 30
+    # The same once more, of a GPU whose sensor is known: each reading is of the 25 ms before it.
+    rows = "".join(f"2026/07/03 22:11:{s:02}.000, 8.0, 535.1, {w}.00 W\n" for s, w in enumerate(watts))
+    _, out = place.good("timestamp, compute_cap, driver_version, power.draw [W]\n" + rows)
+    assert abs(place.energies(out)["total"] - (350 + last // 2)) <= 50
+
+
+def test_what_is_told_of_an_import(place):
+    """Its windows are whole, also the first; and no cost of recording is made up."""
+    _, out = place.good(ZEUS)
+    text = run_wattle("report", out, cwd=place.path).out
+    assert "imported from zeus" in text and "epoch  " in text and "(cut)" not in text
+    assert "the file that was imported tells of none" in text and "recording took" not in text
+    document = run_wattle("report", "-f", "json", out, cwd=place.path).json
+    assert document["recording"]["imported_from"] == "zeus" and not any(window.get("is_cut") for window in document["windows"])
+
+
 def test_what_gpus_tell_beside_energy(place):
     _, out = place.good(NVIDIA_SMI)
     rows = place.export(out, "devices")
