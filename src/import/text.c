@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/buf.h"
 #include "base/date.h"
@@ -161,6 +162,17 @@ size_t wtl_cells(struct wtl_cell line, char separator, struct wtl_cell cells[], 
 			return n + 1;
 		at = found + 1;
 	}
+}
+
+bool wtl_cell_is_unknown(struct wtl_cell cell)
+{
+	static const char *const words[] = {"-",   "--",   "n/a",  "na",      "nan",
+					    "nil", "null", "none", "unknown", "unavailable"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strlen(words[i]) == cell.len && strncasecmp(cell.text, words[i], cell.len) == 0)
+			return true;
+	return cell.len == 0;
 }
 
 bool wtl_cell_is(struct wtl_cell cell, const char *text)

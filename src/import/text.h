@@ -33,6 +33,8 @@ bool wtl_import_line(struct wtl_import_lines *lines, struct wtl_cell *ret_line);
  * many there are, which may be more than max. */
 size_t wtl_cells(struct wtl_cell line, char separator, struct wtl_cell cells[], size_t max);
 
+/* Nothing, or one of the words for a value that is not known. What is neither that nor a number is an error. */
+bool wtl_cell_is_unknown(struct wtl_cell cell);
 bool wtl_cell_is(struct wtl_cell cell, const char *text);
 bool wtl_cell_starts(struct wtl_cell cell, const char *text);
 /* Where a title stands among cells; SIZE_MAX: nowhere. */

@@ -209,10 +209,15 @@ static void take_row(struct wattmeter *own, const struct wtl_cell cells[], size_
 	for (size_t i = 0; i < own->n_outlets; i++) {
 		const struct outlet *outlet = &own->outlets[i];
 
-		if (!is_bad && read_value(own, cells[outlet->at], outlet->scale, &value))
+		if (!is_bad && read_value(own, cells[outlet->at], outlet->scale, &value)) {
 			wtl_import_put(own->import, outlet->series, t_ns, value);
-		else
-			wtl_import_miss(own->import, outlet->series, t_ns, WATTLE_STATUS_FAILED);
+			continue;
+		}
+		wtl_import_miss(own->import, outlet->series, t_ns, WATTLE_STATUS_FAILED);
+		if (!is_bad && !wtl_cell_is_unknown(cells[outlet->at]))
+			wtl_import_bad(own->import, line, "column %zu cannot be '%.*s'",
+				       outlet->at + 1, (int)cells[outlet->at].len,
+				       cells[outlet->at].text);
 	}
 }
 

@@ -452,8 +452,9 @@ static int write_all(struct output *output, const char *path,
 	if (rc < 0)
 		return wtl_err_set(err, rc, "import", path, "out of memory");
 	if (output->n_channels == 0 || !next_sample(output, &first_ns, &last_ns))
-		return wtl_err_set(err, WTL_EFORMAT, "import", NULL,
-				   "it has neither power nor energy: there is nothing to record");
+		return wtl_err_set(
+			err, WTL_EFORMAT, "import", NULL,
+			"no power or energy can be read in it: there is nothing to record");
 	output->offset_ns = first_ns - first_ns % 1000 - FIRST_MONO_NS;
 	output->devices_ns = first_ns - DEVICES_NS;
 	rc = open_meter(output, err);

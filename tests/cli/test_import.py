@@ -227,6 +227,46 @@ def test_rows_that_cannot_be_read_are_counted_and_named(place):
     assert place.energies(out)["total"] == 600
 
 
+def test_each_of_the_first_bad_lines_is_named(place):
+    """A blank line on the screen was all that was told of the second one."""
+    err, out = place.good("hello\nworld\n" + NVIDIA_SMI)
+    assert [line.split(":")[2] for line in err.splitlines()[:2]] == ["1", "2"] and "2 lines could not be read in full" in err
+    assert all(line.split(": ", 2)[2] for line in err.splitlines()) and place.energies(out)["total"] == 600
+
+
+@pytest.mark.parametrize("name, old, new, says", [
+    ("nvidia-smi", "22:11:10.000, 0, GPU-a, 100.00 W", "22:11:10.000, 0, GPU-a, -5.00 W", "file.log:4: power.draw cannot be '-5.00 W'"),
+    ("nvidia-smi", "100.00 W, 11 %", "11 %, 100.00 W", "file.log:4: power.draw cannot be '11 %'"),  # shifted
+    ("dmon", "22:11:10      0     60", "22:11:10      0   6O.5", "file.log:4: column 4 cannot be '6O.5'"),
+    ("zeus-monitor", "36.808783111,30000", "36.808783111,3OOOO", "file.log:3: Power cannot be '3OOOO'"),
+    ("wattmeter", "22:11:10;0,5", "22:11:10;x", "file.log:3: column 2 cannot be 'x'"),
+    ("nvidia-smi", "10.000, 0, GPU-a, 100.00 W", "10.000, 0, GPU-a, 9999999.00 W", "1 powers above 100 kW cannot be"),
+])
+def test_what_cannot_be_a_value_is_named_and_missing(place, name, old, new, says):
+    text = SAMPLES[name][0]
+    assert old in text
+    err, out = place.good(text.replace(old, new))
+    assert says in err and " values are missing in it" in err
+    assert place.lasted(out)
+
+
+@pytest.mark.parametrize("word", ["", "N/A", "-", "nan"])
+def test_words_for_what_is_not_known_are_no_error(place, word):
+    err, _ = place.good(WATTMETER.replace("22:11:10;0,5", "22:11:10;" + word))
+    assert "cannot be" not in err and "1 values are missing in it" in err
+
+
+def test_nvidia_smi_without_titles(place):
+    text = NVIDIA_SMI.split("\n", 1)[1]
+    columns = "timestamp,index,uuid,power.draw,utilization.gpu,temperature.gpu,memory.used"
+    _, out = place.good(text, "--from", "nvidia-smi", "--columns", columns)
+    assert place.energies(out)["total"] == 600
+    result, _ = place.run(text, "--from", "nvidia-smi")
+    assert result.code == 1 and "--columns timestamp,index,power.draw does" in result.err
+    result, _ = place.run(text, "--from", "nvidia-smi", "--columns", "time=1,power=4")
+    assert result.code == 1 and "'time=1,power=4' is no list of fields" in result.err
+
+
 def test_missing_values_are_a_gap_and_never_zero(place):
     rows = "".join(f"2026/07/03 22:{11 + i // 60:02}:{i % 60:02}.000, 0, {'[N/A]' if 10 <= i < 70 else '100.00 W'}\n" for i in range(100))
     err, out = place.good("timestamp, index, power.draw [W]\n" + rows)
