@@ -46,6 +46,8 @@ char *wtl_cell_copy(struct wtl_cell cell, char *to, size_t size);
 /* A decimal, also with an exponent, times scale, rounded; it must not be negative. false: it is none, or too
  * large. */
 bool wtl_cell_scaled(struct wtl_cell cell, double scale, uint64_t *ret);
+/* The same between other separators than commas, where a comma may be the decimal point. */
+bool wtl_cell_scaled_by(struct wtl_cell cell, char separator, double scale, uint64_t *ret);
 bool wtl_cell_double(struct wtl_cell cell, double *ret);
 
 /* "2026-07-03 22:11:09.916", "2026/07/03 22:11:09", with T and a zone as well; without a zone it is local time, or

@@ -250,6 +250,36 @@ def test_what_cannot_be_a_value_is_named_and_missing(place, name, old, new, says
     assert place.lasted(out)
 
 
+@pytest.mark.parametrize("text", [
+    PERF.replace(",", ";").replace("12.34", "12,34").replace("2.34;", "2,34;").replace("13.34", "13,34").replace("11.34", "11,34"),
+])
+def test_perf_in_another_language(place, text):
+    """Its locale's decimal point, where something else is between columns."""
+    err, out = place.good(text)
+    assert "cannot be" not in err and place.energies(out)["package-0"] == Decimal("37.02")
+    err, _ = place.good(PERF.replace("13.34", "13.3x"))
+    assert "file.log:5: power/energy-pkg/ cannot be '13.3x'" in err
+
+
+@pytest.mark.parametrize("title, stamps", [
+    ("Date;Time", "2026-07-03;22:11:{}"), ("time;date", "22:11:{};2026-07-03"), ("date", "03.07.2026 22:11:{}"),
+    ("Date;Time", "03.07.2026;22:11:{}"),
+])
+def test_dates_of_wattmeters(place, title, stamps):
+    text = f"{title};Power [W]\n" + "".join(f"{stamps.format(s)};5,5\n" for s in (10, 11, 12))
+    err, out = place.good(text)
+    assert place.energies(out)["total"] == 11 and place.lasted(out)[0]["begin_utc"] == "2026-07-03T22:11:10.000Z", err
+    err, _ = place.good(text + "07/13/2026;" * len(title.split(";")) + "5\n")
+    assert "file.log:5: column" in err and "is no time: '07/13/2026'" in err
+
+
+def test_a_list_of_scaphandre_that_is_cut_off(place):
+    """What came before is whole."""
+    text = SCAPHANDRE[:-40]
+    err, out = place.good(text)
+    assert "file.log:1: " in err and place.energies(out)["package-0"] == 15
+
+
 @pytest.mark.parametrize("word", ["", "N/A", "-", "nan"])
 def test_words_for_what_is_not_known_are_no_error(place, word):
     err, _ = place.good(WATTMETER.replace("22:11:10;0,5", "22:11:10;" + word))
