@@ -591,6 +591,15 @@ def test_power_goes_to_aipowermeter_and_back(place):
             assert abs(energy - place.energies(out)[domain] / 2) < Decimal("0.01"), domain
 
 
+def test_aipowermeters_own_parser_finds_its_keys(place):
+    """What its load_gpu_metrics() takes without asking whether it is there."""
+    _, out = place.good(AIPOWERMETER)
+    for line in export_to(place, out, "aipowermeter").splitlines()[:-1]:
+        gpu = json.loads(line)["metrics"]["gpu"]
+        assert gpu["per_gpu_attributable_power"]["all"] == gpu["nvidia_draw_absolute"] == sum(gpu["per_gpu_power_draw"].values())
+        assert gpu["per_gpu_attributable_mem_use"] == gpu["per_gpu_absolute_percent_usage"] == {}
+
+
 def test_zeus_text_is_the_same(place):
     _, out = place.good(ZEUS)
     again = export_to(place, out, "zeus")
