@@ -91,9 +91,10 @@ struct wtl_recording_policy {
 struct wtl_recording {
 	const char *path;
 	const char *version, *host, *cpu_model, *kernel, *location; /* "" where not known */
-	int64_t interval_ns;			      /* between samples; 0: not known */
-	bool is_whole;				      /* it was ended properly */
-	bool is_live;				      /* it is being written now */
+	const char *imported; /* another tool: the format of its file; "": wattle measured it */
+	int64_t interval_ns;  /* between samples; 0: not known */
+	bool is_whole;	      /* it was ended properly */
+	bool is_live;	      /* it is being written now */
 	int64_t begin_utc_ns, begin_mono_ns, span_ns; /* of the whole file */
 	bool is_part;				      /* --from, --to, or what a ring has left */
 	struct wtl_report report;

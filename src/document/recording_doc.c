@@ -18,6 +18,7 @@ static void put_file(struct wtl_node *to, const struct wtl_recording *recording)
 
 	wtl_doc_text(object, "file", recording->path);
 	wtl_doc_known(object, "wattle", recording->version);
+	wtl_doc_known(object, "imported_from", recording->imported);
 	wtl_doc_known(object, "host", recording->host);
 	wtl_doc_known(object, "cpu", recording->cpu_model);
 	wtl_doc_known(object, "kernel", recording->kernel);

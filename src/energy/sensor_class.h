@@ -50,9 +50,11 @@ struct wtl_sensor_class {
 	int driver_min; /* first and last driver branch (major number), inclusive */
 	int driver_max;
 	enum wtl_sensor_kind kind;
-	int64_t window_ns;	    /* averaging window */
-	int64_t update_ns;	    /* a new value appears this often */
-	int64_t latency_ns;	    /* from the window's end to the update */
+	int64_t window_ns; /* averaging window */
+	int64_t update_ns; /* a new value appears this often */
+	/* From the window's end to the update. Negative in imported files, whose times are the readings' own and
+	 * not those of polls that found them half a period later (import/write.c). */
+	int64_t latency_ns;
 	int64_t latency_sd_ns;	    /* standard uncertainty of the delay as a whole */
 	unsigned coverage_permille; /* part of the time that any reading saw */
 	bool known;		    /* false: no published measurement of this combination */

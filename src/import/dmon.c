@@ -127,6 +127,9 @@ static void take_line(struct dmon *dmon, struct wtl_cell line, size_t number)
 		if (wtl_num_u64(cells[i].text, cells[i].len, &value) == 0 && value < UINT32_MAX)
 			dmon->gpu.numbers[column->number] =
 				(struct wtl_gpu_value){.value = value * column->unit};
+		else if (!wtl_cell_is_unknown(cells[i]))
+			wtl_import_bad(dmon->import, number, "column %zu cannot be '%.*s'", i + 1,
+				       (int)cells[i].len, cells[i].text);
 	}
 	gpu = wtl_import_gpu_find(&dmon->gpus, &dmon->gpu);
 	if (gpu)

@@ -119,6 +119,7 @@ struct wtl_import {
 	char remarks[8][200];
 	size_t n_remarks;
 	size_t n_missing;		   /* points without a value */
+	size_t n_absurd;		   /* of those: powers that cannot be */
 	int64_t local_ns, local_offset_ns; /* the quarter of an hour that was converted last */
 	int64_t last_utc_ns;		   /* the time that was converted last */
 	int error;			   /* -ENOMEM, -E2BIG: sticks */

@@ -46,12 +46,20 @@ static void tell_leftover(struct reading *reading, const struct wtl_smi_leftover
 {
 	struct wtl_import *import = reading->import;
 
-	if (leftover->lines > 0) {
-		wtl_import_bad(import, leftover->first_line,
-			       is_xml ? "it is no part of the XML"
-				      : "it has not as many columns as the first line names");
-		import->n_bad += leftover->lines - 1;
+	for (size_t i = 0; i < leftover->lines && i < WTL_SMI_LEFT_KEPT; i++) {
+		const struct wtl_smi_left *left = &leftover->first[i];
+
+		if (left->column)
+			wtl_import_bad(import, left->line, "%s cannot be '%s'", left->column,
+				       left->value);
+		else
+			wtl_import_bad(import, left->line,
+				       is_xml ? "there is text that is no part of the XML"
+					      : "it has not as many columns as the first line "
+						"names");
 	}
+	if (leftover->lines > WTL_SMI_LEFT_KEPT)
+		import->n_bad += leftover->lines - WTL_SMI_LEFT_KEPT;
 	if (leftover->columns > 0)
 		wtl_import_remark(import, "%zu columns are none of nvidia-smi's that are known",
 				  leftover->columns);
@@ -74,7 +82,8 @@ static int read_by(struct wtl_import *import, const char *text, size_t len, bool
 		return import->error = -ENOMEM;
 	reading->import = import;
 	rc = is_xml ? wtl_smi_read_xml(text, len, take, reading, &leftover, err)
-		    : wtl_smi_read_csv(text, len, NULL, take, reading, &leftover, err);
+		    : wtl_smi_read_csv(text, len, import->options.columns, take, reading, &leftover,
+				       err);
 	/* What came before a document that was cut off is as good. */
 	if (rc == -WTL_EFORMAT && wtl_import_points(import) > 0) {
 		wtl_import_bad(import, 0, "%s", err->text);

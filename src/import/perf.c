@@ -38,6 +38,7 @@ struct row {
 	int64_t t_ns;
 	unsigned socket, event;
 	struct wtl_cell joules;
+	char separator;
 };
 
 static char separator_of(struct wtl_cell line)
@@ -54,9 +55,11 @@ static char separator_of(struct wtl_cell line)
 static bool parse(struct wtl_cell line, struct row *ret)
 {
 	struct wtl_cell cells[CELLS_MAX];
-	size_t n = wtl_cells(line, separator_of(line), cells, CELLS_MAX), at = SIZE_MAX;
+	size_t n, at = SIZE_MAX;
 	uint64_t t_ns, socket = 0;
 
+	ret->separator = separator_of(line);
+	n = wtl_cells(line, ret->separator, cells, CELLS_MAX);
 	n = n < CELLS_MAX ? n : CELLS_MAX;
 	for (unsigned i = 0; i < EVENTS && at == SIZE_MAX; i++) {
 		at = wtl_cell_find(cells, n, events[i].event);
@@ -122,7 +125,12 @@ static void take_row(struct perf *perf, const struct row *row, size_t line)
 
 	if (series == SIZE_MAX)
 		return;
-	if (!wtl_cell_scaled(row->joules, 1e6, &energy_uj)) {
+	/* perf writes its locale's decimal point. */
+	if (!wtl_cell_scaled_by(row->joules, row->separator, 1e6, &energy_uj)) {
+		if (row->joules.len > 0 && row->joules.text[0] != '<')
+			wtl_import_bad(perf->import, line, "%s cannot be '%.*s'",
+				       events[row->event].event, (int)row->joules.len,
+				       row->joules.text);
 		/* "<not counted>": what was used in that interval is not known. */
 		perf->import->n_missing++;
 		wtl_import_restart(perf->import, series, row->t_ns, perf->counters[series]);

@@ -95,18 +95,6 @@ static bool take_report(struct wtl_import *import, const json_t *report)
 	return true;
 }
 
-/* Its own start is no JSON's: a comma and blanks are between reports that are not in a list. */
-static void take_value(struct wtl_import *import, const json_t *value, size_t line,
-		       size_t *n_others)
-{
-	if (json_is_array(value)) {
-		for (size_t i = 0; i < json_array_size(value); i++)
-			*n_others += !take_report(import, json_array_get(value, i));
-	} else if (!take_report(import, value)) {
-		wtl_import_bad(import, line, "it has no \"host\" with a \"timestamp\"");
-	}
-}
-
 static size_t count_lines(const char *from, const char *to)
 {
 	size_t n = 0;
@@ -116,18 +104,19 @@ static size_t count_lines(const char *from, const char *to)
 	return n;
 }
 
+/* One report after the other, in a list or not: of a file that was cut off, all that are whole are read. */
 static int read_scaphandre(struct wtl_import *import, const char *text, size_t len,
 			   struct wtl_err *err)
 {
 	const char *at = text, *end = text + len, *before = text;
-	size_t n_others = 0, line = 1; /* of before */
+	size_t line = 1; /* of before */
 
 	(void)err;
 	while (at < end) {
 		json_error_t error;
 		json_t *value;
 
-		if (memchr(" \t\r\n,", *at, 5)) {
+		if (memchr(" \t\r\n,[]", *at, 7)) {
 			at++;
 			continue;
 		}
@@ -138,13 +127,11 @@ static int read_scaphandre(struct wtl_import *import, const char *text, size_t l
 			wtl_import_bad(import, line + (size_t)error.line - 1, "%s", error.text);
 			break;
 		}
-		take_value(import, value, line, &n_others);
+		if (!take_report(import, value))
+			wtl_import_bad(import, line, "it has no \"host\" with a \"timestamp\"");
 		json_decref(value);
 		at += error.position;
 	}
-	if (n_others > 0)
-		wtl_import_bad(import, 0, "%zu reports have no \"host\" with a \"timestamp\"",
-			       n_others);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/text.h"
+#include "energy/integrate.h"
 #include "energy/units.h"
 #include "import/import.h"
 
@@ -128,7 +129,12 @@ void wtl_import_put(struct wtl_import *import, size_t series, int64_t t_ns, uint
 {
 	const struct wtl_import_point point = {.t_ns = t_ns, .value = value & VALUE_MAX};
 
-	if (value > VALUE_MAX)
+	bool is_absurd = series < import->n_series &&
+			 import->series[series].what == WTL_IMPORT_POWER_UW &&
+			 value > WTL_INTEGRAL_MAX_UW;
+
+	import->n_absurd += is_absurd;
+	if (is_absurd || value > VALUE_MAX)
 		wtl_import_miss(import, series, t_ns, WATTLE_STATUS_FAILED);
 	else
 		add(import, series, &point);

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/buf.h"
 #include "base/date.h"
@@ -163,6 +164,17 @@ size_t wtl_cells(struct wtl_cell line, char separator, struct wtl_cell cells[], 
 	}
 }
 
+bool wtl_cell_is_unknown(struct wtl_cell cell)
+{
+	static const char *const words[] = {"-",   "--",   "n/a",  "na",      "nan",
+					    "nil", "null", "none", "unknown", "unavailable"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strlen(words[i]) == cell.len && strncasecmp(cell.text, words[i], cell.len) == 0)
+			return true;
+	return cell.len == 0;
+}
+
 bool wtl_cell_is(struct wtl_cell cell, const char *text)
 {
 	return strlen(text) == cell.len && memcmp(cell.text, text, cell.len) == 0;
@@ -208,6 +220,19 @@ bool wtl_cell_scaled(struct wtl_cell cell, double scale, uint64_t *ret)
 	return true;
 }
 
+bool wtl_cell_scaled_by(struct wtl_cell cell, char separator, double scale, uint64_t *ret)
+{
+	char copy[64];
+	char *comma;
+
+	if (separator == ',' || cell.len >= sizeof(copy) || !memchr(cell.text, ',', cell.len))
+		return wtl_cell_scaled(cell, scale, ret);
+	memcpy(copy, cell.text, cell.len);
+	comma = memchr(copy, ',', cell.len);
+	*comma = '.';
+	return wtl_cell_scaled((struct wtl_cell){copy, cell.len}, scale, ret);
+}
+
 /* ---- Dates ---- */
 
 /* The dates that are seconds, milliseconds, microseconds or nanoseconds since 1970: 2001 to 2255. */
@@ -242,9 +267,16 @@ bool wtl_cell_time(struct wtl_import *import, struct wtl_cell cell, bool is_utc,
 
 	if (cell.len < 10 || cell.len >= sizeof(copy))
 		return false;
-	if (cell.text[4] != '-' && cell.text[4] != '/')
+	if (cell.text[4] != '-' && cell.text[4] != '/' && cell.text[2] != '.')
 		return since_1970(cell, ret_ns);
 	memcpy(copy, cell.text, cell.len);
+	/* 03.07.2026: with dots it is always the day that comes first. */
+	if (copy[2] == '.' && copy[5] == '.') {
+		memcpy(copy, cell.text + 6, 4);
+		copy[4] = copy[7] = '-';
+		memcpy(copy + 5, cell.text + 3, 2);
+		memcpy(copy + 8, cell.text, 2);
+	}
 	if (copy[4] == '/' && copy[7] == '/')
 		copy[4] = copy[7] = '-';
 	if (wtl_date_parse(copy, cell.len, &date) < 0)

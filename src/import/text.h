@@ -33,6 +33,8 @@ bool wtl_import_line(struct wtl_import_lines *lines, struct wtl_cell *ret_line);
  * many there are, which may be more than max. */
 size_t wtl_cells(struct wtl_cell line, char separator, struct wtl_cell cells[], size_t max);
 
+/* Nothing, or one of the words for a value that is not known. What is neither that nor a number is an error. */
+bool wtl_cell_is_unknown(struct wtl_cell cell);
 bool wtl_cell_is(struct wtl_cell cell, const char *text);
 bool wtl_cell_starts(struct wtl_cell cell, const char *text);
 /* Where a title stands among cells; SIZE_MAX: nowhere. */
@@ -44,6 +46,8 @@ char *wtl_cell_copy(struct wtl_cell cell, char *to, size_t size);
 /* A decimal, also with an exponent, times scale, rounded; it must not be negative. false: it is none, or too
  * large. */
 bool wtl_cell_scaled(struct wtl_cell cell, double scale, uint64_t *ret);
+/* The same between other separators than commas, where a comma may be the decimal point. */
+bool wtl_cell_scaled_by(struct wtl_cell cell, char separator, double scale, uint64_t *ret);
 bool wtl_cell_double(struct wtl_cell cell, double *ret);
 
 /* "2026-07-03 22:11:09.916", "2026/07/03 22:11:09", with T and a zone as well; without a zone it is local time, or

@@ -11,7 +11,7 @@
 #include "import/reader.h"
 #include "import/text.h"
 
-enum { COLUMNS_MAX = 256, OUTLETS_MAX = 64, NUMBER_SIZE = 64 };
+enum { COLUMNS_MAX = 256, OUTLETS_MAX = 64, DATE_SIZE = 64 };
 
 /* A wattmeter of class 1 (judgement: the file does not say). */
 enum { GAIN_PPM = 10000 };
@@ -26,6 +26,7 @@ struct wattmeter {
 	struct wtl_import *import;
 	char separator;
 	size_t n_columns, time, is_ok; /* SIZE_MAX: it has no such column */
+	size_t clock; /* the time of day, where `time` is the date alone; SIZE_MAX */
 	bool has_titles;
 	struct outlet outlets[OUTLETS_MAX];
 	size_t n_outlets;
@@ -120,13 +121,33 @@ static const char *domain_of(const struct wattmeter *own)
 	return own->import->options.domain ? own->import->options.domain : "board-0";
 }
 
+static bool is_word(struct wtl_cell title, const char *word)
+{
+	return strlen(word) == title.len && strncasecmp(title.text, word, title.len) == 0;
+}
+
+/* Date and time of day may have a column each, in any order. */
+static void take_time_column(struct wattmeter *own, const struct wtl_cell titles[], size_t i)
+{
+	if (own->time == SIZE_MAX) {
+		own->time = i;
+	} else if (own->clock == SIZE_MAX && is_word(titles[own->time], "date") &&
+		   is_word(titles[i], "time")) {
+		own->clock = i;
+	} else if (own->clock == SIZE_MAX && is_word(titles[own->time], "time") &&
+		   is_word(titles[i], "date")) {
+		own->clock = own->time;
+		own->time = i;
+	}
+}
+
 static void find_columns(struct wattmeter *own, const struct wtl_cell titles[])
 {
 	for (size_t i = 0; i < own->n_columns; i++) {
 		const struct unit *unit = unit_of(titles[i]);
 
-		if (own->time == SIZE_MAX && is_time(titles[i]))
-			own->time = i;
+		if (is_time(titles[i]))
+			take_time_column(own, titles, i);
 		else if (unit && own->n_outlets == 0)
 			add_outlet(own, i, unit, domain_of(own));
 	}
@@ -181,19 +202,21 @@ static int take_wanted(struct wattmeter *own, const struct wtl_cell titles[], st
 
 /* ---- Rows ---- */
 
-/* Where semicolons are between columns, a comma may be a decimal point. */
-static bool read_value(const struct wattmeter *own, struct wtl_cell cell, double scale,
-		       uint64_t *ret)
+static bool time_of(const struct wattmeter *own, const struct wtl_cell cells[], int64_t *ret_ns)
 {
-	char copy[NUMBER_SIZE];
-	char *comma;
+	struct wtl_cell date = cells[own->time], clock;
+	char both[DATE_SIZE];
 
-	if (own->separator == ',' || cell.len >= sizeof(copy) || !memchr(cell.text, ',', cell.len))
-		return wtl_cell_scaled(cell, scale, ret);
-	memcpy(copy, cell.text, cell.len);
-	comma = memchr(copy, ',', cell.len);
-	*comma = '.';
-	return wtl_cell_scaled((struct wtl_cell){copy, cell.len}, scale, ret);
+	if (own->clock == SIZE_MAX)
+		return wtl_cell_time(own->import, date, false, ret_ns);
+	clock = cells[own->clock];
+	if (date.len + 1 + clock.len > sizeof(both))
+		return false;
+	memcpy(both, date.text, date.len);
+	both[date.len] = ' ';
+	memcpy(both + date.len + 1, clock.text, clock.len);
+	return wtl_cell_time(own->import, (struct wtl_cell){both, date.len + 1 + clock.len}, false,
+			     ret_ns);
 }
 
 static void take_row(struct wattmeter *own, const struct wtl_cell cells[], size_t line)
@@ -202,17 +225,24 @@ static void take_row(struct wattmeter *own, const struct wtl_cell cells[], size_
 	int64_t t_ns;
 	uint64_t value;
 
-	if (!wtl_cell_time(own->import, cells[own->time], false, &t_ns)) {
-		wtl_import_bad(own->import, line, "column %zu is no time", own->time + 1);
+	if (!time_of(own, cells, &t_ns)) {
+		wtl_import_bad(own->import, line, "column %zu is no time: '%.*s'", own->time + 1,
+			       (int)cells[own->time].len, cells[own->time].text);
 		return;
 	}
 	for (size_t i = 0; i < own->n_outlets; i++) {
 		const struct outlet *outlet = &own->outlets[i];
 
-		if (!is_bad && read_value(own, cells[outlet->at], outlet->scale, &value))
+		if (!is_bad &&
+		    wtl_cell_scaled_by(cells[outlet->at], own->separator, outlet->scale, &value)) {
 			wtl_import_put(own->import, outlet->series, t_ns, value);
-		else
-			wtl_import_miss(own->import, outlet->series, t_ns, WATTLE_STATUS_FAILED);
+			continue;
+		}
+		wtl_import_miss(own->import, outlet->series, t_ns, WATTLE_STATUS_FAILED);
+		if (!is_bad && !wtl_cell_is_unknown(cells[outlet->at]))
+			wtl_import_bad(own->import, line, "column %zu cannot be '%.*s'",
+				       outlet->at + 1, (int)cells[outlet->at].len,
+				       cells[outlet->at].text);
 	}
 }
 
@@ -239,7 +269,8 @@ static bool begin(struct wattmeter *own, struct wtl_import *import, struct wtl_i
 	struct wtl_import_lines before = *lines;
 	struct wtl_cell line;
 
-	*own = (struct wattmeter){.import = import, .time = SIZE_MAX, .is_ok = SIZE_MAX};
+	*own = (struct wattmeter){
+		.import = import, .time = SIZE_MAX, .is_ok = SIZE_MAX, .clock = SIZE_MAX};
 	do {
 		before = *lines;
 		if (!wtl_import_line(lines, &line))

@@ -94,20 +94,31 @@ static bool is_channel(const struct wtl_import_series *series)
 	return series->what != WTL_IMPORT_DEVICE;
 }
 
-/* A reading of a power sensor says nothing of the time between two that its window does not see. */
+/*
+ * Power says nothing of the time between two readings that its window does not see, so the update period is at least
+ * their spacing. The integral takes a reading as half a period late, as a poll finds it on average. The times in a file
+ * are the readings' own, and the latency takes that half back.
+ */
 static void set_class(struct wtl_import_series *series, int64_t spacing_ns)
 {
 	struct wtl_channel *channel = &series->channel;
+	struct wtl_sensor_class *class = &series->class;
 
-	if (series->what != WTL_IMPORT_POWER_UW)
+	if (series->what != WTL_IMPORT_POWER_UW || spacing_ns == 0)
 		return;
 	channel->update_ns = spacing_ns;
-	if (!channel->class)
-		return;
-	series->class = *channel->class;
-	if (series->class.update_ns < spacing_ns)
-		series->class.update_ns = spacing_ns;
-	channel->class = &series->class;
+	if (channel->class)
+		*class = *channel->class;
+	else
+		*class = (struct wtl_sensor_class){.name = "mean",
+						   .kind = WTL_SENSOR_ESTIMATE,
+						   .window_ns = spacing_ns,
+						   .coverage_permille = 1000};
+	if (class->update_ns < spacing_ns) {
+		class->latency_ns -= (spacing_ns - class->update_ns) / 2;
+		class->update_ns = spacing_ns;
+	}
+	channel->class = class;
 }
 
 static int open_series(struct output *output)
@@ -441,8 +452,9 @@ static int write_all(struct output *output, const char *path,
 	if (rc < 0)
 		return wtl_err_set(err, rc, "import", path, "out of memory");
 	if (output->n_channels == 0 || !next_sample(output, &first_ns, &last_ns))
-		return wtl_err_set(err, WTL_EFORMAT, "import", NULL,
-				   "it has neither power nor energy: there is nothing to record");
+		return wtl_err_set(
+			err, WTL_EFORMAT, "import", NULL,
+			"no power or energy can be read in it: there is nothing to record");
 	output->offset_ns = first_ns - first_ns % 1000 - FIRST_MONO_NS;
 	output->devices_ns = first_ns - DEVICES_NS;
 	rc = open_meter(output, err);

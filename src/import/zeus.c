@@ -46,6 +46,9 @@ static void take_power(struct wtl_import *import, struct wtl_import_gpus *gpus, 
 		    wtl_num_u64(cells[at[i]].text, cells[at[i]].len, &value) == 0 &&
 		    value < UINT64_C(1) << 50)
 			*to = (struct wtl_gpu_value){.value = value * columns[i].unit};
+		else if (at[i] != SIZE_MAX && !wtl_cell_is_unknown(cells[at[i]]))
+			wtl_import_bad(import, line, "%s cannot be '%.*s'", columns[i].title,
+				       (int)cells[at[i]].len, cells[at[i]].text);
 	}
 	wtl_import_gpu_put(import, own, gpu, t_ns);
 }
@@ -128,7 +131,7 @@ static void take_window(struct wtl_import *import, const struct wtl_cell cells[]
 	for (size_t i = FIRST_GPU; i < n; i++)
 		if (wtl_cell_scaled(cells[i], 1e6, &energy_uj))
 			wtl_import_energy(import, series[i], energy_uj);
-		else
+		else if (!wtl_cell_is_unknown(cells[i]))
 			wtl_import_bad(import, line, "column %zu is no energy", i + 1);
 }
 

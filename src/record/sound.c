@@ -45,7 +45,7 @@ static bool miss_is_sound(const void *at)
 static bool class_is_sound(const struct wtl_sensor_class *class)
 {
 	return wtl_store_is_span(class->window_ns) && wtl_store_is_span(class->update_ns) &&
-	       wtl_store_is_span(class->latency_ns) && wtl_store_is_span(class->latency_sd_ns);
+	       wtl_store_is_delay(class->latency_ns) && wtl_store_is_span(class->latency_sd_ns);
 }
 
 static bool channel_is_sound(const void *at)

@@ -52,6 +52,12 @@ static inline bool wtl_store_is_span(int64_t span_ns)
 	return span_ns >= 0 && span_ns <= WTL_STORE_SPAN_MAX_NS;
 }
 
+/* Of a sensor: negative where its readings come with their own times (struct wtl_sensor_class). */
+static inline bool wtl_store_is_delay(int64_t delay_ns)
+{
+	return delay_ns >= -WTL_STORE_SPAN_MAX_NS && delay_ns <= WTL_STORE_SPAN_MAX_NS;
+}
+
 /* ---- Rows of the plain tables ---- */
 
 /* The domain as it is shown (wattle_meter_domain()), and the channels that it is read from. */

@@ -153,7 +153,8 @@ static int begin_late(struct wtl_player *player, struct wtl_played_window *windo
 	wtl_player_begin_accounts(player);
 	wtl_player_note_begun(player, window, window->begin_utc_ns - window->begin_mono_ns);
 	played->kind = WTL_PLAYED_BEGUN;
-	played->is_cut = true;
+	/* One that begins with the first sample that there is has lost nothing. */
+	played->is_cut = window->begin_mono_ns < player->sampled_ns;
 	wtl_player_report_window(played, window);
 	return 1;
 }

@@ -64,7 +64,7 @@ static int copy_class(void *context, uint32_t i, const struct wtl_channel *chann
 	if (!known || i >= player->n_channels)
 		return 0;
 	if (!wtl_store_is_span(known->window_ns) || !wtl_store_is_span(known->update_ns) ||
-	    !wtl_store_is_span(known->latency_ns) || !wtl_store_is_span(known->latency_sd_ns))
+	    !wtl_store_is_delay(known->latency_ns) || !wtl_store_is_span(known->latency_sd_ns))
 		return -EBADMSG;
 	player->classes[i] = *known;
 	player->classes[i].name = "recorded";

@@ -67,7 +67,9 @@ static void take_source(struct wtl_recorded *recorded)
 	wtl_recorded_place(history, &recorded->options.place, &source->place);
 	if (wtl_kept_calibration_parse(wall, strlen(wall), &recorded->wall) == 0)
 		source->wall = &recorded->wall;
-	if (!wtl_player_follows(history->player))
+	if (wtl_history_fact(history, WTL_FACT_IMPORTED)[0])
+		source->no_consumers = "the file that was imported tells of none";
+	else if (!wtl_player_follows(history->player))
 		source->no_consumers = "processes were not followed (--no-processes)";
 	else if (!wtl_player_has_scans(history->player))
 		source->no_consumers = "it ends before anybody was looked at";
@@ -294,6 +296,7 @@ static void tell_facts(struct wtl_recorded *recorded, const char *path)
 	recording->cpu_model = fact(recorded, WTL_FACT_CPU_MODEL);
 	recording->kernel = fact(recorded, WTL_FACT_KERNEL);
 	recording->location = fact(recorded, "location");
+	recording->imported = fact(recorded, WTL_FACT_IMPORTED);
 	wtl_num_i64(interval, strlen(interval), &recording->interval_ns);
 	recording->is_whole = wtl_store_is_whole(history->reader);
 	recording->is_live = wtl_store_is_live(history->reader);

@@ -171,10 +171,34 @@ static int set_columns(struct csv *csv, const char *text, size_t len, const char
 	return best;
 }
 
-static void leave_line(struct csv *csv)
+/* The line, or a value of it. */
+static void leave(struct csv *csv, const struct wtl_smi_field *field, const struct cell *cell)
 {
-	if (csv->leftover.lines++ == 0)
-		csv->leftover.first_line = csv->line;
+	struct wtl_smi_left *left;
+
+	if (csv->leftover.lines++ >= WTL_SMI_LEFT_KEPT)
+		return;
+	left = &csv->leftover.first[csv->leftover.lines - 1];
+	left->line = csv->line;
+	if (!field)
+		return;
+	left->column = field->name;
+	wtl_text_clean(left->value, sizeof(left->value), cell->text, cell->len);
+}
+
+/* A value that is none, and none of the words in brackets that nvidia-smi has for what it does not know. */
+static void leave_nonsense(struct csv *csv, const struct cell cells[])
+{
+	for (size_t i = 0; i < csv->n; i++) {
+		const struct wtl_smi_field *field = csv->columns[i];
+
+		if (field && field->place == WTL_SMI_NUMBER && cells[i].len > 0 &&
+		    cells[i].text[0] != '[' &&
+		    csv->gpu.numbers[field->number].status == WATTLE_STATUS_FAILED) {
+			leave(csv, field, &cells[i]);
+			return;
+		}
+	}
 }
 
 /* The row's cells; SIZE_MAX: there are too few or too many. A process' name may have commas in it. */
@@ -274,7 +298,7 @@ static int take_row(struct csv *csv, const char *line, size_t len, wtl_smi_each 
 	int64_t t_local_ns = INT64_MIN;
 
 	if (split_row(csv, line, len, cells) == SIZE_MAX) {
-		leave_line(csv);
+		leave(csv, NULL, NULL);
 		return 0;
 	}
 	if (!keeps_row(csv, cells)) {
@@ -284,6 +308,7 @@ static int take_row(struct csv *csv, const char *line, size_t len, wtl_smi_each 
 	}
 	csv->has_row = true;
 	read_row(csv, cells, &t_local_ns);
+	leave_nonsense(csv, cells);
 	if (csv->query == &wtl_smi_query_apps) {
 		csv->process.types = WTL_GPU_PROCESS_COMPUTE;
 		csv->gpu.processes = &csv->process;
@@ -307,7 +332,7 @@ static int take_line(struct csv *csv, const char *line, size_t len, wtl_smi_each
 		csv->header = line;
 		csv->header_len = len;
 		if (known == 0)
-			leave_line(csv);
+			leave(csv, NULL, NULL);
 		return known < 0 ? known : 0;
 	}
 	/* A file that was appended to has its header again. */
@@ -344,7 +369,8 @@ int wtl_smi_read_csv(const char *text, size_t len, const char *fields, wtl_smi_e
 	}
 	if (rc == 0 && csv->n == 0)
 		rc = wtl_err_set(err, WTL_EFORMAT, "nvidia-smi", NULL,
-				 "there is no line that names nvidia-smi's fields");
+				 "there is no line that names nvidia-smi's fields; --columns "
+				 "timestamp,index,power.draw does");
 	if (ret_leftover)
 		*ret_leftover = csv->leftover;
 	free(csv);

@@ -32,11 +32,18 @@ struct wtl_smi_record {
  * call. */
 typedef int wtl_smi_each(void *context, const struct wtl_smi_record *record);
 
+enum { WTL_SMI_LEFT_KEPT = 4, WTL_SMI_LEFT_SIZE = 40 };
+
 /* What was not understood. */
 struct wtl_smi_leftover {
-	size_t lines;	   /* error messages, rows with a wrong number of columns */
-	size_t first_line; /* of those; of XML 0 */
-	size_t columns;	   /* that no field is known for */
+	size_t lines; /* error messages, rows with a wrong number of columns or with a value that is none */
+	/* The first of those; of XML nothing. */
+	struct wtl_smi_left {
+		size_t line;
+		const char *column; /* of a value that is none; NULL: the whole line */
+		char value[WTL_SMI_LEFT_SIZE];
+	} first[WTL_SMI_LEFT_KEPT];
+	size_t columns; /* that no field is known for */
 };
 
 /*

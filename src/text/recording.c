@@ -48,6 +48,8 @@ static void put_made(const struct wtl_page *page, const struct wtl_recording *re
 
 	wtl_page_put(page, "by wattle%w%s%w%s", recording->version[0] ? " " : "",
 		     recording->version, recording->host[0] ? " on " : "", recording->host);
+	if (recording->imported[0])
+		wtl_page_put(page, ", imported from %w", recording->imported);
 	if (recording->cpu_model[0])
 		wtl_page_put(page, " (%s)", recording->cpu_model);
 	if (recording->interval_ns > 0) {
@@ -172,8 +174,11 @@ static int text_recording(struct wtl_buf *buf, const void *what,
 	wtl_page_gaps(&page, recording);
 	remark_on_file(&page, recording);
 	wtl_page_end_remarks(&page, start);
-	wtl_buf_putc(buf, '\n');
-	wtl_page_recording_self(&page, &report->self);
+	/* What another tool took is not known. */
+	if (!recording->imported[0]) {
+		wtl_buf_putc(buf, '\n');
+		wtl_page_recording_self(&page, &report->self);
+	}
 	return buf->error;
 }
 

@@ -534,7 +534,6 @@ static void put_sum(const struct wtl_page *page, const struct wtl_runs *runs)
 	}
 	if (sum->n_emitted > 0 && sum->n_emitted < sum->n)
 		wtl_page_put(page, " (of %z)", sum->n_emitted);
-	wtl_buf_putc(page->buf, '\n');
 	wtl_layout_wrap(page->buf, start, 0, 0);
 }
 

@@ -227,6 +227,76 @@ def test_rows_that_cannot_be_read_are_counted_and_named(place):
     assert place.energies(out)["total"] == 600
 
 
+def test_each_of_the_first_bad_lines_is_named(place):
+    """A blank line on the screen was all that was told of the second one."""
+    err, out = place.good("hello\nworld\n" + NVIDIA_SMI)
+    assert [line.split(":")[2] for line in err.splitlines()[:2]] == ["1", "2"] and "2 lines could not be read in full" in err
+    assert all(line.split(": ", 2)[2] for line in err.splitlines()) and place.energies(out)["total"] == 600
+
+
+@pytest.mark.parametrize("name, old, new, says", [
+    ("nvidia-smi", "22:11:10.000, 0, GPU-a, 100.00 W", "22:11:10.000, 0, GPU-a, -5.00 W", "file.log:4: power.draw cannot be '-5.00 W'"),
+    ("nvidia-smi", "100.00 W, 11 %", "11 %, 100.00 W", "file.log:4: power.draw cannot be '11 %'"),  # shifted
+    ("dmon", "22:11:10      0     60", "22:11:10      0   6O.5", "file.log:4: column 4 cannot be '6O.5'"),
+    ("zeus-monitor", "36.808783111,30000", "36.808783111,3OOOO", "file.log:3: Power cannot be '3OOOO'"),
+    ("wattmeter", "22:11:10;0,5", "22:11:10;x", "file.log:3: column 2 cannot be 'x'"),
+    ("nvidia-smi", "10.000, 0, GPU-a, 100.00 W", "10.000, 0, GPU-a, 9999999.00 W", "1 powers above 100 kW cannot be"),
+])
+def test_what_cannot_be_a_value_is_named_and_missing(place, name, old, new, says):
+    text = SAMPLES[name][0]
+    assert old in text
+    err, out = place.good(text.replace(old, new))
+    assert says in err and " values are missing in it" in err
+    assert place.lasted(out)
+
+
+@pytest.mark.parametrize("text", [
+    PERF.replace(",", ";").replace("12.34", "12,34").replace("2.34;", "2,34;").replace("13.34", "13,34").replace("11.34", "11,34"),
+])
+def test_perf_in_another_language(place, text):
+    """Its locale's decimal point, where something else is between columns."""
+    err, out = place.good(text)
+    assert "cannot be" not in err and place.energies(out)["package-0"] == Decimal("37.02")
+    err, _ = place.good(PERF.replace("13.34", "13.3x"))
+    assert "file.log:5: power/energy-pkg/ cannot be '13.3x'" in err
+
+
+@pytest.mark.parametrize("title, stamps", [
+    ("Date;Time", "2026-07-03;22:11:{}"), ("time;date", "22:11:{};2026-07-03"), ("date", "03.07.2026 22:11:{}"),
+    ("Date;Time", "03.07.2026;22:11:{}"),
+])
+def test_dates_of_wattmeters(place, title, stamps):
+    text = f"{title};Power [W]\n" + "".join(f"{stamps.format(s)};5,5\n" for s in (10, 11, 12))
+    err, out = place.good(text)
+    assert place.energies(out)["total"] == 11 and place.lasted(out)[0]["begin_utc"] == "2026-07-03T22:11:10.000Z", err
+    err, _ = place.good(text + "07/13/2026;" * len(title.split(";")) + "5\n")
+    assert "file.log:5: column" in err and "is no time: '07/13/2026'" in err
+
+
+def test_a_list_of_scaphandre_that_is_cut_off(place):
+    """What came before is whole."""
+    text = SCAPHANDRE[:-40]
+    err, out = place.good(text)
+    assert "file.log:1: " in err and place.energies(out)["package-0"] == 15
+
+
+@pytest.mark.parametrize("word", ["", "N/A", "-", "nan"])
+def test_words_for_what_is_not_known_are_no_error(place, word):
+    err, _ = place.good(WATTMETER.replace("22:11:10;0,5", "22:11:10;" + word))
+    assert "cannot be" not in err and "1 values are missing in it" in err
+
+
+def test_nvidia_smi_without_titles(place):
+    text = NVIDIA_SMI.split("\n", 1)[1]
+    columns = "timestamp,index,uuid,power.draw,utilization.gpu,temperature.gpu,memory.used"
+    _, out = place.good(text, "--from", "nvidia-smi", "--columns", columns)
+    assert place.energies(out)["total"] == 600
+    result, _ = place.run(text, "--from", "nvidia-smi")
+    assert result.code == 1 and "--columns timestamp,index,power.draw does" in result.err
+    result, _ = place.run(text, "--from", "nvidia-smi", "--columns", "time=1,power=4")
+    assert result.code == 1 and "'time=1,power=4' is no list of fields" in result.err
+
+
 def test_missing_values_are_a_gap_and_never_zero(place):
     rows = "".join(f"2026/07/03 22:{11 + i // 60:02}:{i % 60:02}.000, 0, {'[N/A]' if 10 <= i < 70 else '100.00 W'}\n" for i in range(100))
     err, out = place.good("timestamp, index, power.draw [W]\n" + rows)
@@ -347,6 +417,28 @@ def test_what_perf_did_not_count_is_a_gap(place):
 
 
 # ---- Each format ----
+
+
+@pytest.mark.parametrize("last", [0, 300])
+def test_a_power_is_the_mean_since_the_one_before(place, last):
+    """It has its file's time, and is not thought to be late by what lies between two."""
+    watts = [100, 100, 100, 100, last]
+    _, out = place.good("time,power_w\n" + "".join(f"2026-07-03T22:11:{s:02}Z,{w}\n" for s, w in enumerate(watts)))
+    assert abs(place.energies(out)["total"] - sum(watts[1:])) <= 30
+    # The same once more, of a GPU whose sensor is known: each reading is of the 25 ms before it.
+    rows = "".join(f"2026/07/03 22:11:{s:02}.000, 8.0, 535.1, {w}.00 W\n" for s, w in enumerate(watts))
+    _, out = place.good("timestamp, compute_cap, driver_version, power.draw [W]\n" + rows)
+    assert abs(place.energies(out)["total"] - (350 + last // 2)) <= 50
+
+
+def test_what_is_told_of_an_import(place):
+    """Its windows are whole, also the first; and no cost of recording is made up."""
+    _, out = place.good(ZEUS)
+    text = run_wattle("report", out, cwd=place.path).out
+    assert "imported from zeus" in text and "epoch  " in text and "(cut)" not in text
+    assert "the file that was imported tells of none" in text and "recording took" not in text
+    document = run_wattle("report", "-f", "json", out, cwd=place.path).json
+    assert document["recording"]["imported_from"] == "zeus" and not any(window.get("is_cut") for window in document["windows"])
 
 
 def test_what_gpus_tell_beside_energy(place):
@@ -497,6 +589,15 @@ def test_power_goes_to_aipowermeter_and_back(place):
         if domain != "psys-0":
             # The first line has no mean before it, and is not there.
             assert abs(energy - place.energies(out)[domain] / 2) < Decimal("0.01"), domain
+
+
+def test_aipowermeters_own_parser_finds_its_keys(place):
+    """What its load_gpu_metrics() takes without asking whether it is there."""
+    _, out = place.good(AIPOWERMETER)
+    for line in export_to(place, out, "aipowermeter").splitlines()[:-1]:
+        gpu = json.loads(line)["metrics"]["gpu"]
+        assert gpu["per_gpu_attributable_power"]["all"] == gpu["nvidia_draw_absolute"] == sum(gpu["per_gpu_power_draw"].values())
+        assert gpu["per_gpu_attributable_mem_use"] == gpu["per_gpu_absolute_percent_usage"] == {}
 
 
 def test_zeus_text_is_the_same(place):

@@ -215,6 +215,7 @@ static void init_file(struct wtl_recording *recording)
 		.cpu_model = "Some CPU",
 		.kernel = "6.1.0",
 		.location = "FRA",
+		.imported = "",
 		.interval_ns = S(0.1),
 		.is_whole = true,
 		.begin_utc_ns = BENCH_BEGIN_UTC_NS,

@@ -200,8 +200,33 @@ static void test_csv_leftovers(void **state)
 	assert_int_equal(heard.n, 2);
 	assert_int_equal(leftover.lines, 3);
 	assert_int_equal(leftover.columns, 1);
+	for (size_t i = 0; i < 3; i++) {
+		static const size_t lines[] = {1, 5, 6};
+
+		assert_int_equal(leftover.first[i].line, lines[i]);
+		assert_null(leftover.first[i].column);
+	}
 	expect(0, WTL_GPU_POWER_UW, 5000000);
 	expect(1, WTL_GPU_POWER_UW, 6000000);
+}
+
+/* A row that repeats a bad value counts again; a word for what is not known does not. */
+static void test_csv_values_that_are_none(void **state)
+{
+	struct wtl_smi_leftover leftover;
+
+	(void)state;
+	assert_int_equal(read_csv("index, power.draw [W]\n"
+				  "0, -5 W\n"
+				  "0, -5 W\n"
+				  "0, [Unknown Error]\n"
+				  "0, 6 W\n",
+				  NULL, &leftover),
+			 0);
+	assert_int_equal(leftover.lines, 2);
+	assert_int_equal(leftover.first[1].line, 3);
+	assert_string_equal(leftover.first[1].column, "power.draw");
+	assert_string_equal(leftover.first[1].value, "-5 W");
 }
 
 static void test_csv_refused(void **state)
@@ -757,6 +782,7 @@ int main(void)
 		cmocka_unit_test(test_csv_unknown_words),
 		cmocka_unit_test(test_csv_apps),
 		cmocka_unit_test(test_csv_leftovers),
+		cmocka_unit_test(test_csv_values_that_are_none),
 		cmocka_unit_test(test_csv_refused),
 		cmocka_unit_test(test_csv_bad_times),
 		cmocka_unit_test(test_csv_there_and_back),

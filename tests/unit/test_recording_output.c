@@ -139,6 +139,7 @@ static struct told *make(const struct wtl_report *report)
 		.cpu_model = "Intel(R) Xeon(R) Platinum 8480+",
 		.kernel = "6.1.0",
 		.location = "FRA",
+		.imported = "",
 		.interval_ns = 100 * WTL_NS_PER_MS,
 		.is_whole = true,
 		.begin_utc_ns = BEGIN_UTC_NS,

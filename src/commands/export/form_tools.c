@@ -156,7 +156,15 @@ static void put_gpus(struct wtl_export *export)
 		separator = part->is_there ? "," : separator;
 		n++;
 	}
-	wtl_buf_puts(buf, "}}");
+	/* Its own parser wants these. The recording is of the machine, so all that was drawn belongs to it; what single
+	 * processes used is not in this table. */
+	wtl_buf_printf(
+		buf,
+		"},\"per_gpu_attributable_power\":{\"all\":%.9g},"
+		"\"per_gpu_attributable_mem_use\":{},\"per_gpu_per_pid_utilization_absolute\":{},"
+		"\"per_gpu_absolute_percent_usage\":{},"
+		"\"per_gpu_estimated_attributable_utilization\":{}}",
+		sum_w);
 }
 
 /* Local time without a zone, and microseconds. */

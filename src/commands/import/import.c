@@ -96,7 +96,8 @@ static const struct wtl_option options[] = {
 	 .most = 86400 * WTL_NS_PER_S, .takes = "a time from 1ms to 1d such as 500ms, 5 or 1m"},
 	{"columns", 0, "LIST",
 	 "Columns of a wattmeter's CSV, by name or number from 1, such as time=1,power=P2:kw; energy= is "
-	 "of a meter that counts up",
+	 "of a meter that counts up. Of nvidia-smi's CSV without titles (noheader): its fields, such as "
+	 "timestamp,index,power.draw, with --from nvidia-smi",
 	 WTL_OPTION_TEXT, OWN(columns)},
 	{"domain", 0, "NAME", "The energy domain of a wattmeter's CSV (default board-0)",
 	 WTL_OPTION_TEXT, OWN(domain)},

@@ -20,8 +20,11 @@ void wtl_import_tell_bad(struct wtl_app *app, const struct wtl_import *import, c
 		else
 			wtl_remark(app, "%s: %s", path, bad->text);
 	}
+	if (import->n_absurd > 0)
+		wtl_remark(app, "%s: %zu powers above 100 kW cannot be, and count as missing", path,
+			   import->n_absurd);
 	if (import->n_bad > 1)
-		wtl_remark(app, "%s: %zu lines could not be read", path, import->n_bad);
+		wtl_remark(app, "%s: %zu lines could not be read in full", path, import->n_bad);
 	if (import->n_back > 0)
 		wtl_remark(app,
 			   "%s: %zu values were left out, whose time is not after that of the "
