@@ -109,7 +109,11 @@ static enum place classify(const struct wtl_python *python, struct wtl_python_pr
 		return PLACE_OTHER;
 	symbol = wtl_module_symbol(python->modules, place->module, place->address);
 	if (!symbol)
-		return PLACE_CALLING;
+		return place->address - process->module->python.loop <
+				       process->module->python.loop_end -
+					       process->module->python.loop
+			       ? PLACE_LOOP
+			       : PLACE_CALLING;
 	if (!process->kinds)
 		process->kinds = calloc(place->module->n_symbols, 1);
 	if (!process->kinds)
