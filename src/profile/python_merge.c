@@ -604,3 +604,23 @@ int64_t wtl_python_merge(struct wtl_python *python, struct wtl_python_process *p
 			put_place(&merge, &places[i - 1]);
 	return merge.node;
 }
+
+int64_t wtl_python_looked(struct wtl_python *python, struct wtl_python_process *process, int tid,
+			  int64_t t_ns)
+{
+	const struct wtl_python_seen *seen = wtl_python_seen_of(process, tid);
+	const struct wtl_python_reading *reading = seen ? look_around(seen, t_ns).own : NULL;
+	int64_t node = 0;
+
+	if (!seen || seen->n == 0)
+		return 0;
+	python->n_merged++;
+	python->n_missing += !reading;
+	if (!reading)
+		return wtl_tree_child(python->tree, 0, python->unresolved);
+	for (size_t i = reading->n; i > 0 && node >= 0; i--)
+		if (!reading->frames[i - 1].is_nobody)
+			node = wtl_tree_child(python->tree, (uint32_t)node,
+					      reading->frames[i - 1].frame);
+	return node;
+}
