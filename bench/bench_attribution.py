@@ -275,12 +275,16 @@ def share_of(scores, all_j):
     return [score for score in scores if score.true_j >= 0.05 * all_j]
 
 
-def tell_idle(what, machine_w, found):
-    """Of the package: the truth, and what was said."""
+def within(errors):
+    """The median, and what 95 of 100 are within."""
+    sizes = sorted(map(abs, errors))
+    return f"{percent(statistics.median(errors)).strip()}, 95 % within {100 * sizes[min(int(0.95 * len(sizes)), len(sizes) - 1)]:.1f} %"
+
+
+def idle_of(machine_w, found):
+    """How far the package's idle power is off, and its ±: parts of the truth."""
     domain = found.report["domains"][0]
-    idle_w, doubt_w = float(domain["idle_w"]), float(domain["idle_uncertainty_w"])
-    print(f"{what}: idle power {percent(idle_w / machine_w - 1).strip()} ±{100 * doubt_w / machine_w:.1f} %  "
-          f"{'covered' if abs(idle_w - machine_w) <= doubt_w else 'NOT COVERED'}")
+    return float(domain["idle_w"]) / machine_w - 1, float(domain["idle_uncertainty_w"]) / machine_w
 
 
 def tell(what, scores, beside="", more=""):
@@ -295,13 +299,12 @@ def tell(what, scores, beside="", more=""):
 
 
 def learned(what, make, is_told=True, begin_s=0):
-    mine, timed, biases = [], [], []
+    mine, timed, biases, idle = [], [], [], []
     for seed in range(FIRST, FIRST + SEEDS):
         machine = make(seed)
         package_w = machine.idle["package-0"]
         found, by_time = try_learned(machine, is_told, begin_s)
         if "idle_w" not in found.report["domains"][0]:
-            print(f"{what} {seed}: idle power was not learned")
             continue
         scores = list(found.scores())
         all_j = sum(score.true_j for score in scores)
@@ -311,12 +314,14 @@ def learned(what, make, is_told=True, begin_s=0):
         biases.append(sum(score.dynamic_j for score in scores) / all_j - 1)
         for score in scores if SEEDS <= 10 else ():
             line(f"{what} {seed}", score)
-        if not is_told:
-            tell_idle(f"{what} {seed}", package_w, found)
+        idle.append(idle_of(package_w, found))
     if not mine:
         return
     beside = f" (CPU time {spread(timed)})" if timed else ""
-    tell(what, mine, beside, f", all workers together {percent(statistics.median(biases)).strip()}")
+    tell(what, mine, beside, f", all workers together {within(biases)}")
+    if not is_told:
+        print(f"{what}: idle power of {len(idle)} of {SEEDS} told: {within([error for error, _ in idle])}, "
+              f"covered {sum(abs(error) <= doubt for error, doubt in idle)}")
 
 
 def long(what, make):

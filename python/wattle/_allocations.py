@@ -17,7 +17,7 @@ class Allocations:
     Attributes
     ----------
     peak_bytes : int
-        The most that there ever was; of what was allocated since the begin.
+        The most that there ever was; of what was allocated since the start.
     lines : list of tuple
         Bytes, blocks, file and line, most first, as of the highest look; ``seen_bytes`` is their sum.
     """

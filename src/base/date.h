@@ -22,7 +22,7 @@ struct wtl_date wtl_date_of(int64_t t_utc_ns);
 /* What a text like the ones below says. */
 struct wtl_date_text {
 	struct wtl_date date;
-	bool has_time;	/* hours and minutes; else it is the day's begin */
+	bool has_time;	/* hours and minutes; else it is the day's start */
 	bool has_zone;	/* "Z", "UTC" or an offset */
 	int32_t zone_s; /* how far the date is ahead of UTC */
 };

@@ -28,14 +28,14 @@ static int check_kind(const struct stat *st)
 	return S_ISDIR(st->st_mode) ? -EISDIR : -WTL_ENOTFILE;
 }
 
-int wtl_infile_open(const char *path)
+int wtl_infile_open_at(int folder, const char *path)
 {
 	struct stat st;
-	int rc = stat(path, &st) < 0 ? -errno : check_kind(&st), fd;
+	int rc = fstatat(folder, path, &st, 0) < 0 ? -errno : check_kind(&st), fd;
 
 	if (rc < 0)
 		return rc;
-	fd = open(path, FLAGS);
+	fd = openat(folder, path, FLAGS);
 	if (fd < 0)
 		return -errno;
 	/* It may have become another one meanwhile. */
@@ -44,6 +44,11 @@ int wtl_infile_open(const char *path)
 		return fd;
 	close(fd);
 	return rc;
+}
+
+int wtl_infile_open(const char *path)
+{
+	return wtl_infile_open_at(AT_FDCWD, path);
 }
 
 int wtl_infile_read_fd(int fd, struct wtl_buf *buf)

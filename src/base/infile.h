@@ -14,6 +14,7 @@ bool wtl_infile_is_descriptor(const char *path);
  * -WTL_ENOTFILE for anything else, which is not opened: a pipe may never end, and to open a device may do something.
  */
 int wtl_infile_open(const char *path);
+int wtl_infile_open_at(int folder, const char *path);
 
 /* Appends all that such a file has. Of a descriptor's name also what comes by a pipe, up to its end, which is waited for:
  * call it while signals may end the program. 0, negative errno, or the buffer's error. */

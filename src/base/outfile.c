@@ -55,59 +55,106 @@ static void name_folder(const char *path, char folder[PATH_MAX])
 	snprintf(folder, PATH_MAX, "%.*s", slash ? (int)(slash + 1 - path) : 1, slash ? path : ".");
 }
 
-/* Whether anybody can make a file in the folder of path. */
-static bool is_in_shared_folder(const char *path)
+/* Of the folder of path; one that cannot be looked at is taken for anybody's. */
+struct folder {
+	uid_t owner;
+	bool is_shared; /* anybody can make a file in it */
+	bool is_others; /* somebody can, beside this user and root */
+};
+
+static struct folder look_at_folder(const char *path)
 {
-	char folder[PATH_MAX];
+	char name[PATH_MAX];
 	struct stat st;
 
-	name_folder(path, folder);
-	return stat(folder, &st) < 0 || (st.st_mode & (S_ISVTX | S_IWOTH));
+	name_folder(path, name);
+	if (stat(name, &st) < 0)
+		return (struct folder){.owner = (uid_t)-1, .is_shared = true, .is_others = true};
+	return (struct folder){
+		.owner = st.st_uid,
+		.is_shared = st.st_mode & (S_ISVTX | S_IWOTH),
+		.is_others = st.st_mode & (S_ISVTX | S_IWGRP | S_IWOTH) ||
+			     (st.st_uid != geteuid() && st.st_uid != 0),
+	};
 }
 
+/* In a folder like /tmp, nothing of others is written to; in their own folder, no file of a third one that has another
+ * name, too. */
 static int check_owner(const char *path, const struct stat *st)
 {
-	return st->st_uid != geteuid() && is_privileged() && is_in_shared_folder(path)
-		       ? -WTL_EOTHERS
-		       : 0;
+	bool is_linked = S_ISREG(st->st_mode) && st->st_nlink > 1;
+	struct folder folder;
+
+	if (!is_privileged() || (st->st_uid == geteuid() && !is_linked))
+		return 0;
+	folder = look_at_folder(path);
+	if (folder.is_shared || (is_linked && folder.is_others && st->st_uid != folder.owner))
+		return -WTL_EOTHERS;
+	return 0;
 }
 
-/* What has that name (has_old false: nothing), and what is to be replaced (free()): a symbolic link stays one, its target
- * is what is meant. Links are followed here alone, because others may make one of the name meanwhile. */
-static int find_target(const char *path, char **ret_target, struct stat *old, bool *ret_has_old)
+/* Others can make a link to whatever this user alone may write: only what is theirs as well was meant. */
+static int check_link(const char *path, const struct stat *link, const struct stat *st)
 {
-	int rc = lstat(path, old) < 0 ? -errno : check_owner(path, old);
-	char *target = NULL;
+	if (link->st_uid == geteuid() || (st && st->st_uid == link->st_uid) || !is_privileged())
+		return 0;
+	return look_at_folder(path).is_others ? -WTL_EOTHERS : 0;
+}
 
-	if (rc == 0 && S_ISLNK(old->st_mode)) {
-		const char *name;
+/* What is to be written to. */
+struct target {
+	char *path; /* free(): links are followed here alone, because others may make one meanwhile */
+	bool is_open_link; /* a link of which only the kernel knows where it leads: into /proc/self/fd, or nowhere */
+	bool has_old; /* there is something */
+	struct stat old;
+};
 
-		/* A pipe behind /proc/self/fd has none; a link may lead nowhere. */
-		target = realpath(path, NULL);
-		name = target ? target : path;
-		rc = stat(name, old) < 0 ? -errno : check_owner(name, old);
-		if (rc == 0 && !target && S_ISREG(old->st_mode))
-			rc = -EINVAL;
+static int follow(const char *path, struct target *target)
+{
+	const struct stat link = target->old;
+	int rc;
+
+	target->path = realpath(path, NULL);
+	target->is_open_link = !target->path;
+	rc = stat(target->path ? target->path : path, &target->old) < 0 ? -errno : 0;
+	if (rc == 0 && !target->path && S_ISREG(target->old.st_mode))
+		rc = -EINVAL;
+	if (rc == 0 && target->path)
+		rc = check_owner(target->path, &target->old);
+	if (rc == 0 || rc == -ENOENT) {
+		int why = check_link(path, &link, rc == 0 ? &target->old : NULL);
+
+		rc = why < 0 ? why : rc;
 	}
+	return rc;
+}
+
+/* A symbolic link stays one. */
+static int find_target(const char *path, struct target *ret_target)
+{
+	struct target target = {.path = NULL};
+	int rc = lstat(path, &target.old) < 0 ? -errno : check_owner(path, &target.old);
+
+	if (rc == 0 && S_ISLNK(target.old.st_mode))
+		rc = follow(path, &target);
 	if (rc < 0 && rc != -ENOENT) {
-		free(target);
+		free(target.path);
 		return rc;
 	}
-	*ret_has_old = rc == 0;
-	*ret_target = target ? target : strdup(path);
-	return *ret_target ? 0 : -ENOMEM;
+	target.has_old = rc == 0;
+	if (!target.path)
+		target.path = strdup(path);
+	*ret_target = target;
+	return target.path ? 0 : -ENOMEM;
 }
 
 int wtl_outfile_check(const char *path)
 {
-	struct stat old;
-	bool has_old;
-	char *target;
-	int rc = wtl_infile_is_descriptor(path) ? -ENOENT
-						: find_target(path, &target, &old, &has_old);
+	struct target target;
+	int rc = wtl_infile_is_descriptor(path) ? -ENOENT : find_target(path, &target);
 
 	if (rc == 0)
-		free(target);
+		free(target.path);
 	return rc == -WTL_EOTHERS ? rc : 0;
 }
 
@@ -138,13 +185,6 @@ static int open_patiently(const char *path, int flags, mode_t mode)
 	return fd;
 }
 
-static bool is_link(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
-}
-
 /* Nothing is changed before it is known to be the one that was looked at. */
 static int take_opened(int fd, const char *path, int flags)
 {
@@ -158,21 +198,18 @@ static int take_opened(int fd, const char *path, int flags)
 	return rc;
 }
 
-int wtl_outfile_open(const char *path, int flags, mode_t mode)
+/* Of that name itself, or of one that nobody else can make a link of. */
+static int open_target(const char *path, int flags, mode_t mode)
 {
-	int rc = flags & O_EXCL ? 0 : wtl_outfile_check(path), fd;
 	bool is_exact = mode & WTL_MODE_GIVEN;
 	struct stat st;
+	int fd, rc;
 
-	if (rc < 0)
-		return rc;
 	if (mode == 0)
 		mode = is_privileged() ? 0600 : 0666;
 	if (is_exact && !(flags & O_EXCL) && stat(path, &st) == 0)
 		is_exact = false;
-	/* What has become a link since it was looked at is not followed. */
-	fd = open_patiently(path, (flags & ~O_TRUNC) | O_CREAT | (is_link(path) ? 0 : O_NOFOLLOW),
-			    mode & 0777);
+	fd = open_patiently(path, (flags & ~O_TRUNC) | O_CREAT, mode & 0777);
 	if (fd < 0)
 		return fd;
 	rc = take_opened(fd, path, flags);
@@ -182,6 +219,22 @@ int wtl_outfile_open(const char *path, int flags, mode_t mode)
 	if (is_exact)
 		(void)!fchmod(fd, mode & 0777);
 	return fd;
+}
+
+int wtl_outfile_open(const char *path, int flags, mode_t mode)
+{
+	struct target target;
+	int rc;
+
+	if (flags & (O_EXCL | O_NOFOLLOW) || wtl_infile_is_descriptor(path))
+		return open_target(path, flags, mode);
+	rc = find_target(path, &target);
+	if (rc < 0)
+		return rc;
+	/* What has become a link since it was looked at is not followed. */
+	rc = open_target(target.path, target.is_open_link ? flags : flags | O_NOFOLLOW, mode);
+	free(target.path);
+	return rc;
 }
 
 /* ---- Temporary files ---- */
@@ -322,22 +375,21 @@ static int write_direct(const char *path, const void *data, size_t len)
 
 static int replace(const char *path, const void *data, size_t len, mode_t mode)
 {
-	struct stat old;
-	bool has_old;
-	char *target;
+	struct target target;
 	int rc;
 
 	/* A rename would leave the open file behind. */
 	if (wtl_infile_is_descriptor(path))
 		return write_direct(path, data, len);
-	rc = find_target(path, &target, &old, &has_old);
+	rc = find_target(path, &target);
 	if (rc < 0)
 		return rc;
-	if (has_old && !S_ISREG(old.st_mode))
-		rc = write_direct(target, data, len);
+	if (target.has_old && !S_ISREG(target.old.st_mode))
+		rc = write_direct(target.path, data, len);
 	else
-		rc = replace_regular(target, data, len, has_old ? &old : NULL, mode);
-	free(target);
+		rc = replace_regular(target.path, data, len, target.has_old ? &target.old : NULL,
+				     mode);
+	free(target.path);
 	return rc;
 }
 
@@ -402,15 +454,19 @@ static int open_temp(struct wtl_outstream *stream, mode_t mode)
 
 int wtl_outstream_open(struct wtl_outstream *stream, const char *path, mode_t mode)
 {
+	struct target target;
 	bool is_direct;
 	int rc;
 
 	*stream = (struct wtl_outstream){.fd = -1};
 	if (!path || wtl_infile_is_descriptor(path))
 		return open_direct(stream, path);
-	rc = find_target(path, &stream->target, &stream->old, &stream->has_old);
+	rc = find_target(path, &target);
 	if (rc < 0)
 		return rc;
+	stream->target = target.path;
+	stream->old = target.old;
+	stream->has_old = target.has_old;
 	is_direct = stream->has_old && !S_ISREG(stream->old.st_mode);
 	rc = is_direct ? open_direct(stream, stream->target) : open_temp(stream, mode);
 	if (rc < 0 || is_direct) {

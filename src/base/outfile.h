@@ -18,8 +18,9 @@
 
 /*
  * Whether this process may write to what has that name (nothing may have). Where it has rights as above, not what
- * another user has made first in a folder that others can write to, /tmp for one: it would stay that user's, and he may
- * have it open. Nor by such a link. 0 or -WTL_EOTHERS; all of these check that.
+ * another user has made first in a folder that anybody can write to, /tmp for one: it would stay that user's, and he may
+ * have it open. Nor, by a link that he has made in any folder, to what is not his. 0 or -WTL_EOTHERS; all of these
+ * check that.
  */
 int wtl_outfile_check(const char *path);
 

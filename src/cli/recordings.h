@@ -15,7 +15,7 @@ void wtl_remark_missing(const struct wtl_app *app, const char *path,
 			const struct wtl_history *history);
 
 /*
- * The moment of a recording, in nanoseconds since its begin: where its clock, which may have been set, first showed that
+ * The moment of a recording, in nanoseconds since its start: where its clock, which may have been set, first showed that
  * time. A time of day is looked for from after_ns on, the moment of --from for --to. 0 or -ERANGE.
  */
 int wtl_when_in(const struct wtl_when *when, const struct wtl_history *history, int64_t after_ns,

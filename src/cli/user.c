@@ -8,10 +8,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Others have no business in there. */
+#include "base/outfile.h"
+
+/* Others have no business in there, nor have made it where it is root's. */
 static int make_one(const char *folder)
 {
-	return mkdir(folder, 0700) < 0 && errno != EEXIST ? -errno : 0;
+	if (mkdir(folder, 0700) == 0)
+		return 0;
+	return errno == EEXIST ? wtl_outfile_check(folder) : -errno;
 }
 
 int wtl_user_make_folder(const char *folder)

@@ -32,7 +32,7 @@ struct wtl_client_answer {
 	long code; /* 0: there is none, and text says why */
 	bool is_new_connection;
 	bool was_not_sent;	/* there was no connection */
-	bool is_cut;		/* it is longer than what the buffer may hold: its begin */
+	bool is_cut;		/* it is longer than what the buffer may hold: its start */
 	int64_t retry_after_ns; /* 0: it did not say */
 	char text[256];		/* printable */
 };

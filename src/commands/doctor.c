@@ -294,7 +294,7 @@ static int run(struct wtl_app *app)
 
 const struct wtl_command wtl_command_doctor = {
 	.name = "doctor",
-	.summary = "Tell what this machine can measure, and what keeps the rest from it",
+	.summary = "Check what this machine can measure, and how to enable the rest",
 	.synopsis = "[OPTION...]",
 	.description =
 		"Looks at every source of energy figures for a second (3.5 where a counter stands "

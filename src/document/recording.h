@@ -58,7 +58,7 @@ struct wtl_recording_window {
 	uint32_t id;
 	const char *name;
 	bool is_open; /* it had not ended when the recording (or the part) did */
-	bool is_cut;  /* a ring has dropped its begin, or it began before the part that is told */
+	bool is_cut;  /* a ring has dropped its start, or it began before the part that is told */
 	bool is_main; /* the measurement itself, not marked within it */
 	int32_t pid;  /* of whoever marked it from outside; 0: from within */
 	struct wattle_window window;

@@ -155,6 +155,7 @@ static void give_piece(struct wtl_attribution *attribution, size_t domain, size_
 
 	share_add(share, piece->full_uj, piece->share_ns);
 	share->doubt_uj += piece->doubt_uj;
+	attribution->domains[domain].total.doubt_uj += piece->doubt_uj;
 }
 
 static void give(struct wtl_attribution *attribution, struct wtl_attribution *recent, size_t domain,

@@ -44,7 +44,7 @@ void wtl_intensity_done(struct wtl_intensity *intensity); /* a zeroed one is fin
 bool wtl_intensity_at(const struct wtl_intensity *intensity, int64_t t_utc_ns,
 		      uint32_t *ret_mg_per_kwh, int64_t *ret_until_utc_ns);
 
-/* What was emitted over some time. A zeroed one is the begin. */
+/* What was emitted over some time. A zeroed one is the start. */
 struct wtl_emission {
 	__int128 uj_mg_per_kwh; /* energy times intensity, exact */
 	int64_t energy_uj;	/* of times with a known intensity */

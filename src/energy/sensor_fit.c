@@ -34,7 +34,7 @@ struct update {
 struct fit {
 	struct update *updates;
 	size_t n;
-	double *on_s; /* how long the load was on up to each cell's begin */
+	double *on_s; /* how long the load was on up to each cell's start */
 	double *low; /* the load as a capacitor shows it, of the time constant that was asked for last */
 	double low_s;
 	size_t n_cells;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <wattle.h>
 
@@ -94,6 +95,7 @@ struct wtl_import_options {
 	bool keeps_intervals; /* stretches are wanted as they are, not as counters */
 	/* Of the file that is written: see struct wtl_store_options. */
 	int (*guard)(void (*work)(void *context), void *context);
+	mode_t file_mode; /* of the recording: see base/outfile.h */
 };
 
 struct wtl_import_bad {

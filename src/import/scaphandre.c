@@ -95,7 +95,7 @@ static bool take_report(struct wtl_import *import, const json_t *report)
 	return true;
 }
 
-/* Its own begin is no JSON's: a comma and blanks are between reports that are not in a list. */
+/* Its own start is no JSON's: a comma and blanks are between reports that are not in a list. */
 static void take_value(struct wtl_import *import, const json_t *value, size_t line,
 		       size_t *n_others)
 {
@@ -107,20 +107,20 @@ static void take_value(struct wtl_import *import, const json_t *value, size_t li
 	}
 }
 
-static size_t lines_before(const char *text, const char *at)
+static size_t count_lines(const char *from, const char *to)
 {
-	size_t n = 1;
+	size_t n = 0;
 
-	for (; text < at; text++)
-		n += *text == '\n';
+	for (; from < to; from++)
+		n += *from == '\n';
 	return n;
 }
 
 static int read_scaphandre(struct wtl_import *import, const char *text, size_t len,
 			   struct wtl_err *err)
 {
-	const char *at = text, *end = text + len;
-	size_t n_others = 0;
+	const char *at = text, *end = text + len, *before = text;
+	size_t n_others = 0, line = 1; /* of before */
 
 	(void)err;
 	while (at < end) {
@@ -131,13 +131,14 @@ static int read_scaphandre(struct wtl_import *import, const char *text, size_t l
 			at++;
 			continue;
 		}
+		line += count_lines(before, at);
+		before = at;
 		value = json_loadb(at, (size_t)(end - at), JSON_DISABLE_EOF_CHECK, &error);
 		if (!value) {
-			wtl_import_bad(import, lines_before(text, at) + (size_t)error.line - 1,
-				       "%s", error.text);
+			wtl_import_bad(import, line + (size_t)error.line - 1, "%s", error.text);
 			break;
 		}
-		take_value(import, value, lines_before(text, at), &n_others);
+		take_value(import, value, line, &n_others);
 		json_decref(value);
 		at += error.position;
 	}

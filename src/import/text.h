@@ -17,7 +17,7 @@ struct wtl_cell {
 	size_t len;
 };
 
-/* Appends the bytes as UTF-8, without a mark at their begin: UTF-16 is converted, other bytes stay. 0 or the
+/* Appends the bytes as UTF-8, without a mark at their start: UTF-16 is converted, other bytes stay. 0 or the
  * buffer's error. */
 int wtl_import_decode(struct wtl_buf *buf, const char *bytes, size_t len);
 

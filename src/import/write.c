@@ -352,6 +352,7 @@ static int open_meter(struct output *output, struct wtl_err *err)
 	const struct wtl_env env = {.io = &output->io.io};
 
 	wtl_given_io_init(&output->io);
+	output->io.io.file_mode = output->import->options.file_mode;
 	output->io.channels = output->channels;
 	output->io.readings = output->readings;
 	output->io.n_channels = output->n_channels;

@@ -121,7 +121,7 @@ const struct wtl_consumer *wtl_consumers_get(const struct wtl_consumers *consume
 size_t wtl_consumers_domains(const struct wtl_consumers *consumers);
 bool wtl_consumers_counts(const struct wtl_consumers *consumers, size_t domain);
 
-/* Since the window's begin, in the domains of that part that are in the total. */
+/* Since the window's start, in the domains of that part that are in the total. */
 void wtl_consumers_energy(const struct wtl_consumers *consumers, size_t slot, enum wtl_part part,
 			  struct wtl_share_energy *ret_energy);
 /* A slot's account in a domain; fixed slots too. */
@@ -154,6 +154,10 @@ struct wtl_consumers_sum {
 	int64_t cpu_ns, counted_ns;
 	uint64_t n_processes;
 };
+/* Of any consumers, one by one; shares[] are there. */
+void wtl_consumers_sum_begin(const struct wtl_consumers *consumers, struct wtl_consumers_sum *sum);
+void wtl_consumers_sum_add(const struct wtl_consumers *consumers, uint32_t slot,
+			   struct wtl_consumers_sum *sum);
 /* sets: a bit for each of sums[] that is wanted, whose shares[] are there. */
 void wtl_consumers_sum_sets(const struct wtl_consumers *consumers, uint16_t sets,
 			    struct wtl_consumers_sum sums[]);
@@ -168,7 +172,11 @@ void wtl_consumers_sum_since(const struct wtl_consumers *consumers,
 			     const struct wtl_consumers_sum *now,
 			     const struct wtl_consumers_sum *mark,
 			     struct wtl_consumers_sum *ret_sum);
-/* As wtl_consumers_energy(), or of one domain. */
+/* As wtl_consumers_energy(). Of a sum, less is unknown than of its parts together. */
+void wtl_consumers_sum_part(const struct wtl_consumers *consumers,
+			    const struct wtl_consumers_sum *sum, enum wtl_part part,
+			    struct wtl_share_energy *ret_energy);
+/* Of all counted domains, or of one. */
 void wtl_consumers_sum_energy(const struct wtl_consumers *consumers,
 			      const struct wtl_consumers_sum *sum, int domain,
 			      struct wtl_share_energy *ret_energy);

@@ -109,6 +109,18 @@ static double sensor_doubt_uj(const struct wtl_divided_domain *domain,
 		     wtl_budget_offset_uj(domain->offset_uw, share->share_ns));
 }
 
+/*
+ * Of what is learned: parts may be ill known, and their sum well. What all used is exact, so what one is billed too much
+ * is what the others are billed too little.
+ */
+static double learned_doubt_uj(const struct wtl_book *book, size_t i, const struct wtl_share *share)
+{
+	uint64_t all_uj = wtl_attribution_total(book->attribution, i).doubt_uj;
+	uint64_t others_uj = all_uj > share->doubt_uj ? all_uj - share->doubt_uj : 0;
+
+	return (double)(share->doubt_uj < others_uj ? share->doubt_uj : others_uj);
+}
+
 /* What is not known of a share, above rest if that is known; above_uj: of it, what is above rest. */
 static void add_doubts(const struct wtl_consumers *consumers, const struct wtl_book *book, size_t i,
 		       const struct wtl_share *share, const struct wtl_baseline *baseline,
@@ -122,7 +134,8 @@ static void add_doubts(const struct wtl_consumers *consumers, const struct wtl_b
 		sensor_doubt_uj(domain, &book->billed[i], share, own_uj, baseline->is_known);
 	doubts->idle_uj += (double)baseline->uncertainty_uw * (double)share->share_ns / 1e9;
 	if (wtl_learned_has(consumers->learned, i))
-		doubts->weight_uj += (double)share->doubt_uj * own_uj / fmax(above_uj, 1.0);
+		doubts->weight_uj +=
+			learned_doubt_uj(book, i, share) * own_uj / fmax(above_uj, 1.0);
 	else
 		doubts->weight_uj +=
 			weight_uncertainty(own_uj, all_used_uj(book, i, baseline),
@@ -311,9 +324,19 @@ void wtl_consumers_per_cpu(const struct wtl_consumers *consumers, size_t slot,
 					    .uncertainty_uw = round_uj(2.0 * doubt_w * 1e6)};
 }
 
-static void sum_add(const struct wtl_consumers *consumers, uint32_t slot,
-		    const struct wtl_consumer *consumer, struct wtl_consumers_sum *sum)
+void wtl_consumers_sum_begin(const struct wtl_consumers *consumers, struct wtl_consumers_sum *sum)
 {
+	struct wtl_share *shares = sum->shares;
+
+	memset(shares, 0, (consumers->n_domains + 1) * sizeof(*shares));
+	*sum = (struct wtl_consumers_sum){.shares = shares};
+}
+
+void wtl_consumers_sum_add(const struct wtl_consumers *consumers, uint32_t slot,
+			   struct wtl_consumers_sum *sum)
+{
+	const struct wtl_consumer *consumer = wtl_workload_consumer(consumers->workload, slot);
+
 	sum->cpu_ns += consumer->cpu_ns;
 	sum->counted_ns += consumer->counted_ns;
 	sum->n_processes += consumer->n_processes;
@@ -326,14 +349,6 @@ static void sum_add(const struct wtl_consumers *consumers, uint32_t slot,
 	}
 }
 
-static void sum_begin(const struct wtl_consumers *consumers, struct wtl_consumers_sum *sum)
-{
-	struct wtl_share *shares = sum->shares;
-
-	memset(shares, 0, (consumers->n_domains + 1) * sizeof(*shares));
-	*sum = (struct wtl_consumers_sum){.shares = shares};
-}
-
 void wtl_consumers_sum_sets(const struct wtl_consumers *consumers, uint16_t sets,
 			    struct wtl_consumers_sum sums[])
 {
@@ -342,14 +357,14 @@ void wtl_consumers_sum_sets(const struct wtl_consumers *consumers, uint16_t sets
 
 	for (unsigned i = 0; i < WTL_SETS_MAX; i++)
 		if (sets >> i & 1)
-			sum_begin(consumers, &sums[i]);
+			wtl_consumers_sum_begin(consumers, &sums[i]);
 	for (uint32_t slot = wtl_workload_next(workload, 0); slot < capacity;
 	     slot = wtl_workload_next(workload, slot + 1)) {
 		const struct wtl_consumer *consumer = wtl_workload_consumer(workload, slot);
 
 		for (unsigned i = 0; consumer->sets & sets && i < WTL_SETS_MAX; i++)
 			if ((consumer->sets & sets) >> i & 1)
-				sum_add(consumers, slot, consumer, &sums[i]);
+				wtl_consumers_sum_add(consumers, slot, &sums[i]);
 	}
 }
 
@@ -366,13 +381,13 @@ void wtl_consumers_sum_command(const struct wtl_consumers *consumers, struct wtl
 	const struct wtl_workload *workload = consumers->workload;
 	uint32_t capacity = (uint32_t)wtl_workload_capacity(workload);
 
-	sum_begin(consumers, sum);
+	wtl_consumers_sum_begin(consumers, sum);
 	for (uint32_t slot = wtl_workload_next(workload, 0); slot < capacity;
 	     slot = wtl_workload_next(workload, slot + 1)) {
 		const struct wtl_consumer *consumer = wtl_workload_consumer(workload, slot);
 
 		if (consumer->is_in_tree)
-			sum_add(consumers, slot, consumer, sum);
+			wtl_consumers_sum_add(consumers, slot, sum);
 	}
 }
 
@@ -399,22 +414,25 @@ void wtl_consumers_sum_since(const struct wtl_consumers *consumers,
 	}
 }
 
+void wtl_consumers_sum_part(const struct wtl_consumers *consumers,
+			    const struct wtl_consumers_sum *sum, enum wtl_part part,
+			    struct wtl_share_energy *ret_energy)
+{
+	energy_of(consumers, &consumers->own, sum->shares, part, -1,
+		  counted_part(sum->counted_ns, sum->cpu_ns), ret_energy);
+}
+
 void wtl_consumers_command(const struct wtl_consumers *consumers,
 			   struct wtl_command_account *ret_account)
 {
 	struct wtl_consumers_sum sum = {.shares = consumers->scratch};
-	double counted;
 
 	wtl_consumers_sum_command(consumers, &sum);
 	*ret_account =
 		(struct wtl_command_account){.cpu_ns = sum.cpu_ns, .n_processes = sum.n_processes};
-	counted = counted_part(sum.counted_ns, sum.cpu_ns);
-	energy_of(consumers, &consumers->own, sum.shares, WTL_PART_ALL, -1, counted,
-		  &ret_account->all);
-	energy_of(consumers, &consumers->own, sum.shares, WTL_PART_CPU, -1, counted,
-		  &ret_account->cpu);
-	energy_of(consumers, &consumers->own, sum.shares, WTL_PART_GPU, -1, counted,
-		  &ret_account->gpu);
+	wtl_consumers_sum_part(consumers, &sum, WTL_PART_ALL, &ret_account->all);
+	wtl_consumers_sum_part(consumers, &sum, WTL_PART_CPU, &ret_account->cpu);
+	wtl_consumers_sum_part(consumers, &sum, WTL_PART_GPU, &ret_account->gpu);
 }
 
 static enum wtl_ledger_account account_of(void *context, uint32_t slot)

@@ -11,13 +11,16 @@
 #include "base/text.h"
 #include "energy/units.h"
 #include "meter/known_watts.h"
+#include "workload/busy.h"
 
 enum { OTHERS, PLACES = 64, PLACE_BITS = 6, PLACE_MASK = PLACES - 1 };
 
 #define RECENT_KEPT    0.9  /* of earlier use, from scan to scan: who has used most lately */
 #define USED_LEAST     0.01 /* of a CPU: less needs no place */
 #define ALONE_NS       (3 * WTL_NS_PER_S) /* CPU time after which one of several has a place of its own */
-#define USE_DOUBT_S    0.02		  /* the use that is seen of nobody is counted by ticks */
+#define TICK_DOUBT_S   0.01		  /* the use that is seen of nobody is counted by ticks */
+#define HELD_BACK_S    (2.0 * WTL_BUSY_SLACK_NS / WTL_NS_PER_S) /* of it, until it is sure */
+#define UNSEEN_S       8.0					/* over which it is averaged */
 #define MISSED_MOST    8 /* looks without a part: then the sum is no measure of the others any more */
 #define TOLD_LOOKS     8    /* before anything is taken from the regression but weights */
 #define IDLE_DOUBT     0.08 /* and how well it must be known where nothing is known at rest */
@@ -65,6 +68,8 @@ struct wtl_learned {
 	/* The newest scan. */
 	double use_s[PLACES], awake_s;
 	int64_t scan_ns;
+	/* Of a second, how much was used that is seen of nobody and is told in lumps; over how long that is averaged. */
+	double unseen_part, unseen_s, use_doubt_s;
 	/* Room for answers. */
 	double weights_w[PLACES], doubts[PLACES], sums_s[PLACES];
 	struct wtl_use *uses;
@@ -478,6 +483,40 @@ static void begin_sum(struct sum *sum)
 	sum->knows_idle = true;
 }
 
+/*
+ * What is used and seen of nobody is held back until it is more than its ticks may be off by (workload/busy.h), and comes in
+ * lumps: of a second or two, but in one look. A lump says nothing of its look's energy: it is spread.
+ */
+static double spread_unseen(struct wtl_learned *learned, double use_s)
+{
+	double duration_s = (double)learned->scan_ns / WTL_NS_PER_S;
+	double lump_s = fmin(use_s, HELD_BACK_S);
+
+	learned->unseen_s = fmin(learned->unseen_s + duration_s, fmax(UNSEEN_S, duration_s));
+	learned->unseen_part += (lump_s - learned->unseen_part * duration_s) / learned->unseen_s;
+	/* Half of what may be held back, give or take as much. */
+	learned->use_doubt_s =
+		hypot(TICK_DOUBT_S, 0.5 * HELD_BACK_S * duration_s / learned->unseen_s);
+	return use_s - lump_s + learned->unseen_part * duration_s;
+}
+
+static double unseen_use_s(const struct wtl_workload_scan *scan)
+{
+	for (size_t i = 0; i < scan->n_uses; i++)
+		if (scan->uses[i].slot == WTL_SLOT_UNSEEN)
+			return (double)scan->uses[i].weight / WTL_NS_PER_S;
+	return 0.0;
+}
+
+/* Returns the part of the time in which they rest. */
+static double add_place_use(struct wtl_learned *learned, size_t place, double use_s)
+{
+	learned->use_s[place] += use_s;
+	learned->places[place].recent_s += use_s;
+	learned->places[place].use_s += use_s;
+	return 1.0 - fmin(1.0, use_s * WTL_NS_PER_S / (double)learned->scan_ns);
+}
+
 int wtl_learned_scan(struct wtl_learned *learned, struct wtl_workload *workload)
 {
 	const struct wtl_workload_scan *scan = wtl_workload_scan(workload);
@@ -509,15 +548,16 @@ int wtl_learned_scan(struct wtl_learned *learned, struct wtl_workload *workload)
 	for (size_t i = 0; i < scan->n_uses; i++) {
 		double use_s = (double)scan->uses[i].weight / WTL_NS_PER_S;
 		uint32_t slot = scan->uses[i].slot;
-		size_t place = place_for(learned, workload, slot, use_s);
+		size_t place;
 
+		if (slot == WTL_SLOT_UNSEEN)
+			continue;
+		place = place_for(learned, workload, slot, use_s);
 		if (slot < learned->n_place_of)
 			learned->place_of[slot] = (uint8_t)place;
-		learned->use_s[place] += use_s;
-		learned->places[place].recent_s += use_s;
-		learned->places[place].use_s += use_s;
-		resting *= 1.0 - fmin(1.0, use_s * WTL_NS_PER_S / (double)scan->duration_ns);
+		resting *= add_place_use(learned, place, use_s);
 	}
+	resting *= add_place_use(learned, OTHERS, spread_unseen(learned, unseen_use_s(scan)));
 	learned->awake_s = (1.0 - resting) * (double)scan->duration_ns / WTL_NS_PER_S;
 	if (learned->past && !is_shown(learned))
 		wtl_watts_past_note(learned->past,
@@ -586,7 +626,7 @@ void wtl_learned_add(struct wtl_learned *learned, size_t domain, uint64_t energy
 		.energy_j = (double)energy_uj / 1e6,
 		.duration_s = (double)duration_ns / WTL_NS_PER_S,
 		.noise_j = noise_j,
-		.use_doubt_s = USE_DOUBT_S,
+		.use_doubt_s = learned->use_doubt_s,
 		.awake_s = learned->awake_s,
 		.use_s = learned->use_s,
 	};

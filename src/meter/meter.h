@@ -64,8 +64,8 @@ struct wtl_window {
 	char name[64];
 	int64_t begin_utc_ns, begin_mono_ns;
 	struct wtl_mark *marks; /* one a domain */
-	int64_t sampled_ns;	/* when the begin's sample began */
-	uint64_t *max_uw;	/* one a domain: the highest span since the begin; 0: none yet */
+	int64_t sampled_ns;	/* when the start's sample began */
+	uint64_t *max_uw;	/* one a domain: the highest span since the start; 0: none yet */
 	uint64_t total_max_uw;
 	int64_t end_ns;	       /* wtl_window_hold(); 0: it goes on */
 	struct wtl_told *told; /* one a domain, as of end_ns; NULL: it goes on */

@@ -33,7 +33,7 @@ struct wtl_window_note {
 	const char *name;
 	bool is_stacked;
 	int64_t t_mono_ns; /* when the window begins or ends; 0 where it is cancelled */
-	int64_t t_utc_ns;  /* of a begin */
+	int64_t t_utc_ns;  /* of a start */
 };
 
 /* Who used a GPU since the scan before. */

@@ -60,7 +60,7 @@ static void settle_marks(struct wattle_meter *meter, size_t state)
 		wtl_account_settle_mark(meter->domains[state].account, &w->marks[state]);
 }
 
-/* Returns true when a stretch of power was completed; span_from_ns is then its begin. */
+/* Returns true when a stretch of power was completed; span_from_ns is then its start. */
 static bool feed_account(struct wtl_domain_state *state, const struct wtl_reading *reading)
 {
 	int64_t from_ns = state->account->span_ns;

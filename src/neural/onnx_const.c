@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include <endian.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/infile.h"
 #include "base/text.h"
 #include "neural/onnx_state.h"
 
@@ -88,10 +88,9 @@ static int open_external(struct wtl_onnx_state *state, const struct wtl_onnx_ten
 			 "its data are in '%s', which is not below the model's folder", shown);
 		return fail_tensor(state, WTL_EFORMAT, tensor, text);
 	}
-	fd = openat(state->directory, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	fd = wtl_infile_open_at(state->directory, path);
 	if (fd >= 0)
 		return fd;
-	fd = -errno;
 	snprintf(text, sizeof(text), "its data are in '%s' beside the model: %s", shown,
 		 wtl_err_text(fd));
 	return fail_tensor(state, fd, tensor, text);

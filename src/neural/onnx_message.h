@@ -32,7 +32,7 @@ enum {
 
 /* A model's file while it is read. */
 struct wtl_onnx_bytes {
-	const uint8_t *at; /* its begin */
+	const uint8_t *at; /* its start */
 	size_t len;
 	const char *path;
 	struct wtl_arena arena;

@@ -3,22 +3,20 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/*
- * A pipe or a device is not opened. Devices are not compared: on btrfs and overlayfs a mapping's is not the file's.
- * While a file is mapped, no other one has its number.
- */
+#include "base/infile.h"
+
+/* Devices are not compared: on btrfs and overlayfs a mapping's is not the file's. While a file is mapped, no other one has
+ * its number. */
 static int open_same(const char *name, uint64_t inode)
 {
 	struct stat status;
-	int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	int rc = fd < 0 ? -errno : 0;
+	int fd = wtl_infile_open(name), rc = fd < 0 ? fd : 0;
 
 	if (rc == 0 && fstat(fd, &status) < 0)
 		rc = -errno;

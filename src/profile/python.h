@@ -39,7 +39,7 @@ struct wtl_python_named {
 
 struct wtl_python_reading {
 	int64_t t_ns; /* when it was read last */
-	bool is_cut;  /* frames towards its begin are missing */
+	bool is_cut;  /* frames towards its start are missing */
 	size_t n;
 	struct wtl_python_named *frames; /* the innermost first */
 };

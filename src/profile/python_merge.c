@@ -570,7 +570,7 @@ static bool merge_loops(struct merge *merge)
 		merge->left = merge->reading->n;
 		n_groups = count_groups(merge->reading);
 	}
-	/* Loops and their frames belong together from the begin; where that was not seen, from the end. */
+	/* Loops and their frames belong together from the start; where that was not seen, from the end. */
 	for (size_t i = merge->n_loops; !merge->is_whole && i < n_groups; i++)
 		put_group(merge);
 	put_places(merge);

@@ -44,7 +44,7 @@ struct wtl_python_target {
 struct wtl_python_stack {
 	struct wtl_python_frame frames[WTL_PYTHON_DEPTH]; /* the innermost first */
 	size_t n;
-	bool is_cut; /* it has more frames, towards its begin */
+	bool is_cut; /* it has more frames, towards its start */
 	unsigned n_tries;
 };
 

@@ -23,7 +23,7 @@ enum wtl_split_row {
 	WTL_SPLIT_ROWS
 };
 
-/* The machine at a moment: each domain's energy since the begin. */
+/* The machine at a moment: each domain's energy since the start. */
 struct wtl_split_tick {
 	int64_t t_ns;
 	uint64_t *energy_uj; /* one a domain */
@@ -38,7 +38,7 @@ struct wtl_split_bill {
 	uint64_t *idle_uw;		/* the domain's idle power; UINT64_MAX: not known */
 };
 
-/* A stretch of time that is asked for: from the tick at its begin to the one at its end. */
+/* A stretch of time that is asked for: from the tick at its start to the one at its end. */
 struct wtl_split_stretch {
 	int64_t begin_ns, end_ns;
 };

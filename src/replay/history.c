@@ -196,7 +196,8 @@ static int begin_part(struct wtl_history *history, const struct wtl_played *play
 	/* CPU time from before the first second belongs to the first part. */
 	if (history->from_ns > 0)
 		history->cpu_before_ns = history->second.self_cpu_ns;
-	return wtl_player_begin_here(history->player);
+	/* A bill within a run is later than its sample, and the part before ends with the bill. */
+	return wtl_player_begin_here(history->player, played->t_mono_ns);
 }
 
 /*

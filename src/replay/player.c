@@ -280,8 +280,11 @@ void wtl_player_sample_again(struct wtl_player *player)
 	player->io.mono_ns = player->sampled_ns;
 }
 
-int wtl_player_begin_here(struct wtl_player *player)
+int wtl_player_begin_here(struct wtl_player *player, int64_t at_ns)
 {
+	int64_t after_ns = player->io.after_ns;
+	int rc;
+
 	if (player->main_is_own)
 		wattle_window_cancel(player->meter, own_window.meter_name);
 	wtl_consumers_begin(player->consumers);
@@ -290,8 +293,12 @@ int wtl_player_begin_here(struct wtl_player *player)
 	player->was_billed = false;
 	memset(player->energies, 0,
 	       wattle_meter_domains(player->meter) * sizeof(*player->energies));
+	if (at_ns > after_ns)
+		player->io.after_ns = at_ns;
 	wtl_player_sample_again(player);
-	return wattle_window_begin(player->meter, own_window.meter_name);
+	rc = wattle_window_begin(player->meter, own_window.meter_name);
+	player->io.after_ns = after_ns;
+	return rc;
 }
 
 void wtl_player_take_figures(struct wtl_player *player)

@@ -94,9 +94,10 @@ int wtl_player_step(struct wtl_player *player, struct wtl_played *ret_played, st
 
 /*
  * Forgets what was billed so far, and goes on as if it began here, whatever windows and resets were
- * recorded: for a part of the recording. 0 or negative.
+ * recorded: for a part of the recording. It begins at at_ns, or at the newest sample's end if that is later. 0 or
+ * negative.
  */
-int wtl_player_begin_here(struct wtl_player *player);
+int wtl_player_begin_here(struct wtl_player *player, int64_t at_ns);
 
 /*
  * Goes to the end of a recording without playing it, where that was ended properly and its summary

@@ -189,7 +189,8 @@ static int restore_consumers(struct wtl_player *player)
 
 		if (!player->who[i]->is_there)
 			continue;
-		if (player->who[i]->slot >= WTL_RESTORED_SLOTS_MAX)
+		if (player->who[i]->slot < WTL_SLOTS_FIXED ||
+		    player->who[i]->slot >= WTL_RESTORED_SLOTS_MAX)
 			return -EBADMSG;
 		consumer = wtl_workload_restore_consumer(workload, player->who[i]->slot);
 		if (!consumer)

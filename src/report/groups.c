@@ -93,8 +93,21 @@ static struct wtl_share_energy share_of(const struct wtl_consumers *consumers, u
 	return energy;
 }
 
+/* What is not known of a sum is less than that of its parts together. */
+static void take_doubts(struct wtl_share_energy *energy, const struct wtl_consumers *consumers,
+			const struct wtl_consumers_sum *sum, enum wtl_part part)
+{
+	struct wtl_share_energy whole;
+
+	wtl_consumers_sum_part(consumers, sum, part, &whole);
+	energy->uncertainty_uj = whole.uncertainty_uj;
+	energy->full_uncertainty_uj = whole.full_uncertainty_uj;
+	energy->idle_doubt_uj = whole.idle_doubt_uj;
+	energy->weight_doubt_uj = whole.weight_doubt_uj;
+}
+
 static void add_member(struct wtl_recording_group *group, const struct wtl_consumers *consumers,
-		       uint32_t slot, bool is_first)
+		       struct wtl_consumers_sum *sum, uint32_t slot, bool is_first)
 {
 	const struct wtl_consumer *consumer = wtl_consumers_get(consumers, slot);
 	struct wtl_share_energy all = share_of(consumers, slot, WTL_PART_ALL);
@@ -102,13 +115,18 @@ static void add_member(struct wtl_recording_group *group, const struct wtl_consu
 
 	wtl_share_energy_add(&group->all, &all, is_first);
 	wtl_share_energy_add(&group->gpu, &gpu, is_first);
+	if (is_first)
+		wtl_consumers_sum_begin(consumers, sum);
+	wtl_consumers_sum_add(consumers, slot, sum);
+	take_doubts(&group->all, consumers, sum, WTL_PART_ALL);
+	take_doubts(&group->gpu, consumers, sum, WTL_PART_GPU);
 	group->n_processes += consumer->n_processes;
 	group->cpu_ns = wtl_consumer_cpu_add(group->cpu_ns, wtl_consumer_cpu_ns(consumer));
 }
 
 /* One for each run of equal keys. */
 static size_t put_together(const struct wtl_consumers *consumers, const struct members *members,
-			   struct wtl_recording_group groups[])
+			   struct wtl_consumers_sum *sum, struct wtl_recording_group groups[])
 {
 	size_t n = 0;
 
@@ -119,7 +137,7 @@ static size_t put_together(const struct wtl_consumers *consumers, const struct m
 		if (is_first)
 			groups[n++] = (struct wtl_recording_group){.name = members->list[i].key,
 								   .cpu_ns = -1};
-		add_member(&groups[n - 1], consumers, members->list[i].slot, is_first);
+		add_member(&groups[n - 1], consumers, sum, members->list[i].slot, is_first);
 	}
 	return n;
 }
@@ -149,13 +167,16 @@ int wtl_grouping_new(struct wtl_player *player, enum wtl_by by, unsigned top,
 	/* What users are called lives as long as the groups, behind them. */
 	struct wtl_recording_group *groups = calloc(slots + 1, sizeof(*groups) + USER_SIZE);
 	struct members members = {.n = 0};
-	int rc = groups ? collect(player, by, (char(*)[USER_SIZE])(groups + slots + 1), &members)
-			: -ENOMEM;
+	struct wtl_consumers_sum sum = {
+		.shares = calloc(wtl_consumers_sum_shares(consumers), sizeof(*sum.shares))};
+	int rc = groups && sum.shares
+			 ? collect(player, by, (char(*)[USER_SIZE])(groups + slots + 1), &members)
+			 : -ENOMEM;
 
 	if (rc == 0) {
 		if (members.n > 0)
 			qsort(members.list, members.n, sizeof(*members.list), by_key);
-		n = put_together(consumers, &members, groups);
+		n = put_together(consumers, &members, &sum, groups);
 		qsort(groups, n, sizeof(*groups), by_energy);
 		fold_others(&grouping, groups, n, top);
 		grouping.groups = groups;
@@ -163,6 +184,7 @@ int wtl_grouping_new(struct wtl_player *player, enum wtl_by by, unsigned top,
 	} else {
 		free(groups);
 	}
+	free(sum.shares);
 	free(members.list);
 	return rc;
 }

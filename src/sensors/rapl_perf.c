@@ -496,7 +496,7 @@ static void make_coarse(struct scan *scan)
 }
 
 /*
- * Is it time to read? The first reading is of the meter's opening. The second, of a window's begin, comes soon
+ * Is it time to read? The first reading is of the meter's opening. The second, of a window's start, comes soon
  * after it and would tell of less than a second: the counters begin anew with it.
  */
 static bool coarse_is_due(struct perf *perf, int64_t now_ns, bool *ret_begins)

@@ -47,7 +47,7 @@ struct wtl_agent {
 	struct wtl_totals totals;
 	const char **names; /* of the domains */
 	struct wattle_energy *energies,
-		*recent;	      /* one a domain: since the begin, and of the last interval */
+		*recent;	      /* one a domain: since the start, and of the last interval */
 	struct wtl_agent_user *users; /* room for sorting */
 	size_t room_users;
 	struct wtl_pods pods;
@@ -55,7 +55,7 @@ struct wtl_agent {
 	struct wtl_live *waiting; /* to be published with the next look; NULL: none */
 	int64_t begin_utc_ns, counters_utc_ns;
 	uint64_t emitted_ug, self_uj; /* the highest ever: they are served as counters */
-	bool was_marked;	      /* the last interval has a begin */
+	bool was_marked;	      /* the last interval has a start */
 };
 
 /* 0 or -ENOMEM; done() in any case. Options and board are borrowed. */

@@ -17,7 +17,7 @@ enum { WTL_CONNECTIONS_MAX = 128, WTL_CONNECTIONS_CROWDED = 96 };
 struct wtl_connection {
 	int fd; /* negative: the place is free */
 	unsigned char address[16];
-	int64_t since_ns;	    /* of the begin, of the request or of the answer's end */
+	int64_t since_ns;	    /* of the start, of the request or of the answer's end */
 	bool is_asking, is_lasting; /* a request of it is being answered; that has no end */
 	bool is_closing;	    /* it was shut down */
 };

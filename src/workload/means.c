@@ -61,7 +61,6 @@ static void mounts_read(struct wtl_workload *workload)
 	char *text = malloc(MOUNTS_MAX);
 	ssize_t len = text ? wtl_io_slurp(workload->io, "/proc/self/mountinfo", text, MOUNTS_MAX)
 			   : -ENOMEM;
-	char option[32];
 
 	/* Too many mounts to read: then they may hide processes. */
 	if (len < 0 && len != -ENOENT)
@@ -76,9 +75,7 @@ static void mounts_read(struct wtl_workload *workload)
 			workload->stat = -1;
 		}
 		/* The option does not hold for everyone; a file of process 1 does tell. */
-		if (wtl_proc_mount_option(text, (size_t)len, "/proc", "hidepid=", option,
-					  sizeof(option)) &&
-		    strcmp(option, "0") != 0 && strcmp(option, "off") != 0)
+		if (wtl_proc_hides(text, (size_t)len))
 			workload->find.is_closed = !can_see_first(workload);
 	}
 	free(text);

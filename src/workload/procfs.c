@@ -310,21 +310,18 @@ bool wtl_proc_is_mounted(const char *mountinfo, size_t len, const char *path)
 	return mount_find(mountinfo, len, path, &line);
 }
 
-bool wtl_proc_mount_option(const char *mountinfo, size_t len, const char *path, const char *option,
-			   char *ret_value, size_t size)
+bool wtl_proc_hides(const char *mountinfo, size_t len)
 {
 	struct span line, word, options, one;
-	bool is_found = false;
+	char value[16] = "0";
 
-	if (!mount_find(mountinfo, len, path, &line))
+	if (!mount_find(mountinfo, len, "/proc", &line))
 		return false;
 	while (span_word(&line, &word)) {
 		options = word;
-		while (!is_found && span_cut(&options, ',', &one))
-			if (span_value(&one, option)) {
-				wtl_text_clean(ret_value, size, one.at, one.len);
-				is_found = true;
-			}
+		while (span_cut(&options, ',', &one))
+			if (span_value(&one, "hidepid="))
+				wtl_text_clean(value, sizeof(value), one.at, one.len);
 	}
-	return is_found;
+	return strcmp(value, "0") != 0 && strcmp(value, "off") != 0;
 }

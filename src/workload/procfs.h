@@ -71,8 +71,7 @@ void wtl_proc_clean_command(char *dst, size_t size, const char *text, size_t len
 /* Is something mounted over that file (by /proc/self/mountinfo)? */
 bool wtl_proc_is_mounted(const char *mountinfo, size_t len, const char *path);
 
-/* Do the options of the mount at `path` hold one that begins so ("hidepid=")? Copies its value. */
-bool wtl_proc_mount_option(const char *mountinfo, size_t len, const char *path, const char *option,
-			   char *ret_value, size_t size);
+/* Does /proc hide processes from other users? Those whom its option gid= names, and root, see them all the same. */
+bool wtl_proc_hides(const char *mountinfo, size_t len);
 
 #endif

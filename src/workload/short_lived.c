@@ -230,7 +230,7 @@ static void unit_add(struct wtl_workload *workload, const struct wtl_group *grou
 			(struct wtl_unit_use){.group = group, .file = file};
 }
 
-/* What has the path now, if anything, counts from its own begin: a unit that starts again has a new group. */
+/* What has the path now, if anything, counts from its own start: a unit that starts again has a new group. */
 static void unit_reopen(struct wtl_workload *workload, struct wtl_unit_use *unit)
 {
 	wtl_io_file_close(workload->io, unit->file);

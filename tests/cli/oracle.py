@@ -392,7 +392,7 @@ class Oracle:
 
     def part_users(self, from_ns, to_ns):
         """Slot -> (CPU time, processes that lived) from the first bill that is no earlier than from_ns to the first no earlier than
-        to_ns; from_ns None: from the recording's begin. For recordings whose accounts begin once."""
+        to_ns; from_ns None: from the recording's start. For recordings whose accounts begin once."""
         until = len(self.looks)
         first = 0 if from_ns is None else next((n for at_ns, n in self.bills if at_ns >= from_ns), until)
         last = next((n for at_ns, n in self.bills if at_ns >= to_ns), until)

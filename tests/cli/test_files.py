@@ -3,6 +3,7 @@
 
 import fcntl
 import os
+import re
 import shutil
 import signal
 import stat
@@ -20,6 +21,7 @@ from conftest import REPO, ROOTS, TIMEOUT, clean_env, command_path, finish, run_
 
 XEON = ("--root", ROOTS / "xeon-2s-dram")
 TAPE = REPO / "tests" / "fixtures" / "tapes" / "server.tape"
+GPU_LOG = REPO / "tests" / "fuzz" / "corpus" / "import" / "nvidia-smi"
 RECORDING = REPO / "tests" / "fixtures" / "recorded" / "busy-thread.wattle"
 INTENSITY = b"2020-01-01 00:00:00,50\n"
 HANGS = 10  # seconds: nothing here takes one
@@ -332,15 +334,18 @@ MAKERS = {
     "run -o": ("run", *XEON, "-o", "made", "--", "true"),
     "run --append": ("run", *XEON, "--append", "-o", "made", "--", "true"),
     "run --every": ("run", *XEON, "--every", "1", "-o", "made", "--", "true"),
+    "run --emissions": ("run", *XEON, "-o", "out", "--emissions", "made", "--", "true"),
     "run --record": ("run", "-q", "-o", "out", "--record", "made", "--", "true"),
     "run --tape-record": ("run", *XEON, "-o", "out", "--tape-record", "made", "--", "true"),
     "run --idle-file": ("run", "-q", "--tape", TAPE.with_name("busy-thread.tape"), "-o", "out", "--idle-file", "made"),
     "compare": ("compare", *XEON, "-r", "1", "-o", "made", "true", "true"),
     "record": ("record", "-q", "-o", "made", "--duration", "0.2"),
+    "import": ("import", GPU_LOG, "-o", "made"),
     "report": ("report", "-o", "made", RECORDING),
     "export": ("export", "-o", "made", RECORDING),
     "plot": ("plot", "--format", "svg", "-o", "made", RECORDING),
     "doctor": ("doctor", *XEON, "-o", "made"),
+    "estimate": ("estimate", "--paper", "list", "-o", "made"),
     "query": ("query", "--root", ROOTS / "amd-gpu", "--nvml", "", "-L", "-f", "made"),
 }
 
@@ -445,7 +450,7 @@ def test_what_lies_beside_a_recording_is_for_its_owner(shared, given, mode):
 
 
 @pytest.mark.parametrize("kind", ["file", "link"])
-@pytest.mark.parametrize("maker", [maker for maker in MAKERS if maker not in ("run --record", "record", "run --idle-file")])
+@pytest.mark.parametrize("maker", [maker for maker in MAKERS if maker not in ("import", "run --record", "record", "run --idle-file")])
 def test_what_another_user_has_made_first(shared, maker, kind):
     """In a folder like /tmp: root would fill, or replace and give away, a file that its owner has open."""
     needs_root()
@@ -460,13 +465,45 @@ def test_what_another_user_has_made_first(shared, maker, kind):
     command, *words = map(str, MAKERS[maker])
     result = run_wattle(command, *words, cwd=shared, env=own_places(shared))
     assert result.code == (125 if command in ("run", "compare") else 1), result
-    assert "'made': another user has made it, in a folder that others can write to" in result.complaint()
+    assert re.search("made'?: another user has made it, in a folder that others can write to", result.complaint())
     assert made.read_text() == other.read_text() == "kept" and made.lstat().st_uid == NOBODY
     assert sorted(os.listdir(shared)) == ["made", "other", "sockets", "state"]
     # In a folder of one's own, it is what was meant.
     shared.chmod(0o755)
+    made.write_text("")
     assert run_wattle(command, *words, cwd=shared, env=own_places(shared)).code in (0, 3)
-    assert made.read_bytes() != b"kept"
+    assert made.read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["link", "link to nothing", "hard link"])
+@pytest.mark.parametrize("mode", [0o755, 0o775])
+@pytest.mark.parametrize("maker", [maker for maker in MAKERS if maker not in ("import", "run --record", "record", "run --idle-file")])
+def test_links_in_the_folder_of_another_user(shared, maker, mode, kind):
+    """He could have root fill, or begin, any file of the machine; his own files are his."""
+    needs_root()
+    his, other, made = shared / "his", shared / "other", shared / "his" / "made"
+    his.mkdir()
+    other.write_text("kept")
+    if kind == "hard link":
+        made.hardlink_to(other)
+    else:
+        made.symlink_to("../other" if kind == "link" else "../none")
+        os.chown(made, NOBODY, NOBODY, follow_symlinks=False)
+    os.chown(his, NOBODY, NOBODY)
+    his.chmod(mode)
+    command, *words = map(str, MAKERS[maker])
+    result = run_wattle(command, *words, cwd=his, env=own_places(shared))
+    assert result.code == (125 if command in ("run", "compare") else 1), result
+    assert re.search("made'?: another user has made it, in a folder that others can write to", result.complaint())
+    assert other.read_text() == "kept" and sorted(os.listdir(shared)) == ["his", "other", "sockets", "state"]
+    made.unlink()
+    made.touch()
+    (his / "link").symlink_to("made")
+    for path in (made, his / "link"):
+        os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+    words = ["link" if word == "made" else word for word in words]
+    assert run_wattle(command, *words, cwd=his, env=own_places(shared)).code in (0, 3)
+    assert made.stat().st_size > 0 and made.stat().st_uid == NOBODY
 
 
 def test_what_another_user_has_made_is_written_to_without_rights(shared):

@@ -266,7 +266,7 @@ def test_exports(bench, name, what):
 
 @pytest.mark.parametrize("name", ["xeon-2s-dram", "client-psys", "amd-epyc", "grace", "vm-nothing"])
 def test_exports_are_the_report(bench, name):
-    """Energy since the begin, at the last sample, is what the recording's window has, and what lies before it."""
+    """Energy since the start, at the last sample, is what the recording's window has, and what lies before it."""
     path = bench.root(name)
     report = bench.good("report", "-f", "json", "--top", "65536", path).json
     power = bench.good("export", "--what", "power", "-f", "json", path).json["rows"]

@@ -192,7 +192,7 @@ def test_from_names_the_format(place, name):
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
 def test_encodings(place, encoding):
-    """PowerShell's > writes UTF-16, and Excel a mark at the begin."""
+    """PowerShell's > writes UTF-16, and Excel a mark at the start."""
     _, out = place.good(NVIDIA_SMI.encode(encoding))
     assert place.energies(out)["total"] == 600
 
@@ -286,6 +286,14 @@ def test_nested_json_is_no_way_to_the_stack(place):
 
 
 # ---- Clocks ----
+
+
+def test_long_files_take_no_longer_for_each_line(place):
+    """A day of scaphandre's reports, and a stranger's million of nothing."""
+    _, out = place.good("\n".join(json.dumps(scaphandre_report(1789000000.0 + 2 * i)) for i in range(43200)))
+    assert place.energies(out)["total"] == 20 * 86398
+    err, _ = place.good(SCAPHANDRE + "\n{}" * 1000000 + "\nx")
+    assert "1000000 lines could not be read" in err or "1000001 lines" in err, err
 
 
 def test_an_hour_that_is_there_twice(place):

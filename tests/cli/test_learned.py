@@ -32,6 +32,12 @@ def large(found):
     return bench_attribution.share_of(scores, sum(score.true_j for score in scores))
 
 
+def bias(found):
+    """Of all workers together."""
+    scores = list(found.scores())
+    return sum(score.dynamic_j for score in scores) / sum(score.true_j for score in scores) - 1
+
+
 def covers_idle(machine, found):
     domain = found.report["domains"][0]
     return abs(float(domain["idle_w"]) - machine.idle["package-0"]) <= float(domain["idle_uncertainty_w"])
@@ -57,14 +63,28 @@ def test_work_in_turns(tmp_path):
 
 
 def test_jitter(tmp_path):
-    learned, _ = all_large(trials(tmp_path, lambda seed: bench_attribution.turns(seed, 120, lambda source: "jitter=0.2")))
+    """What is used and seen of nobody comes in lumps. Nobody else is billed for it."""
+    tried = list(trials(tmp_path, lambda seed: bench_attribution.turns(seed, 120, lambda source: "jitter=0.2")))
+    learned, _ = all_large(tried)
     assert at(learned, 0.5) < 0.04 and at(learned, 0.95) < 0.20
+    assert abs(statistics.median(bias(by_learned) for _, by_learned, _ in tried)) < 0.003
 
 
 def test_steady_use_is_not_worse_than_by_cpu_time(tmp_path):
     learned, timed = all_large(trials(tmp_path, lambda seed: bench_attribution.turns(seed, 30, lambda source: "")))
     for part in (0.5, 0.95):
         assert at(learned, part) < at(timed, part) + 0.02
+
+
+def test_a_sum_is_known_better_than_its_parts(tmp_path):
+    """Steady use: nobody can tell the workers apart, and all of them together are nearly all that there is."""
+    for seed in SEEDS:
+        machine = bench_attribution.turns(seed, 30, lambda source: "")
+        (found,) = virtual.run(command_path(), tmp_path, machine.text, machine.idle, policies=(("--by", "user"),))
+        rows = found.report["by"]["users"]["groups"]
+        true_j = sum(score.true_j for score in found.scores())
+        assert len(rows) == 1 and sum(score.uncertainty_j for score in found.scores()) > 0.3 * true_j
+        assert abs(float(rows[0]["dynamic_j"]) - true_j) < float(rows[0]["uncertainty_j"]) < 0.1 * true_j
 
 
 def test_two_packages_and_little_time(tmp_path):
@@ -82,9 +102,8 @@ def test_idle_power_that_nobody_told(tmp_path, make, begin_s, most):
     biases, scores, idle_covered = [], [], 0
     for machine, by_learned, _ in trials(tmp_path, make, is_told=False, begin_s=begin_s):
         idle_covered += covers_idle(machine, by_learned)
-        found = list(by_learned.scores())
-        biases.append(sum(score.dynamic_j for score in found) / sum(score.true_j for score in found) - 1)
-        scores += found
+        biases.append(bias(by_learned))
+        scores += by_learned.scores()
     assert abs(statistics.median(biases)) < most, biases
     assert sum(score.is_covered for score in scores) >= 0.75 * len(scores)
     assert idle_covered >= 0.9 * len(SEEDS)

@@ -288,6 +288,23 @@ def test_a_note_is_for_its_owner_alone(limits):
     assert shown.out == "600\n"
 
 
+def test_notes_of_another_user(limits, tmp_path):
+    """In a folder of his, as in /tmp, he could have root set what he likes."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root, whose notes they are")
+    note = limits.crash("--power", "200")
+    text = note.read_text(encoding="ascii")
+    tmp_path.chmod(0o1777)
+    os.chown(tmp_path / "state", 65534, 65534)
+    cut_off = script(limit=200)
+    restored = limits.run("--restore", text=cut_off)
+    assert restored.code == 1 and "another user has made it" in restored.complaint()
+    assert "nothing was set" in limits.run("--power", "210", "--", "true", text=cut_off).err
+    assert note.read_text(encoding="ascii") == text
+    os.chown(tmp_path / "state", 0, 0)
+    assert limits.run("--restore", text=cut_off).code == 0 and not limits.notes()
+
+
 def test_two_with_one_uuid(limits):
     """Boards that were made with the same one: each gets back what it had itself."""
     text = script().replace("000000000002", "000000000001")

@@ -541,7 +541,7 @@ def test_export_of_samples_is_the_readings(record, tape):
 
 @pytest.mark.parametrize("tape", TAPES, ids=lambda path: path.stem)
 def test_export_of_power_is_the_counters(record, tape):
-    """At each sample: the sum of all steps from the recording's begin."""
+    """At each sample: the sum of all steps from the recording's start."""
     case = record("--tape", tape)
     rows = exported(case.path, "power")
     for domain in case.oracle.domains:

@@ -63,7 +63,7 @@ class Place:
 
 
 def shifted(name, place, change):
-    """busy-thread.tape with other clocks: change(since the begin, what the three clocks say)."""
+    """busy-thread.tape with other clocks: change(since the start, what the three clocks say)."""
     begin, lines = None, []
     for line in (TAPES / "busy-thread.tape").read_text().splitlines():
         if line.startswith("@ "):

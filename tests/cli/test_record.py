@@ -69,7 +69,7 @@ class Place:
         return found[0][0] if found else None
 
     def windows(self, name="a.wattle"):
-        """name: (is_open, pid, duration in seconds), by the order of their begin."""
+        """name: (is_open, pid, duration in seconds), by the order of their start."""
         return [(n, bool(is_open), pid, ns / 1e9) for n, is_open, pid, ns in
                 self.rows("SELECT name, is_open, pid, duration_ns FROM window ORDER BY id", name)]
 
@@ -459,7 +459,7 @@ def test_a_group(place, machine, options, fact, members):
     processes.add(101, "nginx", f"/system.slice/docker-{DOCKER}.scope")
     processes.add(102, "worker", f"/system.slice/docker-{DOCKER}.scope", parent=101)
     processes.add(103, "sshd", "/system.slice/ssh.service")
-    # One whose name could be the begin of an ID, and one whose ID begins so.
+    # One whose name could be the start of an ID, and one whose ID begins so.
     processes.add(106, "till", f"/system.slice/docker-{CAFE}.scope")
     processes.add(107, "other", f"/system.slice/docker-{'cafe' * 16}.scope")
     root.put(f"var/lib/docker/containers/{CAFE}/config.v2.json", '{"Name":"/cafe"}')

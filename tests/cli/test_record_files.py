@@ -291,7 +291,7 @@ def test_it_is_truncated_while_it_is_on_the_screen(place, screen):
     top = screen("--replay", place.file(), "--speed", "max", columns=160)
     top.wait("the end: it was cut off")
     os.truncate(place.file("a.wattle-shm"), 0)
-    top.keys("b")  # from the begin again: the file is read once more
+    top.keys("b")  # from the start again: the file is read once more
     top.wait("ENDED 1")
     assert "BEFORE" in top.text() and f"wattle: top: {READ_MEANWHILE}" in top.text() and "DOMAIN" not in top.text()
 

@@ -190,13 +190,14 @@ def test_the_gain_of_a_mean_is_not_that_of_the_last_run(place):
 
 
 def test_parts_that_meet_between_runs(place):
-    """Before a run begins, and before the last look at it, which is when it has ended."""
+    """Before a run begins, before the last look at it, which is when it has ended, and at a look while it runs."""
+    (place.path / "meet.wattle").unlink(missing_ok=True)
     result = place.run("run", "--repeat", "4", "--record", "meet.wattle", "-q", "--idle-file", "", "--", "sleep", "0.3")
     assert result.code == 0, result
     whole = place.json("--from", "+0", "meet.wattle")
     spans = [(window["begin_mono_ns"] - whole["recording"]["begin_mono_ns"], int(window["duration_s"] * 10 ** 9)) for window in whole["windows"]]
-    begin, duration = spans[1]
-    for cut_ns in (begin - 1000, begin, begin + 1000, begin + duration - 1000, begin + duration, begin + duration + 1000):
+    edges = [edge for begin, duration in spans[1:3] for edge in (begin, begin + duration)]
+    for cut_ns in (edge + near for edge in edges for near in (-1000, 0, 1000)):
         cut = f"+{cut_ns / 1e9:.9f}"
         parts = [place.json("--to", cut, "meet.wattle"), place.json("--from", cut, "meet.wattle")]
         assert sum(part["duration_s"] for part in parts) == whole["duration_s"], cut

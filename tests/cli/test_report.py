@@ -503,7 +503,7 @@ SLEPT_S, BACK_S = 3600, 7200
 
 
 def edited_tape(path):
-    """The machine sleeps for an hour three seconds after the begin, and three seconds later the clock is set back by two."""
+    """The machine sleeps for an hour three seconds after the start, and three seconds later the clock is set back by two."""
     lines = TAPE.read_text(encoding="utf-8").splitlines()
     first = None
     for n, line in enumerate(lines):
@@ -569,7 +569,7 @@ def test_parts_by_times_that_were_not_shown(files, stepped):
     result = files.run("report", "--from", f"{begin + timedelta(seconds=9000):%Y-%m-%dT%H:%M:%SZ}", stepped)
     assert result.code == 1 and result.complaint().endswith(", and the clock was set back meanwhile")
     result = files.run("report", "--to", f"{begin - timedelta(seconds=9000):%Y-%m-%dT%H:%M:%SZ}", stepped)
-    assert result.code == 1 and "--to is before its begin" in result.complaint()
+    assert result.code == 1 and "--to is before its start" in result.complaint()
 
 
 # ---- The same elsewhere ----
@@ -590,7 +590,7 @@ def test_top_is_the_report(files):
 
 @pytest.mark.parametrize("options,words", [
     (("--from", "+1h"), "--from is after its end: the recording goes from 20"),
-    (("--to", "2020-01-01"), "--to is before its begin: the recording goes from 20"),
+    (("--to", "2020-01-01"), "--to is before its start: the recording goes from 20"),
 ])
 def test_parts_that_are_not_there(files, work, options, words):
     result = files.run("report", *options, work[0])

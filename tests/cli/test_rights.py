@@ -51,7 +51,7 @@ def test_what_was_opened_with_rights_serves_without(borrower):
                    "for i in 1 2 3 4 5 6 7 8 9; do ./shortlived; done; sleep 1")
     assert done.returncode == 0, done.stderr
     report = parse_json(done.stdout)
-    assert "processes" not in report or any(p["name"] == "shortlived" for p in report["processes"]), done.stdout
+    assert "processes" not in report or any(p.get("name") == "shortlived" for p in report["processes"]), done.stdout
 
 
 @pytest.mark.parametrize("options", [(), ("--root", ROOTS / "amd-gpu")], ids=["machine", "root"])
@@ -257,7 +257,7 @@ def test_borrowed_rights_see_coarsely(borrower):
         for name in {sample["domain"] for sample in samples}:
             times = [(int(s["t_mono_ns"]), s["energy_j"]) for s in samples if s["domain"] == name]
             assert len(times) >= 3
-            # The window's begin counts from 0 again: what is less than a second after the first one tells nothing.
+            # The window's start counts from 0 again: what is less than a second after the first one tells nothing.
             assert times[0][1] == times[1][1] == "0.000000"
             assert all(later[0] - sooner[0] >= 0.89e9 for sooner, later in zip(times[1:], times[2:])), times
             assert all(Decimal(energy) % Decimal("0.01") == 0 for _, energy in times)

@@ -164,6 +164,19 @@ def test_guessing_is_slow_and_stops_nobody(config):
         assert agent.ask("/nowhere", headers=authorization("ann", "secret"))[0] == 404
 
 
+@pytest.mark.parametrize("options,words,is_told", [
+    ("rw,hidepid=invisible", (), True), ("rw", (), False), ("rw,hidepid=2", ("--no-processes",), False), ("rw,hidepid=2", None, False)])
+def test_what_proc_hides_is_told(config, machine, options, words, is_told):
+    """Root's agent sees all, and answers everybody."""
+    hiding = machine("xeon-2s-dram")
+    hiding.put("proc/self/mountinfo", f"22 1 0:21 / /proc rw,nosuid - proc proc {options}\n")
+    if words is None:
+        words = ("--web-config", config(users(prometheus="secret")))
+    with Agent("--root", hiding.path, "--no-store", *words) as agent:
+        pass
+    assert ("/proc hides the processes of others (hidepid), but everybody on this machine" in agent.said) == is_told
+
+
 def test_elsewhere_needs_both(config):
     """Another address than this machine's own: encrypted, and nobody unknown."""
     for text in (TLS, users(ann="secret")):

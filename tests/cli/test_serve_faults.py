@@ -146,6 +146,20 @@ def test_a_folder_that_cannot_be_written(machine, tmp_path):
         assert not [name for name, joules in known.items() if counters(agent.scrape()).get(name, 0) < joules]
 
 
+def test_a_folder_that_another_user_has_made(tmp_path):
+    """In one like /tmp: root's counters would go on from what he puts there."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to be another")
+    store = tmp_path / "store"
+    store.mkdir()
+    os.chown(store, 65534, 65534)
+    tmp_path.chmod(0o1777)
+    for folder in (store, store / "inner"):
+        with Agent(*XEON, "--store", folder) as agent:
+            agent.expect(f"{folder}: another user has made it, in a folder that others can write to .*: nothing is remembered")
+    assert not list(store.iterdir())
+
+
 def test_two_agents_on_one_folder(tmp_path):
     with Agent(*XEON, "--store", tmp_path) as agent:
         agent.scrape()

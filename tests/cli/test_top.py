@@ -709,7 +709,7 @@ SHARED = r"\n +1001 +(\d+\.\d+) +(\d+\.\d+) J +60\.0 +\S+ host pid 1001"  # with
 
 
 def test_gpu_energy_goes_where_run_says(gpus):
-    """All that the GPU drew is its only process's, from the begin, and over the time of the GPU's own figures."""
+    """All that the GPU drew is its only process's, from the start, and over the time of the GPU's own figures."""
     fake = gpus("h100")
     vm = (*fake.options, "--root", ROOTS / "vm-nothing")
     users = run_wattle("run", "-f", "json", *vm, "--", "sleep", "1.2", env=fake.env).json

@@ -246,7 +246,7 @@ def test_damaged(recording, tmp_path):
 
 
 def test_damaged_from_the_first_second_on(tmp_path):
-    """What is left has no time of its own: the begin's is known all the same."""
+    """What is left has no time of its own: the start's is known all the same."""
     data = bytearray((TAPES.parent / "recorded" / "busy-thread.wattle").read_bytes())
     data[8 * 4096:10 * 4096] = bytes(range(256)) * 32
     path = tmp_path / "damaged.wattle"

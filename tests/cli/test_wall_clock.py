@@ -42,7 +42,7 @@ class Step:
         return self.slept_s if self.slept_s and since_s > self.sleep_at_s else 0
 
     def shown(self, since_s):
-        """What the clock showed so long after the begin."""
+        """What the clock showed so long after the start."""
         begin = instant(self.report["start_utc"])
         return begin + timedelta(seconds=since_s + self.slept(since_s) + (self.by_s if since_s > self.at_s else 0))
 
@@ -102,7 +102,7 @@ def by_how_much(seconds):
 
 
 def test_run(step, even):
-    """A report that is made at once has all its times by one clock, that of its begin, and says so."""
+    """A report that is made at once has all its times by one clock, that of its start, and says so."""
     run = step.place.run("run", "-f", "json", "--top", "1000", "--tape", f"{step.name}.tape").json
     plain = step.place.run("run", "-f", "json", "--top", "1000", "--tape", "even.tape").json
     assert run["start_utc"] == plain["start_utc"] == even["start_utc"] and run["duration_s"] == plain["duration_s"]
@@ -110,7 +110,7 @@ def test_run(step, even):
     told = {process["pid"]: process["start_utc"] for process in run["processes"] if "pid" in process}
     assert told == starts and len(told) > 3
     (note,) = clock_notes(run)
-    assert note.startswith(f"The clock was set {by_how_much(step.by_s)}") and note.endswith("as it was at the begin.")
+    assert note.startswith(f"The clock was set {by_how_much(step.by_s)}") and note.endswith("as it was at the start.")
     assert not clock_notes(plain)
     text = " ".join(step.place.run("run", "--tape", f"{step.name}.tape").out.split())
     assert "- " + note in text

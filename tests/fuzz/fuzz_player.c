@@ -533,7 +533,7 @@ static void play(size_t n_ops, const struct wtl_player_policy *policy, unsigned 
 		check(n++ <= steps_max(n_ops));
 		check_played(player, &played);
 		if (n == here)
-			wtl_player_begin_here(player);
+			wtl_player_begin_here(player, 0);
 	}
 	check(rc >= 0);
 	if (rc == 1 || !policy->only_summary)

@@ -60,8 +60,7 @@ static void try_others(const char *text, size_t len)
 	wtl_proc_clean_command(command, sizeof(command), text, len);
 	check_text(command, sizeof(command));
 	wtl_proc_is_mounted(text, len, "/proc/stat");
-	if (wtl_proc_mount_option(text, len, "/proc", "hidepid=", command, sizeof(command)))
-		check_text(command, sizeof(command));
+	wtl_proc_hides(text, len);
 }
 
 static void try_group(const char *text, size_t len)

@@ -203,7 +203,7 @@ static void test_fails_at_the_end(void **state)
 	good(&b, 2 * S, 100 * J);
 	bad(&b, 3 * S);
 	bad(&b, 5 * S);
-	/* Early by 10 µs at the begin, by 3 s and 10 µs at the end. */
+	/* Early by 10 µs at the start, by 3 s and 10 µs at the end. */
 	expect_figure(since(&b, &m), 100 * J, S, 3 * S);
 }
 

@@ -35,6 +35,7 @@ static struct wtl_share sum_of(const struct wtl_attribution *attribution, size_t
 		assert_true(share.share_ns >= 0);
 		sum.full_uj += share.full_uj;
 		sum.share_ns += share.share_ns;
+		sum.doubt_uj += share.doubt_uj;
 	}
 	return sum;
 }
@@ -61,6 +62,7 @@ static void assert_total(const struct wtl_attribution *attribution, size_t domai
 
 	assert_share(&total, full_uj, share_ns);
 	assert_share(&sum, full_uj, share_ns);
+	assert_int_equal(total.doubt_uj, sum.doubt_uj);
 }
 
 static void test_by_use(void **state)
@@ -481,6 +483,27 @@ static void test_grow_and_reset(void **state)
 	wtl_attribution_free(attribution);
 }
 
+/* What is not known of all shares is told with the total, also when they are divided anew. */
+static void test_doubts(void **state)
+{
+	const struct wtl_use uses[] = {{3, 1}, {5, 3}};
+	const uint32_t first_ppm[] = {100000, 200000}, then_ppm[] = {40000, 20000};
+	struct wtl_attribution *attribution = wtl_attribution_new(1, 8);
+	struct wtl_attribution *recent = wtl_attribution_new(1, 8);
+
+	(void)state;
+	wtl_attribution_redivide(attribution, recent, 0, 4000, SECOND_NS, uses, first_ppm, 2);
+	assert_total(attribution, 0, 4000, SECOND_NS);
+	assert_int_equal(wtl_attribution_total(attribution, 0).doubt_uj, 100 + 600);
+	wtl_attribution_redivide(attribution, recent, 0, 4000, SECOND_NS, uses, then_ppm, 2);
+	assert_total(attribution, 0, 8000, 2 * SECOND_NS);
+	assert_int_equal(wtl_attribution_total(attribution, 0).doubt_uj, 80 + 120);
+	wtl_attribution_fold(attribution, 3, 5);
+	assert_total(attribution, 0, 8000, 2 * SECOND_NS);
+	wtl_attribution_free(attribution);
+	wtl_attribution_free(recent);
+}
+
 static void test_idle(void **state)
 {
 	struct wtl_share share = {.full_uj = 5000000, .share_ns = SECOND_NS / 2};
@@ -511,6 +534,7 @@ int main(void)
 		cmocka_unit_test(test_settle_often),
 		cmocka_unit_test(test_fold),
 		cmocka_unit_test(test_grow_and_reset),
+		cmocka_unit_test(test_doubts),
 		cmocka_unit_test(test_idle),
 	};
 

@@ -221,7 +221,7 @@ static void test_taking_turns(void **state)
 	struct world *world = *state;
 	int pids[] = {worker(world, 1000), worker(world, 3000)};
 
-	world->running_part = 4;
+	world_at(world, pids[0])->running_part = 4;
 	world_open(world, &by_instructions);
 	world_look(world, WTL_NS_PER_S);
 	for (int i = 0; i < 3; i++)

@@ -305,6 +305,20 @@ static void test_totals(void **state)
 	assert_true(get(f, "gpu-0-memory")->in_total);
 }
 
+/* Every channel can be the figure of what counts, also the first one. */
+static void test_first_channel_counts(void **state)
+{
+	struct fixture *f = *state;
+	struct wtl_channel c = channel("core-0", "package-0", WATTLE_KIND_CORE);
+
+	counter(f, "package-0", "", WATTLE_KIND_CPU);
+	c.in_total = true;
+	add(f, &c);
+	resolve(f);
+	assert_true(get(f, "package-0")->in_total);
+	assert_false(get(f, "core-0")->in_total);
+}
+
 static void test_unknown_container(void **state)
 {
 	struct fixture *f = *state;
@@ -439,6 +453,7 @@ int main(void)
 		TEST(test_misses),
 		TEST(test_miss_of_a_measured_domain),
 		TEST(test_totals),
+		TEST(test_first_channel_counts),
 		TEST(test_unknown_container),
 		TEST(test_inside_itself),
 		TEST(test_cycles),

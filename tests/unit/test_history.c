@@ -103,7 +103,7 @@ static void say_end(struct trace *trace, struct wtl_history *history)
 	say(trace, "%s, %zu domains, %.3f s, own cpu %s, memory %" PRId64 ", %zu gaps, host %s\n",
 	    history->is_summary ? "summary" : "played", history->n_domains,
 	    (double)wtl_history_span_ns(history) / 1e9,
-	    history->cpu_before_ns > 0 ? "before" : "from the begin",
+	    history->cpu_before_ns > 0 ? "before" : "from the start",
 	    history->second.self_rss_bytes, history->n_gaps, wtl_history_fact(history, "host"));
 	if (wtl_player_billed(history->player, &billed_window, &billed)) {
 		say(trace, "  billed");

@@ -335,7 +335,7 @@ static void test_additive(void **state)
 	}
 }
 
-/* Hours: the begin lies far behind the ring and still gives the right difference. */
+/* Hours: the start lies far behind the ring and still gives the right difference. */
 static void test_long_window(void **state)
 {
 	struct wtl_integral in;

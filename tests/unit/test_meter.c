@@ -752,7 +752,7 @@ static void test_slow_counter(void **state)
 	pthread_mutex_unlock(&bench.lock);
 	assert_return_code(wattle_window_begin(bench.meter, "w"), 0);
 	meter_bench_await_done(&bench, done / 4 * 4 + 4);
-	/* The caller never ticks: the only answer is from the window's begin. */
+	/* The caller never ticks: the only answer is from the window's start. */
 	meter_bench_pass(&bench, 60 * S);
 	e = meter_bench_energy(&bench, "w", "package-0");
 	assert_true(!e.has_energy || e.gap_ns > 59 * S);

@@ -22,7 +22,7 @@
 struct machine {
 	struct wtl_live live;
 	struct wtl_past past;
-	double set_s; /* how far the clock was set since the begin */
+	double set_s; /* how far the clock was set since the start */
 };
 
 static const char *const names[] = {"package-0", "dram-0"};

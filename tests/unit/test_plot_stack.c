@@ -203,7 +203,7 @@ static void test_no_edge_of_nothing(void **state)
 	end(data);
 }
 
-/* What is before the picture belongs to it from its begin on. */
+/* What is before the picture belongs to it from its start on. */
 static void test_begins_before(void **state)
 {
 	struct data *data = begin(1, 3);

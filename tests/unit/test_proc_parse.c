@@ -227,18 +227,38 @@ static void test_mounts(void **state)
 		"20 1 0:5 / /proc rw,relatime shared:2 - proc proc rw,gid=10,hidepid=2\n"
 		"short line\n"
 		"21 20 0:9 /proc/stat /proc/stat rw - fuse.lxcfs lxcfs rw\n";
-	char value[16];
 
 	(void)state;
 	assert_true(wtl_proc_is_mounted(text, strlen(text), "/proc"));
 	assert_true(wtl_proc_is_mounted(text, strlen(text), "/proc/stat"));
 	assert_false(wtl_proc_is_mounted(text, strlen(text), "/proc/loadavg"));
-	assert_true(wtl_proc_mount_option(text, strlen(text), "/proc", "hidepid=", value,
-					  sizeof(value)));
-	assert_string_equal(value, "2");
-	assert_false(wtl_proc_mount_option(text, strlen(text), "/proc/stat", "hidepid=", value,
-					   sizeof(value)));
-	assert_false(wtl_proc_mount_option("", 0, "/proc", "hidepid=", value, sizeof(value)));
+}
+
+static void test_hidden_processes(void **state)
+{
+	static const struct {
+		const char *options;
+		bool hides;
+	} cases[] = {
+		{"proc rw,gid=10,hidepid=2", true},
+		{"proc rw,hidepid=invisible", true},
+		{"proc rw,hidepid=ptraceable", true},
+		{"proc rw,hidepid=1,gid=4", true},
+		{"proc rw,gid=10,hidepid=0", false},
+		{"proc rw,hidepid=off", false},
+		{"proc rw", false},
+	};
+	char text[200];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		snprintf(text, sizeof(text),
+			 "20 1 0:5 / /proc rw,relatime shared:2 - proc %s\n"
+			 "21 20 0:9 /x /x rw - fuse.lxcfs lxcfs rw,hidepid=2\n",
+			 cases[i].options);
+		assert_int_equal(wtl_proc_hides(text, strlen(text)), cases[i].hides);
+	}
+	assert_false(wtl_proc_hides("", 0));
 }
 
 int main(void)
@@ -248,7 +268,7 @@ int main(void)
 		cmocka_unit_test(test_stat_rubbish), cmocka_unit_test(test_status),
 		cmocka_unit_test(test_newest),	     cmocka_unit_test(test_machine),
 		cmocka_unit_test(test_rollup),	     cmocka_unit_test(test_command),
-		cmocka_unit_test(test_mounts),
+		cmocka_unit_test(test_mounts),	     cmocka_unit_test(test_hidden_processes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -335,7 +335,7 @@ enum { LENGTH_S = 20, IDLE_W = 20 };
 
 struct moment {
 	int64_t t_ns;
-	double energy_uj, idle_uj; /* since the begin */
+	double energy_uj, idle_uj; /* since the start */
 	double of[3];
 };
 

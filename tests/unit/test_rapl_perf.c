@@ -614,7 +614,7 @@ static bool was_read(struct bench *bench, int64_t later_ns)
 	return bench->readings[0].t_mono_ns == bench->now_ns;
 }
 
-/* Whose rights the program has borrowed gets a reading a second, in steps, from the window's begin on. */
+/* Whose rights the program has borrowed gets a reading a second, in steps, from the window's start on. */
 static void coarse_with_borrowed_rights(void **state)
 {
 	struct bench bench;

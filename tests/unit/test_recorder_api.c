@@ -493,6 +493,7 @@ static void test_fed(void **state)
 
 	(void)state;
 	assert_int_equal(wattle_meter_domains(meter), 2);
+	assert_int_equal(wattle_recorder_open(path, meter, NULL, &recorder, NULL), -ENODATA);
 	assert_int_equal(feed(meter, 0), 0);
 	recorder = record(meter);
 	assert_int_equal(wattle_window_begin(meter, "all"), 0);

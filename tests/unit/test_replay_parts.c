@@ -73,7 +73,7 @@ static void play_part(struct part *p, unsigned n_bills)
 
 	while ((rc = wtl_player_step(p->player, &played, NULL)) > 0) {
 		if (played.kind == WTL_PLAYED_BILLED && n_bills > 0 && --n_bills == 0)
-			assert_int_equal(wtl_player_begin_here(p->player), 0);
+			assert_int_equal(wtl_player_begin_here(p->player, 0), 0);
 		for (size_t slot = 0; slot < wtl_consumers_slots(wtl_player_consumers(p->player));
 		     slot++) {
 			const struct wtl_consumer *one =
@@ -177,7 +177,7 @@ static void check_starts(const struct part *p, int64_t start_ns, int64_t utc_ns)
 			 wtl_wall_utc(wall, begin_ns));
 }
 
-/* Bills have the clock of the begin. */
+/* Bills have the clock of the start. */
 static void check_learned(const struct part *p, int64_t utc_ns, int64_t mono_ns)
 {
 	int64_t found_ns;

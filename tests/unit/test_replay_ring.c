@@ -35,7 +35,7 @@ static void play_from(struct wtl_player *player, int64_t from_ns)
 		assert_int_not_equal(played.kind, WTL_PLAYED_LOST);
 		if (has_begun || played.kind != WTL_PLAYED_BILLED || played.t_mono_ns < from_ns)
 			continue;
-		assert_int_equal(wtl_player_begin_here(player), 0);
+		assert_int_equal(wtl_player_begin_here(player, 0), 0);
 		has_begun = true;
 	}
 	assert_int_equal(rc, 0);

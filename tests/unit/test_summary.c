@@ -231,7 +231,7 @@ struct part {
 	int64_t duration_ns;
 };
 
-/* From the look number `from` (0: the main window's begin) to the look number `to`. */
+/* From the look number `from` (0: the main window's start) to the look number `to`. */
 static void play_part(const char *path, unsigned from, unsigned to, struct part *ret_part)
 {
 	const struct wattle_energy *energies;
@@ -250,7 +250,7 @@ static void play_part(const char *path, unsigned from, unsigned to, struct part 
 		if (!has_begun &&
 		    ((from == 0 && played.kind == WTL_PLAYED_BEGUN) ||
 		     (from > 0 && played.kind == WTL_PLAYED_BILLED && looks == from))) {
-			assert_int_equal(wtl_player_begin_here(player), 0);
+			assert_int_equal(wtl_player_begin_here(player, 0), 0);
 			has_begun = true;
 		}
 	}

@@ -245,7 +245,7 @@ static void test_seek_back(void **state)
 	assert_int_equal(play.target_ns, 20 * S);
 	assert_int_equal(play_on(&play, 0, 0), 201 * S / 10);
 	assert_int_equal(position(&play, S), 21 * S);
-	/* Not before the begin. */
+	/* Not before the start. */
 	order(&play, WTL_PLAY_SEEK, -600 * S, S);
 	assert_int_equal(play.target_ns, 0);
 	order(&play, WTL_PLAY_SEEK, INT64_MIN + 1, S);

@@ -156,7 +156,7 @@ static struct wtl_top_collector *collector_of(struct fixture *f)
 	return &f->collector;
 }
 
-/* What --once shows, at a place since the begin; < 0: its end. */
+/* What --once shows, at a place since the start; < 0: its end. */
 static const struct wtl_top_view *once(struct fixture *f, int64_t at_ns)
 {
 	struct wtl_top_collector *collector = collector_of(f);
@@ -594,7 +594,7 @@ static void start_playing(struct fixture *f, uint32_t speed_milli)
 	assert_int_equal(wtl_top_collector_wait(&f->collector, 60 * S), WTL_TOP_RUNNING);
 }
 
-/* A ring's begin is gone: said at what is the begin now, and with a picture that stands alone. */
+/* A ring's begin is gone: said at what is the start now, and with a picture that stands alone. */
 static void test_dropped(void **state)
 {
 	static const char words[] = "the recording is a ring, which has dropped what was before 20";
@@ -671,7 +671,7 @@ static void test_seeks(void **state)
 	assert_int_equal(view->total.energy.energy_uj, energy_uj);
 	assert_int_equal(view->clock.n_bins[0], n_bins);
 	assert_int_equal(process(view, f.worker)->energy_uj[WTL_TOP_FULL], full_uj);
-	/* To the end, and from there to the begin. */
+	/* To the end, and from there to the start. */
 	give(&f, WTL_PLAY_GO_TO, INT64_MAX);
 	play = await_rest(&f);
 	view = await(&f, 599 * S / 10, INT64_MAX);
@@ -687,7 +687,7 @@ static void test_seeks(void **state)
 /* What a player tells that goes by all of it, as it was at a time. */
 struct gone_by {
 	struct wtl_player *player;
-	int64_t zero_ns, at_ns; /* since the begin: all to here is in it */
+	int64_t zero_ns, at_ns; /* since the start: all to here is in it */
 	struct wattle_window window;
 	struct wattle_energy energies[DOMAINS_MAX];
 	struct wtl_ledger ledgers[DOMAINS_MAX];
@@ -730,7 +730,7 @@ static void go_by(struct fixture *f, int64_t until_ns, struct gone_by *gone)
 	gone->n_domains = wattle_meter_domains(wtl_player_meter(gone->player));
 	while (played.kind != WTL_PLAYED_BEGUN)
 		assert_int_equal(wtl_player_step(gone->player, &played, NULL), 1);
-	assert_int_equal(wtl_player_begin_here(gone->player), 0);
+	assert_int_equal(wtl_player_begin_here(gone->player, 0), 0);
 	wtl_player_sample_again(gone->player);
 	assert_int_equal(wattle_window_begin(wtl_player_meter(gone->player), "all"), 0);
 	while (played.t_mono_ns - gone->zero_ns <= until_ns) {

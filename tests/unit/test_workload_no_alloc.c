@@ -5,10 +5,11 @@
 
 #include "allocations.h"
 #include "energy/units.h"
+#include "meter/learned.h"
 #include "unit.h"
 #include "world.h"
 
-enum { MS = 1000000, LOOKS = 200, PROCESSES = 300 };
+enum { MS = 1000000, LOOKS = 200, PROCESSES = 300, LEARNED_DOMAINS = 4 };
 
 /* With counters of those that run, too. */
 static void test_counted_looks(void **state)
@@ -71,11 +72,64 @@ static void test_looks(void **state)
 	world_done(&world);
 }
 
+static void learn(struct wtl_learned *learned, struct world *world)
+{
+	const struct wtl_workload_scan *scan = wtl_workload_scan(world->workload);
+	const struct wtl_baseline nothing = {.is_known = false};
+	struct wtl_learned_uses uses;
+
+	assert_return_code(wtl_learned_scan(learned, world->workload), 0);
+	for (size_t i = 0; i < LEARNED_DOMAINS; i++) {
+		uint64_t energy_uj = 50000000 + (uint64_t)scan->busy_ns / 50;
+
+		wtl_learned_add(learned, i, energy_uj, scan->duration_ns, 0.01, &nothing);
+		wtl_learned_weigh_scan(learned, i, scan, energy_uj, &uses);
+		assert_int_equal(uses.n, scan->n_uses);
+	}
+}
+
+/* What is learned of everybody's watts, two packages and two DRAMs: a look allocates nothing. */
+static void test_learned_looks(void **state)
+{
+	static struct world world; /* large */
+	static const char *const names[LEARNED_DOMAINS] = {"package-0", "package-1", "dram-0",
+							   "dram-1"};
+	struct wtl_learned *learned;
+	unsigned long before = 0;
+	int pids[PROCESSES];
+
+	(void)state;
+	need_counter();
+	world_init(&world);
+	for (int i = 0; i < PROCESSES; i++)
+		pids[i] = world_fork(&world, 1);
+	world_open(&world, NULL);
+	learned = wtl_learned_new(LEARNED_DOMAINS, false);
+	assert_non_null(learned);
+	for (size_t i = 0; i < LEARNED_DOMAINS; i++)
+		assert_return_code(
+			wtl_learned_add_domain(learned, i, names[i],
+					       i < 2 ? WTL_LEARNED_PACKAGES : WTL_LEARNED_MEMORIES),
+			0);
+	for (int i = 0; i < LOOKS; i++) {
+		if (i == 40)
+			before = wattle_test_allocations();
+		for (int k = 0; k < PROCESSES; k++)
+			world_run(&world, pids[k], (i * 31 + k * 17) % 40 * MS / 10);
+		world_look(&world, WTL_NS_PER_S);
+		learn(learned, &world);
+	}
+	assert_int_equal(wattle_test_allocations(), before);
+	wtl_learned_free(learned);
+	world_done(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_looks),
 		cmocka_unit_test(test_counted_looks),
+		cmocka_unit_test(test_learned_looks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,7 +80,7 @@ static void test_formulas(void **state)
 		{"=", "\"'=\""},
 		{"=HYPERLINK(\"http://x\",\"y\")", "\"'=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\""},
 		{"=cmd|' /C calc'!A0", "\"'=cmd|' /C calc'!A0\""},
-		/* Only at the begin is it one. */
+		/* Only at the start is it one. */
 		{"a=1", "a=1"},
 		{"1-2", "1-2"},
 		{"me@here", "me@here"},

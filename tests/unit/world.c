@@ -272,10 +272,9 @@ static int world_process_cpu(struct wtl_io *io, const int pids[], int64_t cpu_ns
 
 /* ---- Counters ---- */
 
-static struct wtl_perf_count count_of(const struct world *world,
-				      const struct world_process *process, unsigned n_threads)
+static struct wtl_perf_count count_of(const struct world_process *process, unsigned n_threads)
 {
-	unsigned part = world->running_part ? world->running_part : 1;
+	unsigned part = process->running_part ? process->running_part : 1;
 
 	return (struct wtl_perf_count){
 		.count = process->count / n_threads / part,
@@ -323,7 +322,7 @@ static int world_perf_count(struct wtl_io *io, int file, struct wtl_perf_count *
 	if (fails(world))
 		return -world->fail_errno;
 	if (counter->pid && world->of[counter->pid])
-		counter->last = count_of(world, world->of[counter->pid], counter->n_threads);
+		counter->last = count_of(world->of[counter->pid], counter->n_threads);
 	*ret_count = counter->last;
 	return 0;
 }
@@ -346,7 +345,7 @@ static void counters_keep(struct world *world, int pid)
 
 		if (!counter->is_used || counter->pid != pid)
 			continue;
-		counter->last = count_of(world, world->of[pid], counter->n_threads);
+		counter->last = count_of(world->of[pid], counter->n_threads);
 		counter->pid = 0;
 	}
 }

@@ -34,6 +34,7 @@ struct world_process {
 	uint64_t rss_kb, pss_kb; /* pss 0: no smaps_rollup */
 	uint64_t per_us;	 /* instructions in each µs of CPU time from now on */
 	uint64_t count;		 /* so far */
+	unsigned running_part;	 /* the counter runs one of so many nanoseconds; 0: all */
 };
 
 /* A counter of one of its threads, to each of which the same part is due. */
@@ -95,7 +96,6 @@ struct world {
 	/* The processors' counters. */
 	bool has_pmu;
 	int pmu_errno;	       /* why there are none */
-	unsigned running_part; /* they count for one of so many nanoseconds; 0: for all */
 	unsigned max_counters; /* then there is no descriptor any more; 0: no limit */
 	int counters_now, counters_most;
 	uint64_t event; /* the code that was asked for last */

@@ -390,7 +390,7 @@ static int run(struct wtl_app *app)
 
 const struct wtl_command wtl_command_calibrate = {
 	.name = "calibrate",
-	.summary = "Hold sensors against a wattmeter, or find how they sample",
+	.summary = "Calibrate sensors by a wattmeter, or find how they sample",
 	.synopsis = "--wattmeter FILE RECORDING | --sensor [OPTION...]",
 	.description =
 		"Compares a recording with the log of a wattmeter that ran beside it: finds how much later "

@@ -39,7 +39,7 @@ const char *wtl_kernels_blas(const struct wtl_kernels *kernels);
 int wtl_kernels_prepare(struct wtl_kernels *kernels, size_t i, uint64_t rounds, int done);
 /* It runs from now on; `done` (an eventfd) becomes readable at its end. */
 void wtl_kernels_go(struct wtl_kernels *kernels);
-/* Waits for its end. How long it took, from the first thread's begin to the last one's end; negative: it lacked memory. */
+/* Waits for its end. How long it took, from the first thread's start to the last one's end; negative: it lacked memory. */
 int64_t wtl_kernels_finish(struct wtl_kernels *kernels);
 
 #endif

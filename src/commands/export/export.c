@@ -244,7 +244,7 @@ static int run(struct wtl_app *app)
 
 const struct wtl_command wtl_command_export = {
 	.name = "export",
-	.summary = "Turn a recording into a table",
+	.summary = "Write a recording for other tools",
 	.synopsis = "[OPTION...] FILE",
 	.description =
 		"Writes what a recording holds as CSV or JSON, with stable columns: times in UTC and of "

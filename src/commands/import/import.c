@@ -233,7 +233,8 @@ static int run(struct wtl_app *app)
 					 .interval_ns = settings->interval_ns,
 					 .columns = settings->columns,
 					 .domain = settings->domain,
-					 .guard = wtl_mapped_guard};
+					 .guard = wtl_mapped_guard,
+					 .file_mode = app->settings.file_mode};
 	struct wtl_import import;
 	struct wtl_buf buf;
 	int rc;
@@ -259,7 +260,7 @@ static int run(struct wtl_app *app)
 
 const struct wtl_command wtl_command_import = {
 	.name = "import",
-	.summary = "Make a recording of another tool's file",
+	.summary = "Make a recording from another tool's file",
 	.synopsis = "FILE -o RECORDING [OPTION...]",
 	.description =
 		"Reads what another tool has written and makes a recording of it, for wattle report, plot, "
@@ -275,7 +276,7 @@ const struct wtl_command wtl_command_import = {
 		       "1\tnothing can be read, or the recording cannot be written\n"
 		       "2\twrong options",
 	.options = options,
-	.shared = (const struct wtl_option *const[]){wtl_options_general, NULL},
+	.shared = (const struct wtl_option *const[]){wtl_options_mode, wtl_options_general, NULL},
 	.word = &word,
 	.settings_size = sizeof(struct settings),
 	.usage_exit = WTL_EXIT_USAGE,

@@ -177,11 +177,13 @@ static void put_back_left(void *context, const char *name, const struct wtl_limi
 /* A folder that cannot be locked is read all the same: what is in it will then fail by name. */
 static void put_back_all(struct session *session)
 {
-	int lock = access(session->folder, F_OK) == 0 ? wtl_limit_lock(session->folder) : -1;
-	int rc = wtl_limit_holds(session->folder, put_back_left, session);
+	int lock = access(session->folder, F_OK) == 0 ? wtl_limit_lock(session->folder) : -1, rc;
 
+	/* What others say was set, root does not put back. */
+	rc = lock == -WTL_EOTHERS ? lock : wtl_limit_holds(session->folder, put_back_left, session);
 	if (rc < 0)
 		wtl_complain(session->app, "cannot read %s: %s", session->folder, wtl_err_text(rc));
+	session->left += rc == -WTL_EOTHERS;
 	if (lock >= 0)
 		close(lock);
 }

@@ -155,7 +155,7 @@ static int run(struct wtl_app *app)
 
 const struct wtl_command wtl_command_mark = {
 	.name = "mark",
-	.summary = "Begin or end a window of a recording that runs",
+	.summary = "Begin or end a named window in a running recording",
 	.synopsis = "[OPTION...] begin|end|list [NAME]",
 	.description =
 		"Tells a recording (wattle record, wattle run --record) or a profile (wattle profile) that a window of that NAME begins "

@@ -18,7 +18,7 @@ enum wtl_bound_unit { WTL_BOUND_J, WTL_BOUND_KJ, WTL_BOUND_S, WTL_BOUND_G, WTL_B
 
 struct wtl_bound {
 	const char *text; /* all of it */
-	size_t name_len;  /* of the function's, at its begin */
+	size_t name_len;  /* of the function's, at its start */
 	bool is_less;	  /* it fails below the limit */
 	double limit;
 	enum wtl_bound_unit unit;

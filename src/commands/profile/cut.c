@@ -147,7 +147,7 @@ static int cut_trace(struct wtl_cut *cut, const struct wtl_trace *whole)
 
 /* ---- How much memory it had ---- */
 
-/* The size at a window's begin is that of the look before. How much of shared pages was whose is not kept over time. */
+/* The size at a window's start is that of the look before. How much of shared pages was whose is not kept over time. */
 static int cut_process(struct wtl_cut *cut, const struct wtl_memory_process *whole,
 		       struct wtl_memory_process *part)
 {
@@ -237,7 +237,7 @@ static void add_up(struct wtl_cut *cut)
 				   (double)whole_uj);
 }
 
-/* Ticks from the first window's begin to the last one's end, and what was drawn since then. */
+/* Ticks from the first window's start to the last one's end, and what was drawn since then. */
 static int cut_ticks(struct wtl_cut *cut, const struct wtl_split *whole)
 {
 	int64_t from_ns = cut->stretches[0].begin_ns;

@@ -506,7 +506,7 @@ static const struct wtl_profile_settings defaults = {.hz = WTL_PROFILE_HZ,
 
 const struct wtl_command wtl_command_profile = {
 	.name = "profile",
-	.summary = "Tell where in the code a program's energy went",
+	.summary = "Find where in the code a program's energy goes",
 	.synopsis = "[OPTION...] [--] COMMAND [ARG...] | show FILE | diff A B",
 	.description =
 		"Runs the command and looks at its call stacks so many times a second of CPU time, "

@@ -105,7 +105,7 @@ struct wtl_profile_sums {
 		unattributed_uj, total_uj;
 };
 
-/* From its begin to its end, with the time between the windows that it is cut to. */
+/* From its start to its end, with the time between the windows that it is cut to. */
 int64_t wtl_profile_span_ns(const struct wtl_profile *profile);
 void wtl_profile_sums(const struct wtl_profile *profile, int domain,
 		      struct wtl_profile_sums *ret_sums);

@@ -409,7 +409,7 @@ static int get_content(struct wtl_buf *content, const uint8_t *at, size_t len, s
 	ZSTD_DCtx *zstd;
 	size_t n;
 
-	if (len < 1 || size > CONTENT_MAX)
+	if (len < 1 || size == 0 || size > CONTENT_MAX)
 		return -EBADMSG;
 	if (at[0] == HOW_STORED)
 		return len - 1 == size ? wtl_buf_add(content, at + 1, size) : -EBADMSG;
@@ -450,9 +450,11 @@ int wtl_saved_unwrap(struct wtl_buf *content, struct wtl_pack *pack, const void 
 	} else if (rc == 0) {
 		rc = -ENOMEM;
 	}
+	if (rc < 0)
+		return rc;
 	pack->at = (const uint8_t *)content->data;
 	pack->end = pack->at + content->len;
-	return rc;
+	return 0;
 }
 
 int wtl_saved_join(struct wtl_saved *saved)

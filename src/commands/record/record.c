@@ -451,7 +451,7 @@ static int run(struct wtl_app *app)
 
 const struct wtl_command wtl_command_record = {
 	.name = "record",
-	.summary = "Keep what is measured in a file",
+	.summary = "Record all measurements in a file",
 	.synopsis = "[OPTION...] [--] [COMMAND [ARGUMENT...]] | --stop [FILE]",
 	.description =
 		"Writes all that is measured to one file: every reading of every sensor, who ran and what "

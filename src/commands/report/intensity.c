@@ -163,7 +163,7 @@ static void add_told(struct wtl_grid_told *all, const struct wtl_grid_told *one)
 		wtl_text_copy(all->trouble, sizeof(all->trouble), one->trouble);
 }
 
-/* From the begin of a recording to its end. */
+/* From the start of a recording to its end. */
 static int find_span(struct asking *asking, const char *path, int64_t *ret_from_ns,
 		     int64_t *ret_to_ns)
 {

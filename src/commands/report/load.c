@@ -111,7 +111,7 @@ static int choose_part(struct loading *loading)
 	if (has_from && from_ns > wtl_history_span_ns(loading->history))
 		return complain_of_range(loading, "--from is after its end");
 	if (has_to && to_ns <= 0)
-		return complain_of_range(loading, "--to is before its begin");
+		return complain_of_range(loading, "--to is before its start");
 	wtl_history_choose(loading->history, from_ns, to_ns);
 	return 0;
 }

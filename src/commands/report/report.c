@@ -434,7 +434,7 @@ static int run(struct wtl_app *app)
 
 const struct wtl_command wtl_command_report = {
 	.name = "report",
-	.summary = "Tell what a recording holds",
+	.summary = "Report on recordings: energy, who used it, CO2",
 	.synopsis = "[OPTION...] FILE...",
 	.description =
 		"Computes from a recording what was used and by whom, with the same code that measures "

@@ -41,7 +41,7 @@ static const struct wtl_doc_table table = {
 
 /* One interval. */
 struct interval {
-	int64_t t_ns, duration_ns; /* its end since the run's begin, and its length */
+	int64_t t_ns, duration_ns; /* its end since the run's start, and its length */
 	bool has_energy, is_negative, is_short;
 	uint64_t energy_uj, uncertainty_uj;
 	bool has_command;

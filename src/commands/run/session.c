@@ -131,7 +131,7 @@ static void report_window(struct wtl_run_session *session, struct wtl_run_outcom
 	wtl_description_report(description, &source, report);
 	wtl_billing_describe(&session->billing, description);
 	wtl_describe_clock_step(description, boot_utc_ns(session->io) - session->boot_utc_ns,
-				"by the clock as it was at the begin");
+				"by the clock as it was at the start");
 	wtl_description_end(description, report);
 	wtl_describe_self(session->meter, &report->self);
 	report->self.late_ticks = session->loop.late_ticks;

@@ -35,7 +35,7 @@ struct wtl_run_session {
 	struct wtl_billing billing;
 	struct wtl_recording_session recording;
 	struct wtl_run_every *every; /* NULL: no lines while it runs. Borrowed */
-	int64_t boot_utc_ns; /* when the machine started, by the clock as it was at the begin */
+	int64_t boot_utc_ns; /* when the machine started, by the clock as it was at the start */
 	int64_t memory_due_ns;
 	bool has_read_memory;
 	bool is_held; /* the command has ended, and nothing but sensors is looked at */

@@ -29,6 +29,7 @@
 #include "serve/metrics.h"
 #include "serve/past.h"
 #include "serve/past_fill.h"
+#include "workload/procfs.h"
 
 #define WINDOW "serve"
 
@@ -36,7 +37,7 @@
 #define RETRY_FIRST_NS (2 * WTL_NS_PER_S)
 #define RETRY_MOST_NS  (512 * WTL_NS_PER_S)
 
-enum { PROCESSES = 50, PROCESSES_MAX = 65536 };
+enum { PROCESSES = 50, PROCESSES_MAX = 65536, MOUNTS_MAX = 256 * 1024 };
 
 static const struct wtl_option *const shared[] = {
 	wtl_options_idle_first, wtl_options_consumers, wtl_options_interval,
@@ -350,6 +351,23 @@ static int begin_agent(struct session *session)
 	return 0;
 }
 
+/* Everybody on the machine can ask, and is told what programs are called. */
+static void tell_hidden(struct session *session)
+{
+	const struct wtl_settings *settings = &session->app->settings;
+	char *text = settings->no_processes ? NULL : malloc(MOUNTS_MAX);
+	ssize_t len =
+		text ? wtl_io_slurp(session->io, "/proc/self/mountinfo", text, MOUNTS_MAX) : 0;
+
+	if (len > 0 && wtl_proc_hides(text, (size_t)len))
+		wtl_remark(
+			session->app,
+			"/proc hides the processes of others (hidepid), but everybody on this "
+			"machine can read here what they are called: --web-config FILE has users "
+			"and passwords");
+	free(text);
+}
+
 static int begin_http(struct session *session)
 {
 	const struct wtl_serve_settings *settings = session->app->own;
@@ -376,6 +394,9 @@ static int begin_http(struct session *session)
 	wtl_remark(session->app, "serving at http%s://%s%s%s:%u/ (Ctrl-C ends it)",
 		   wtl_http_has_tls(session->http) ? "s" : "", is_six ? "[" : "", settings->address,
 		   is_six ? "]" : "", wtl_http_port(session->http));
+	/* An exporter's unit hides them from itself. */
+	if (!settings->is_exporter && !settings->web_config)
+		tell_hidden(session);
 	return 0;
 }
 

@@ -210,7 +210,7 @@ static int step_to_begin(struct wtl_top_replay *replay, struct wtl_err *err)
 	} while (rc > 0 && replay->event.kind != WTL_PLAYED_BEGUN &&
 		 replay->event.kind != WTL_PLAYED_BILLED && n_seconds < 2);
 	if (rc >= 0)
-		rc = wtl_player_begin_here(replay->history->player);
+		rc = wtl_player_begin_here(replay->history->player, 0);
 	return rc < 0 ? wtl_err_set(err, rc, "recording", NULL, "%s", wtl_err_text(rc)) : 0;
 }
 
@@ -481,7 +481,7 @@ static void give_up(struct wtl_top_collector *collector, const struct wtl_err *e
 	collector->replay->is_changed = true;
 }
 
-/* A recording is gone by in one direction only: from its begin again. 0, or -ENOMEM after a complaint. */
+/* A recording is gone by in one direction only: from its start again. 0, or -ENOMEM after a complaint. */
 static int go_back(struct wtl_top_collector *collector)
 {
 	struct wtl_top_replay *replay;

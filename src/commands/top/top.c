@@ -180,7 +180,7 @@ static int run(struct wtl_app *app)
 
 const struct wtl_command wtl_command_top = {
 	.name = "top",
-	.summary = "Show live what draws power, and who",
+	.summary = "Show live power, and the processes that draw it",
 	.synopsis = "[OPTION...]",
 	.description =
 		"Shows the power of CPU packages, DRAM and GPUs together, with curves over time, limits and "
