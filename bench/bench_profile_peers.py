@@ -3,7 +3,7 @@
 """
 What wattle profile and other profilers cost a program at 1000 Hz, and what they use themselves: Markdown for docs/profile.md.
 
-    bench_profile_peers.py [--seconds S] [--repeat N] [--python PYTHON]
+    bench_profile_peers.py [--seconds S] [--repeat N] [--python PYTHON] [--only REGEX]
 
 One program is native code, the other Python that does little else than call functions. Each does a fixed amount of work, and tells its own CPU
 time and the time on the clock for it, its start left out. Programs run alone and below each profiler in turn: the ratios are those of one turn,
@@ -111,6 +111,8 @@ def measure(options, program, is_python, folder):
         work = int(work * max(2, min(20, options.seconds / 3 / max(took, 1e-3))))
     short, long = max(1, int(work * options.seconds / 5 / took)), int(work * options.seconds / took)
     for tool in tools(options.python, is_python):
+        if not re.search(options.only, f"{'Python' if is_python else 'native'} {tool[0]}"):
+            continue
         cpus, walls, own = [], [], []
         try:
             for _ in range(options.repeat):
@@ -132,6 +134,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=3)
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--only", default="", help="of rows whose first two cells have that: a regular expression")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

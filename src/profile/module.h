@@ -29,6 +29,8 @@ struct wtl_module_python {
 	uint64_t runtime; /* _PyRuntime; 0: it is not CPython */
 	uint64_t version; /* Py_Version; 0: it has none */
 	unsigned minor;	  /* of 3.N, by its name; 0: not told */
+	uint64_t loop,
+		loop_end; /* a part of the interpreter's loop that has no name; 0: it has one */
 };
 
 struct wtl_module {

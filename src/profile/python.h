@@ -128,5 +128,8 @@ void wtl_python_glance(struct wtl_python *python, int pid, int tid, int64_t t_ns
 int64_t wtl_python_merge(struct wtl_python *python, struct wtl_python_process *process,
 			 const struct wtl_ring_event *sample,
 			 const struct wtl_unwind_place places[], size_t n, bool is_whole);
+/* Of a sample without a stack, which was glanced at just before; 0: the thread is not known to run Python. */
+int64_t wtl_python_looked(struct wtl_python *python, struct wtl_python_process *process, int tid,
+			  int64_t t_ns);
 
 #endif

@@ -109,7 +109,11 @@ static enum place classify(const struct wtl_python *python, struct wtl_python_pr
 		return PLACE_OTHER;
 	symbol = wtl_module_symbol(python->modules, place->module, place->address);
 	if (!symbol)
-		return PLACE_CALLING;
+		return place->address - process->module->python.loop <
+				       process->module->python.loop_end -
+					       process->module->python.loop
+			       ? PLACE_LOOP
+			       : PLACE_CALLING;
 	if (!process->kinds)
 		process->kinds = calloc(place->module->n_symbols, 1);
 	if (!process->kinds)
@@ -599,4 +603,24 @@ int64_t wtl_python_merge(struct wtl_python *python, struct wtl_python_process *p
 		for (size_t i = merge.n; i > 0; i--)
 			put_place(&merge, &places[i - 1]);
 	return merge.node;
+}
+
+int64_t wtl_python_looked(struct wtl_python *python, struct wtl_python_process *process, int tid,
+			  int64_t t_ns)
+{
+	const struct wtl_python_seen *seen = wtl_python_seen_of(process, tid);
+	const struct wtl_python_reading *reading = seen ? look_around(seen, t_ns).own : NULL;
+	int64_t node = 0;
+
+	if (!seen || seen->n == 0)
+		return 0;
+	python->n_merged++;
+	python->n_missing += !reading;
+	if (!reading)
+		return wtl_tree_child(python->tree, 0, python->unresolved);
+	for (size_t i = reading->n; i > 0 && node >= 0; i--)
+		if (!reading->frames[i - 1].is_nobody)
+			node = wtl_tree_child(python->tree, (uint32_t)node,
+					      reading->frames[i - 1].frame);
+	return node;
 }

@@ -41,6 +41,7 @@ struct wtl_ring_event {
 			bool is_turn; /* it is of the moment when the thread left its processor, and of no CPU time */
 			bool has_registers; /* of user space; false: the thread has none, or the sample is of 32-bit code */
 			uint64_t registers[WTL_RING_REGISTERS];
+			bool is_look; /* the kernel gave none: the thread was looked at (see looks.h) */
 			const uint8_t *stack; /* from the stack pointer on; borrowed */
 			size_t stack_len;
 		} sample;

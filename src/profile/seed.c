@@ -76,7 +76,8 @@ static void tell_seeds(const struct wtl_trace_attach *attach, struct seeds *seed
 	free(seeds->list);
 }
 
-static void read_maps(struct seeds *seeds, int pid)
+void wtl_seed_maps(int pid, void (*take)(void *context, const struct wtl_ring_event *event),
+		   void *context)
 {
 	char name[64], line[LINE_SIZE], path[LINE_SIZE];
 	FILE *file;
@@ -87,10 +88,15 @@ static void read_maps(struct seeds *seeds, int pid)
 		struct wtl_ring_event event = {.kind = WTL_RING_MAP, .pid = pid, .tid = pid};
 
 		if (read_line(line, &event, path))
-			add_seed(seeds, &event, path);
+			take(context, &event);
 	}
 	if (file)
 		fclose(file);
+}
+
+static void add_map(void *seeds, const struct wtl_ring_event *event)
+{
+	add_seed(seeds, event, event->map.path);
 }
 
 static void read_thread(struct seeds *seeds, int pid, int tid)
@@ -211,7 +217,7 @@ static void seed(const struct wtl_trace_attach *attach, int pid, bool has_thread
 {
 	struct seeds seeds = {.n = 0};
 
-	read_maps(&seeds, pid);
+	wtl_seed_maps(pid, add_map, &seeds);
 	if (has_threads)
 		read_threads(&seeds, pid);
 	tell_seeds(attach, &seeds);

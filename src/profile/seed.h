@@ -22,6 +22,10 @@ struct wtl_trace_attach {
 	size_t n_denied; /* descendants that may not be looked at */
 };
 
+/* Tells what a process has mapped to run, as rings do. */
+void wtl_seed_maps(int pid, void (*take)(void *context, const struct wtl_ring_event *event),
+		   void *context);
+
 int wtl_trace_attach(struct wtl_trace_attach *attach,
 		     struct wtl_err *err); /* 0, or negative with the reason */
 

@@ -298,24 +298,32 @@ static bool is_running(const struct wtl_trace_thread *thread)
 	return behind && strncmp(behind, ") R", 3) == 0;
 }
 
-/* Threads that were never seen have a row for all of their command. */
+/* A row for all of a thread's command. Its node, or negative. */
+static int64_t name_node(struct wtl_trace *trace, const struct wtl_trace_thread *thread,
+			 const char *why)
+{
+	struct wtl_frame frame = {.kind = WTL_FRAME_NAMED};
+	int64_t number;
+	char name[64];
+
+	snprintf(name, sizeof(name), "[%s: %s]", thread->name, why);
+	number = wtl_tree_name(&trace->tree, name);
+	frame.name = (uint32_t)number;
+	if (number >= 0)
+		number = wtl_tree_frame(&trace->tree, &frame);
+	return number < 0 ? number : wtl_tree_child(&trace->tree, 0, (uint32_t)number);
+}
+
+/* Threads that were never seen. */
 void wtl_trace_name_unseen(struct wtl_trace *trace)
 {
 	for (size_t i = 0; i < trace->n_threads; i++) {
 		struct wtl_trace_thread *thread = &trace->threads[i];
-		struct wtl_frame frame = {.kind = WTL_FRAME_NAMED};
 		int64_t number;
-		char name[64];
 
 		if (thread->n_samples > 0 || thread->cpu_ns == 0)
 			continue;
-		snprintf(name, sizeof(name), "[%s: too short]", thread->name);
-		number = wtl_tree_name(&trace->tree, name);
-		frame.name = (uint32_t)number;
-		if (number >= 0)
-			number = wtl_tree_frame(&trace->tree, &frame);
-		if (number >= 0)
-			number = wtl_tree_child(&trace->tree, 0, (uint32_t)number);
+		number = name_node(trace, thread, "too short");
 		if (number < 0)
 			trace->is_full = true;
 		else
@@ -428,6 +436,23 @@ static void show_place(struct wtl_trace *trace, struct wtl_trace_thread *thread,
 		wtl_waits_show(&thread->rests, node, now, place_wait, trace);
 }
 
+/* The kernel gives no stacks: functions of Python are known, and of native code whose it is. */
+static void take_look(struct wtl_trace *trace, size_t thread, const struct wtl_ring_event *event)
+{
+	struct wtl_python_process *python = wtl_python_find(&trace->python, event->pid);
+	int64_t node =
+		python ? wtl_python_looked(&trace->python, python, event->tid, event->t_ns) : 0;
+
+	if (node == 0)
+		node = name_node(trace, &trace->threads[thread], "native code");
+	show_place(trace, &trace->threads[thread], node < 0 ? 0 : (uint32_t)node, event);
+	trace->seen_node = node < 0 ? 0 : (uint32_t)node;
+	if (node < 0)
+		trace->is_full = true;
+	else
+		wtl_trace_add_sample(trace, (uint32_t)thread, (uint32_t)node, event->t_ns);
+}
+
 static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl_ring_event *event)
 {
 	struct wtl_unwind_place places[WTL_TRACE_DEPTH];
@@ -439,6 +464,10 @@ static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl
 	struct wtl_python_process *python = wtl_python_find(&trace->python, event->pid);
 	int64_t node;
 
+	if (event->sample.is_look) {
+		take_look(trace, thread, event);
+		return;
+	}
 	if (n == 0)
 		node = wtl_tree_child(&trace->tree, 0, trace->unresolved);
 	else if (python)

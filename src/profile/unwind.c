@@ -118,8 +118,11 @@ static void fill_row(const struct wtl_modules *modules, struct wtl_module *modul
 	modules->dw.dwarf_frame_info(frame, NULL, NULL, &is_signal);
 	row->is_signal = is_signal;
 	row->is_bad = !take_frame_address(&modules->dw, frame, row);
+	/* What a table does not tell of them is as the caller had it: elfutils 0.188 says so of all of them but rbx. */
 	for (size_t i = 0; i < WTL_UNWIND_KEPT; i++)
-		take_rule(&modules->dw, frame, kept[i], &row->rules[i], &row->offsets[i]);
+		if (take_rule(&modules->dw, frame, kept[i], &row->rules[i], &row->offsets[i]) &&
+		    row->rules[i] == WTL_UNWIND_UNKNOWN)
+			row->rules[i] = WTL_UNWIND_SAME;
 	if (!take_rule(&modules->dw, frame, WTL_UNWIND_RA, &row->rules[WTL_UNWIND_KEPT],
 		       &row->offsets[WTL_UNWIND_KEPT]))
 		row->is_bad = true;

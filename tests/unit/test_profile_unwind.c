@@ -114,6 +114,54 @@ static __attribute__((noinline)) void interrupted(void)
 	done++;
 }
 
+#if !defined(__aarch64__)
+/* What calls it finds its rbx as it was, and no table says so. */
+extern void does_not_touch_rbx(void (*call)(void));
+__asm__(".text\n"
+	".type does_not_touch_rbx, @function\n"
+	"does_not_touch_rbx:\n"
+	".cfi_startproc\n"
+	"subq $8, %rsp\n"
+	".cfi_adjust_cfa_offset 8\n"
+	"call *%rdi\n"
+	"addq $8, %rsp\n"
+	".cfi_adjust_cfa_offset -8\n"
+	"ret\n"
+	".cfi_endproc\n"
+	".size does_not_touch_rbx, .-does_not_touch_rbx\n"
+	/* As gcc 16 compiles CPython: most of the loop has no name. */
+	".globl _PyEval_EvalFrameDefault\n"
+	".type _PyEval_EvalFrameDefault, @function\n"
+	"_PyEval_EvalFrameDefault:\n"
+	".cfi_startproc\n"
+	"ret\n"
+	".cfi_endproc\n"
+	".size _PyEval_EvalFrameDefault, .-_PyEval_EvalFrameDefault\n"
+	".Lloop:\n"
+	".cfi_startproc\n"
+	".fill 40000, 1, 0x90\n"
+	".cfi_endproc\n"
+	".globl behind_the_loop\n"
+	".type behind_the_loop, @function\n"
+	"behind_the_loop:\n"
+	".cfi_startproc\n"
+	"ret\n"
+	".cfi_endproc\n"
+	".size behind_the_loop, .-behind_the_loop\n"
+	".globl _PyRuntime\n"
+	".comm _PyRuntime, 8, 8\n");
+
+static __attribute__((noinline)) void keeps_something_in_rbx(void)
+{
+	register uint64_t value __asm__("rbx") = 0x1234567890;
+
+	__asm__ volatile("" : "+r"(value));
+	does_not_touch_rbx(innermost);
+	__asm__ volatile("" : "+r"(value));
+	done++;
+}
+#endif
+
 /* ---- What is seen ---- */
 
 struct bench {
@@ -260,6 +308,35 @@ static void test_a_handler_of_a_signal(void **state)
 	assert_true(bench->is_whole);
 }
 
+#if !defined(__aarch64__)
+static void test_registers_that_calls_keep(void **state)
+{
+	static const char *const names[] = {"innermost", "does_not_touch_rbx",
+					    "keeps_something_in_rbx"};
+	struct bench *bench = *state;
+
+	keeps_something_in_rbx();
+	unwind(bench, DEPTH);
+	assert_frames(bench, names, UNIT_COUNT(names), false);
+	assert_int_equal(bench->places[2].kept[0], 0x1234567890);
+}
+
+static void test_a_loop_of_python_without_a_name(void **state)
+{
+	struct bench *bench = *state;
+	const struct wtl_module_symbol *symbol;
+	const struct wtl_module_python *python;
+
+	innermost();
+	unwind(bench, DEPTH);
+	python = wtl_module_python(&bench->modules, bench->places[0].module);
+	assert_int_equal(python->loop_end - python->loop, 40000);
+	symbol = wtl_module_symbol(&bench->modules, bench->places[0].module, python->loop - 1);
+	assert_non_null(symbol);
+	assert_string_equal(symbol->name, "_PyEval_EvalFrameDefault");
+}
+#endif
+
 /* What is known of it is there, and that it is not whole is told. */
 static void test_a_stack_that_is_cut_off(void **state)
 {
@@ -316,6 +393,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_deep_calls, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_calls_through_a_library, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_handler_of_a_signal, set_up, tear_down),
+#if !defined(__aarch64__)
+		cmocka_unit_test_setup_teardown(test_registers_that_calls_keep, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_loop_of_python_without_a_name, set_up,
+						tear_down),
+#endif
 		cmocka_unit_test_setup_teardown(test_a_stack_that_is_cut_off, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_stacks_of_rubbish, set_up, tear_down),
 	};

@@ -143,7 +143,10 @@ static void put_text(struct wtl_buf *buf, const struct telling *telling, unsigne
 		wtl_layout_text(buf, diff->keys.names[function], style);
 		wtl_buf_putc(buf, '\n');
 	}
-	wtl_buf_printf(buf, "\n%zu more functions are in neither run a hundredth of it\n", n_small);
+	wtl_buf_putc(buf, '\n');
+	if (n_small)
+		wtl_buf_printf(buf, "%zu more with less than 1 %% of either side's, not shown\n",
+			       n_small);
 	if (n_told + n_small < n)
 		wtl_buf_printf(buf, "%zu more functions than --rows %u, not shown\n",
 			       n - n_told - n_small, rows);

@@ -207,7 +207,7 @@ static int tell(struct session *session, const struct wattle_window *window)
 									  : NULL,
 				      .meter = session->meter,
 				      .n_denied = session->watch.n_denied,
-				      .hz = session->settings->hz,
+				      .hz = session->watch.how.hz,
 				      .stack_bytes = session->settings->stack_bytes,
 				      .interval_ns = session->app->settings.interval_ns};
 	int rc;
@@ -307,6 +307,7 @@ static int profile_command(struct session *session)
 	session->billing.lacks_command = child.number == 0;
 	if (child.number > 0)
 		wtl_consumers_follow(session->billing.consumers, child.number);
+	wtl_profile_watch_follow(&session->watch, child.number);
 	wtl_loop_run_command(&session->loop, session->app, session->meter, session->io, &child);
 	wtl_billing_command_ended(&session->billing, &child);
 	rc = end_window(session);
@@ -357,9 +358,24 @@ static int find_process(struct wtl_app *app, int pid)
 	return -1;
 }
 
-static int profile(struct session *session)
+/* false after wtl_complain(). */
+static bool open_watch(struct session *session)
 {
 	struct wtl_err err = {.code = 0};
+	int rc = wtl_profile_watch_open(&session->watch, &err);
+
+	if (rc < 0)
+		complain(session, &err);
+	else if (rc > 0)
+		wtl_complain(session->app,
+			     "%s; without, threads are looked at up to %u times a second: what is "
+			     "told are functions of Python, and native code as one row a program",
+			     err.text, session->watch.how.hz);
+	return rc >= 0;
+}
+
+static int profile(struct session *session)
+{
 	int code = WTL_EXIT_WATTLE_FAILED;
 	int pid = session->settings->pid, pidfd = pid ? find_process(session->app, pid) : -1;
 
@@ -371,10 +387,11 @@ static int profile(struct session *session)
 					   .pid = pid,
 					   .sees_turns = session->settings->has_waits};
 	session->watch.has_memory = session->settings->memory;
+	session->watch.may_look = true;
 	if (wtl_profile_energy_init(&session->energy, session->meter, WINDOW) < 0)
 		wtl_complain(session->app, "out of memory");
-	else if (wtl_profile_watch_open(&session->watch, &err) < 0)
-		complain(session, &err);
+	else if (!open_watch(session))
+		code = WTL_EXIT_WATTLE_FAILED;
 	else if (wtl_billing_watch_idle(&session->billing, &session->loop, NULL) == 0) {
 		session->energy.consumers = session->billing.consumers;
 		code = pid ? profile_process(session, pidfd) : profile_command(session);

@@ -456,6 +456,30 @@ static void put_waits(struct wtl_buf *buf, const struct wtl_profile *profile)
 			     "kernel.perf_event_paranoid=1, or CAP_PERFMON, tells it exactly\n");
 }
 
+/* What went wrong with samples. */
+static void put_losses(struct wtl_buf *buf, const struct wtl_trace *trace, const char *of)
+{
+	const struct {
+		uint64_t n;
+		const char *one, *more;
+	} losses[] = {
+		{trace->n_lost, "record was lost", "records were lost"},
+		{trace->n_broken, "stack is not whole", "stacks are not whole"},
+		{trace->n_unresolved, "sample has no stack", "samples have no stack"},
+	};
+	const char *between = of;
+
+	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
+		if (losses[i].n == 0)
+			continue;
+		wtl_buf_printf(buf, "%s%" PRIu64 " %s", between, losses[i].n,
+			       losses[i].n == 1 ? losses[i].one : losses[i].more);
+		between = ", ";
+	}
+	if (between != of)
+		wtl_buf_putc(buf, '\n');
+}
+
 static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile,
 		     const struct wtl_output_style *style)
 {
@@ -472,11 +496,7 @@ static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile,
 		trace->n_threads, trace->n_threads == 1 ? "" : "s");
 	if (profile->only)
 		wtl_buf_printf(buf, "in the window '%s' only\n", profile->only);
-	if (trace->n_lost || trace->n_broken || trace->n_unresolved)
-		wtl_buf_printf(buf,
-			       "%s%" PRIu64 " records were lost, %" PRIu64
-			       " stacks are not whole, %" PRIu64 " are not known\n",
-			       of, trace->n_lost, trace->n_broken, trace->n_unresolved);
+	put_losses(buf, trace, of);
 	if (trace->n_halved)
 		wtl_buf_printf(buf, "it was long: one of %" PRIu64 " samples is kept\n",
 			       UINT64_C(1) << trace->n_halved);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include "base/thread.h"
 #include "cli/mapped.h"
 #include "energy/units.h"
+#include "profile/looks.h"
 #include "profile/seed.h"
 
 /* A record may come so much later than its time. */
@@ -66,13 +68,56 @@ static void *read_rings(void *context)
 	return NULL;
 }
 
+static int64_t look(struct wtl_profile_watch *watch)
+{
+	int64_t wait_ns;
+
+	pthread_mutex_lock(&watch->taking);
+	wait_ns = wtl_looks_look(watch->looks, glance, take, watch);
+	pthread_mutex_unlock(&watch->taking);
+	return wait_ns;
+}
+
+static void *keep_looking(void *context)
+{
+	struct wtl_profile_watch *watch = context;
+	struct pollfd stop = {.fd = watch->reader_stop, .events = POLLIN};
+
+	while (!(stop.revents & POLLIN)) {
+		int64_t wait_ns = look(watch);
+		const struct timespec wait = {.tv_sec = wait_ns / WTL_NS_PER_S,
+					      .tv_nsec = wait_ns % WTL_NS_PER_S};
+
+		if (ppoll(&stop, 1, &wait, NULL) < 0)
+			stop.revents = 0;
+	}
+	return NULL;
+}
+
+/* Where perf_event_open is denied: 1, if that is as good as it gets. */
+static int open_looks(struct wtl_profile_watch *watch, int rc)
+{
+	if (!watch->may_look || (rc != -EACCES && rc != -EPERM && rc != -ENOSYS))
+		return rc;
+	watch->looks = wtl_looks_new(watch->how.hz);
+	if (!watch->looks ||
+	    (watch->how.pid && wtl_looks_add(watch->looks, watch->how.pid, true) < 0))
+		return rc;
+	if (watch->how.hz > WTL_LOOKS_HZ_MOST)
+		watch->how.hz = WTL_LOOKS_HZ_MOST;
+	return 1;
+}
+
 int wtl_profile_watch_open(struct wtl_profile_watch *watch, struct wtl_err *err)
 {
 	int rc = wtl_trace_init(&watch->trace, err);
 
 	wtl_thread_mutex_init(&watch->taking);
 	watch->trace.has_waits = watch->how.sees_turns;
-	return rc < 0 ? rc : wtl_rings_open(&watch->how, &watch->rings, err);
+	if (rc < 0)
+		return rc;
+	rc = wtl_rings_open(&watch->how, &watch->rings, err);
+	return rc < 0 ? open_looks(watch, rc) : 0;
 }
 
 int wtl_profile_watch_begin(struct wtl_profile_watch *watch, struct wtl_err *err)
@@ -80,7 +125,10 @@ int wtl_profile_watch_begin(struct wtl_profile_watch *watch, struct wtl_err *err
 	int rc = 0;
 
 	watch->reader_stop = eventfd(0, EFD_CLOEXEC);
-	rc = watch->reader_stop < 0 ? -errno : wtl_thread_start(&watch->reader, read_rings, watch);
+	rc = watch->reader_stop < 0
+		     ? -errno
+		     : wtl_thread_start(&watch->reader, watch->looks ? keep_looking : read_rings,
+					watch);
 	if (rc == 0)
 		return 0;
 	if (watch->reader_stop > 0)
@@ -89,14 +137,26 @@ int wtl_profile_watch_begin(struct wtl_profile_watch *watch, struct wtl_err *err
 	return wtl_err_set(err, rc, "profile", NULL, "cannot start a thread: %s", wtl_err_text(rc));
 }
 
+void wtl_profile_watch_follow(struct wtl_profile_watch *watch, int pid)
+{
+	if (!watch->looks)
+		return;
+	pthread_mutex_lock(&watch->taking);
+	wtl_looks_add(watch->looks, pid, false);
+	pthread_mutex_unlock(&watch->taking);
+}
+
 int wtl_profile_watch_attach(struct wtl_profile_watch *watch, struct wtl_err *err)
 {
 	struct wtl_trace_attach attach = {.trace = &watch->trace,
 					  .rings = watch->rings,
 					  .lock = &watch->taking,
 					  .pid = watch->how.pid};
-	int rc = wtl_trace_attach(&attach, err);
+	int rc;
 
+	if (watch->looks)
+		return 0;
+	rc = wtl_trace_attach(&attach, err);
 	watch->n_denied = attach.n_denied;
 	return rc;
 }
@@ -113,13 +173,17 @@ static void stop_reader(struct wtl_profile_watch *watch)
 
 void wtl_profile_watch_stop(struct wtl_profile_watch *watch)
 {
-	wtl_rings_stop(watch->rings);
+	if (watch->rings)
+		wtl_rings_stop(watch->rings);
 	stop_reader(watch);
 }
 
 void wtl_profile_watch_end(struct wtl_profile_watch *watch, int64_t now_ns)
 {
-	drain(watch, INT64_MAX);
+	if (watch->looks)
+		look(watch);
+	else
+		drain(watch, INT64_MAX);
 	wtl_trace_end(&watch->trace, now_ns);
 	watch->trace.modules.guard = wtl_mapped_guard; /* from now on nobody unwinds */
 }
@@ -128,6 +192,7 @@ void wtl_profile_watch_close(struct wtl_profile_watch *watch)
 {
 	stop_reader(watch);
 	wtl_rings_close(watch->rings);
+	wtl_looks_free(watch->looks);
 	wtl_trace_done(&watch->trace);
 	wtl_memory_done(&watch->memory);
 }

@@ -13,7 +13,9 @@ struct wtl_err;
 /* A program that is looked at while it runs: its samples and switches become a trace, in a thread of its own. */
 struct wtl_profile_watch {
 	struct wtl_rings_options how;
-	bool has_memory; /* resident memory is looked at as well */
+	bool has_memory;	 /* resident memory is looked at as well */
+	bool may_look;		 /* in /proc, where the kernel gives no samples: */
+	struct wtl_looks *looks; /* then this is there, and no rings */
 	struct wtl_rings *rings;
 	struct wtl_trace trace;	  /* the reader's, while there is one; */
 	struct wtl_memory memory; /* this as well */
@@ -23,10 +25,12 @@ struct wtl_profile_watch {
 	int reader_stop; /* readable: the reader is to end; 0: there is none */
 };
 
-/* 0, or negative with the reason. close() in any case. */
+/* 0, or negative with the reason. 1, with the reason: threads are looked at instead. close() in any case. */
 int wtl_profile_watch_open(struct wtl_profile_watch *watch, struct wtl_err *err);
 /* From now on. The program is whatever the calling thread starts; or, with a process, that one. The same. */
 int wtl_profile_watch_begin(struct wtl_profile_watch *watch, struct wtl_err *err);
+/* The program's process, which was just started. */
+void wtl_profile_watch_follow(struct wtl_profile_watch *watch, int pid);
 int wtl_profile_watch_attach(struct wtl_profile_watch *watch, struct wtl_err *err);
 /* Nothing new comes. A moment later, all of it is in the trace, as of then. */
 void wtl_profile_watch_stop(struct wtl_profile_watch *watch);
