@@ -109,7 +109,10 @@ static double sensor_doubt_uj(const struct wtl_divided_domain *domain,
 		     wtl_budget_offset_uj(domain->offset_uw, share->share_ns));
 }
 
-/* What is not known of a share, above rest if that is known; above_uj: of it, what is above rest. */
+/*
+ * What is not known of a share, above rest if that is known; above_uj: of it, what is above rest. A share lies between 0 and
+ * what all used, so its standard deviation is at most half of that.
+ */
 static void add_doubts(const struct wtl_consumers *consumers, const struct wtl_book *book, size_t i,
 		       const struct wtl_share *share, const struct wtl_baseline *baseline,
 		       double above_uj, struct doubts *doubts)
@@ -122,7 +125,8 @@ static void add_doubts(const struct wtl_consumers *consumers, const struct wtl_b
 		sensor_doubt_uj(domain, &book->billed[i], share, own_uj, baseline->is_known);
 	doubts->idle_uj += (double)baseline->uncertainty_uw * (double)share->share_ns / 1e9;
 	if (wtl_learned_has(consumers->learned, i))
-		doubts->weight_uj += (double)share->doubt_uj * own_uj / fmax(above_uj, 1.0);
+		doubts->weight_uj += fmin((double)share->doubt_uj * own_uj / fmax(above_uj, 1.0),
+					  all_used_uj(book, i, baseline) / 2.0);
 	else
 		doubts->weight_uj +=
 			weight_uncertainty(own_uj, all_used_uj(book, i, baseline),
