@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What `wattle serve` costs: a scrape, CPU time and memory beside many processes; and node_exporter in the same run.
+"""What `wattle serve` costs: a scrape, CPU time and memory beside many processes; and node_exporter and scaphandre in the same run.
 
-Prints ratios and the targets of the issue, and never fails for being slow. BESIDE=1000,10000 says how many sleep.
+Prints ratios and the targets of the issue, and never fails for being slow. BESIDE=1000,10000 says how many sleep. SCAPHANDRE and
+NODE_EXPORTER name the programs; scaphandre is `cargo install scaphandre --no-default-features --features prometheus,json`. It needs RAPL: without it,
+run this in the simulated machine (tests/sim), with SCAPHANDRE_PRELOAD as in bench_peers.py.
 """
 
 import http.client
@@ -26,6 +28,10 @@ BESIDE = [int(n) for n in os.environ.get("BESIDE", "1000,10000").split(",")]
 SECONDS = float(os.environ.get("SECONDS_WATCHED", "20"))
 SCRAPES = int(os.environ.get("SCRAPES", "101"))
 PAGES = 20
+OTHERS = (
+    ("node_exporter", os.environ.get("NODE_EXPORTER", "prometheus-node-exporter"), ("--web.listen-address=127.0.0.1:9348",), 9348),
+    ("scaphandre", os.environ.get("SCAPHANDRE", "scaphandre"), ("--no-header", "prometheus", "-a", "127.0.0.1", "-p", "9349"), 9349),
+)
 # One program that has so many children asleep: a shell for each would take the memory of the machine.
 SLEEPERS = "import os, signal, sys\nfor i in range(int(sys.argv[1])):\n    if os.fork() == 0:\n        signal.pause()\nprint('ready', flush=True)\nsignal.pause()\n"
 
@@ -70,9 +76,10 @@ def page(port, end):
 
 
 class Server:
-    def __init__(self, *command, port=None):
+    def __init__(self, *command, port=None, preload=None):
         # pylint: disable=consider-using-with
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE if port is None else subprocess.DEVNULL)
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE if port is None else subprocess.DEVNULL,
+                                        env={**os.environ, **({"LD_PRELOAD": preload} if preload else {})})
         self.port = port or int(re.search(r":(\d+)/", next(line for line in map(bytes.decode, self.process.stderr) if "serving at" in line))[1])
         for _ in range(300):
             try:
@@ -80,7 +87,11 @@ class Server:
                     return
             except OSError:
                 pass
+            if self.process.poll() is not None:
+                raise RuntimeError(f"it ends with {self.process.returncode}")
             time.sleep(0.1)
+        self.end()
+        raise RuntimeError("it does not answer")
 
     def watch(self, seconds):
         """Share of a core without scrapes, of the CPU time of a scrape of a snapshot, and of further ones of the same."""
@@ -124,6 +135,22 @@ def tell(name, measured, targets=("", "", "")):
               f"server{targets[2]}")
 
 
+def compare(name, program, words, port, ours):
+    """Beside another exporter, which reads what it tells in each scrape."""
+    if not shutil.which(program):
+        print(f"  {name} is not there")
+        return
+    try:
+        other = Server(program, *words, port=port, preload=os.environ.get(f"{name.upper()}_PRELOAD"))
+    except RuntimeError as err:
+        print(f"  {name} cannot be compared: {err}")
+        return
+    theirs = other.watch(5)
+    other.end()
+    tell(name, theirs)
+    print(f"  {name}/wattle: {theirs[2][False][0] / ours[2][False][0]:.1f} times as long a scrape, {theirs[1] / ours[1]:.1f} times the memory")
+
+
 def beside(n, store):
     with subprocess.Popen(("python3", "-S", "-E", "-c", SLEEPERS, str(n)), stdout=subprocess.PIPE, process_group=0) as sleepers:
         try:
@@ -138,14 +165,8 @@ def beside(n, store):
             print(f"  a pass over every /proc/PID/stat: {reading * 1e3:.2f} ms; wattle serve takes {ours[0] / reading:.1f} times that a second")
             tell("wattle serve", ours, (" (target: 0.3 % beside 1000)", " (target: 12 MB)", " (target: 1 ms beside 10000)"))
             print(f"    with {PAGES} pages open: {share * 100:.2f} % of a core (target: 1 %), {memory:.1f} MB")
-            if not shutil.which("prometheus-node-exporter"):
-                print("  prometheus-node-exporter is not there")
-                return
-            other = Server("prometheus-node-exporter", "--web.listen-address=127.0.0.1:9348", port=9348)
-            theirs = other.watch(5)
-            other.end()
-            tell("node_exporter", theirs)
-            print(f"  node_exporter/wattle: {theirs[2][False][0] / ours[2][False][0]:.1f} times as long a scrape, {theirs[1] / ours[1]:.1f} times the memory")
+            for name, program, words, port in OTHERS:
+                compare(name, program, words, port, ours)
         finally:
             os.killpg(sleepers.pid, 9)
 

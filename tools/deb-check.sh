@@ -78,7 +78,7 @@ rm -rf "$work/repack"
 say "install"
 apt update >/dev/null || cannot "apt-get update failed"
 # systemd does not run here. It leaves much behind when it is purged, so it stays.
-apt install gcc libc6-dev pkg-config libcairo2 libexpat1 systemd >/dev/null 2>&1 || cannot "apt-get install of Debian's own packages failed"
+apt install gcc libc6-dev pkg-config libcairo2 libexpat1 libmicrohttpd12 systemd >/dev/null 2>&1 || cannot "apt-get install of Debian's own packages failed"
 inside sh -c 'dpkg-query -W -f "\${Package}\n" | sort >/debs/before'
 files >"$work/files-before"
 install '/debs/*.deb'

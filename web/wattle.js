@@ -387,7 +387,7 @@ function showBeside() {
 	$("carbon").textContent = `${measure(carbon.gco2e, carbon.gco2e_uncertainty, "g")} CO2e since ${clock(Date.parse(live.begin_utc))}${rate}`;
 	$("carbon-note").textContent = `${carbon.location}: ${carbon.intensity_g_per_kwh} g/kWh (${carbon.dataset || "given"})` +
 		(carbon.is_default ? ". Nobody said where this machine is: that is the world's average. --location changes it." : "");
-	const items = [...live.domains.filter(d => d.reason && !live.missing.some(m => m.domain === d.name)).map(d => `${d.name}: ${d.status}: ${d.reason}`),
+	const items = [...live.domains.filter(d => d.reason && !live.missing.some(m => m.domain === d.name)).map(d => `${d.name}: ${d.status === "ok" ? d.method : d.status}: ${d.reason}`),
 		...live.missing.map(m => `${[m.source, m.domain].filter(Boolean).join(", ")}: ${m.status}: ${m.reason}${m.remedy ? `. To do: ${m.remedy}` : ""}`)];
 	if (!live.total.is_complete) items.unshift("The total lacks parts that have no figure.");
 	$("missing").replaceChildren(...(items.length > 0 ? items : ["Everything that was found has a figure."]).map(text => {

@@ -121,7 +121,10 @@ static double learned_doubt_uj(const struct wtl_book *book, size_t i, const stru
 	return (double)(share->doubt_uj < others_uj ? share->doubt_uj : others_uj);
 }
 
-/* What is not known of a share, above rest if that is known; above_uj: of it, what is above rest. */
+/*
+ * What is not known of a share, above rest if that is known; above_uj: of it, what is above rest. A share lies between 0 and
+ * what all used, so its standard deviation is at most half of that.
+ */
 static void add_doubts(const struct wtl_consumers *consumers, const struct wtl_book *book, size_t i,
 		       const struct wtl_share *share, const struct wtl_baseline *baseline,
 		       double above_uj, struct doubts *doubts)
@@ -135,7 +138,8 @@ static void add_doubts(const struct wtl_consumers *consumers, const struct wtl_b
 	doubts->idle_uj += (double)baseline->uncertainty_uw * (double)share->share_ns / 1e9;
 	if (wtl_learned_has(consumers->learned, i))
 		doubts->weight_uj +=
-			learned_doubt_uj(book, i, share) * own_uj / fmax(above_uj, 1.0);
+			fmin(learned_doubt_uj(book, i, share) * own_uj / fmax(above_uj, 1.0),
+			     all_used_uj(book, i, baseline) / 2.0);
 	else
 		doubts->weight_uj +=
 			weight_uncertainty(own_uj, all_used_uj(book, i, baseline),

@@ -158,15 +158,26 @@ static void label_container(struct wtl_metrics_writer *writer, const char *name)
 	wtl_metrics_label(writer, "runtime", runtime);
 }
 
+/* "NAMESPACE/NAME" where it is known; else its number has to do. */
+static void label_pod(struct wtl_metrics_writer *writer, const struct wtl_live_group *group)
+{
+	const char *slash = strchr(group->title, '/');
+	char space[WTL_POD_TITLE_SIZE] = "";
+
+	if (slash)
+		wtl_text_copy(space, (size_t)(slash - group->title) + 1, group->title);
+	wtl_metrics_label(writer, "pod_id", group->name);
+	wtl_metrics_label(writer, "pod_name", slash ? slash + 1 : group->name);
+	wtl_metrics_label(writer, "pod_namespace", space);
+}
+
 static void label_group(struct wtl_metrics_writer *writer, const struct wtl_live *live,
 			const struct wtl_live_group *group)
 {
 	if (group->by == CONTAINER) {
 		label_container(writer, group->name);
 	} else if (group->by == POD) {
-		wtl_metrics_label(writer, "pod_id", group->name);
-		wtl_metrics_label(writer, "pod_name", group->name);
-		wtl_metrics_label(writer, "pod_namespace", "");
+		label_pod(writer, group);
 	} else {
 		wtl_metrics_label(writer, "pid", "");
 		wtl_metrics_label(writer, "comm", group->name);
@@ -318,9 +329,15 @@ static void put_dcgm(struct wtl_metrics_writer *writer, const struct wtl_live *l
 
 /* ---- scaphandre ---- */
 
-static void put_micro(struct wtl_metrics_writer *writer, uint64_t micro)
+/* In eighths, as all figures: powers to the nearest one, the counter down. */
+static void put_micro_joules(struct wtl_metrics_writer *writer, uint64_t energy_uj)
 {
-	wtl_metrics_number(writer, micro / EIGHTH * EIGHTH);
+	wtl_metrics_number(writer, energy_uj / EIGHTH * EIGHTH);
+}
+
+static void put_micro_watts(struct wtl_metrics_writer *writer, uint64_t power_uw)
+{
+	wtl_metrics_number(writer, (power_uw + EIGHTH / 2) / EIGHTH * EIGHTH);
 }
 
 enum { SCAPHANDRE_WATTS, SCAPHANDRE_JOULES, SCAPHANDRE_SOCKETS, SCAPHANDRE_DOMAINS };
@@ -331,7 +348,10 @@ static void put_scaphandre_host(struct wtl_metrics_writer *writer, const struct 
 	if (what == SCAPHANDRE_WATTS ? !live->has_power : live->energy_uj == 0)
 		return;
 	wtl_metrics_begin(writer);
-	put_micro(writer, what == SCAPHANDRE_WATTS ? live->power_uw : live->energy_uj);
+	if (what == SCAPHANDRE_WATTS)
+		put_micro_watts(writer, live->power_uw);
+	else
+		put_micro_joules(writer, live->energy_uj);
 }
 
 static void put_scaphandre_sockets(struct wtl_metrics_writer *writer, const struct wtl_live *live,
@@ -350,7 +370,7 @@ static void put_scaphandre_sockets(struct wtl_metrics_writer *writer, const stru
 			wtl_metrics_label(writer, "domain_id", domain->name);
 		}
 		wtl_metrics_label(writer, "socket_id", index_of(domain->name));
-		put_micro(writer, domain->power_uw);
+		put_micro_watts(writer, domain->power_uw);
 	}
 }
 
@@ -370,7 +390,7 @@ static void put_scaphandre_processes(struct wtl_metrics_writer *writer, const st
 		wtl_metrics_label_number(writer, "pid", (uint64_t)process->pid);
 		wtl_metrics_label(writer, "exe", process->name);
 		wtl_metrics_label(writer, "cmdline", "");
-		put_micro(writer, process->power_uw);
+		put_micro_watts(writer, process->power_uw);
 	}
 	for (size_t i = 0; !by_process && i < live->n_groups; i++) {
 		const struct wtl_live_group *group = &live->groups[i];
@@ -380,7 +400,7 @@ static void put_scaphandre_processes(struct wtl_metrics_writer *writer, const st
 		wtl_metrics_begin(writer);
 		wtl_metrics_label(writer, "exe", group->name);
 		wtl_metrics_label(writer, "cmdline", "");
-		put_micro(writer, group->power_uw);
+		put_micro_watts(writer, group->power_uw);
 	}
 }
 

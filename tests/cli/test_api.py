@@ -28,6 +28,14 @@ def seconds(utc):
     return datetime.strptime(utc, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=timezone.utc).timestamp()
 
 
+def test_uncertainty_of_processes_is_bounded(played):
+    """Of learned watts little is known at first: but nobody used more than there was."""
+    live = played.live()
+    assert live["processes"]
+    for process in live["processes"]:
+        assert process["uncertainty_j"] < live["total"]["energy_j"], process
+
+
 def test_ledger_adds_up(played):
     live = played.json("/api/v1/live")
     assert live["schema"] == "wattle.live/1"

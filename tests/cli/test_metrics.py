@@ -144,6 +144,14 @@ def test_processes_only_where_they_are_asked_for():
 
 # ---- promtool ----
 
+def test_whose_machine_it_is():
+    with Agent("--no-store", "--compat", "kepler") as agent:
+        told = wait_for(lambda: values(parse(agent.scrape()), "kepler_node_cpu_watts"), "power")
+        live = json.loads(agent.ask("/api/v1/live")[2])
+    assert live["host"] == socket.gethostname()
+    assert {labels["node_name"] for labels, _ in told} == {socket.gethostname()}
+
+
 def promtool(*args, stdin=""):
     tool = shutil.which("promtool")
     if not tool:
@@ -456,7 +464,7 @@ def test_names_of_pods(machine, tmp_path):
     with Moving(root, processes=2):
         for i, pod in enumerate((uid, unknown)):
             root.put(f"proc/{1000 + i}/cgroup", f"0::/kubepods.slice/kubepods-pod{pod.replace('-', '_')}.slice/cri-containerd-{'3f' * 32}.scope\n")
-        with Agent("--root", root.path, "--store", tmp_path / "store") as agent:
+        with Agent("--root", root.path, "--store", tmp_path / "store", "--compat", "kepler") as agent:
             def pods():
                 told = parse(agent.scrape())
                 return told if len(values(told, "wattle_pod_energy_joules_total")) >= 2 else None
@@ -464,3 +472,5 @@ def test_names_of_pods(machine, tmp_path):
             live = json.loads(agent.ask("/api/v1/live")[2])
     assert values(told, "wattle_pod_info") == [({"pod_id": uid, "namespace": "team-a", "pod": "trainer-0"}, 1)]
     assert {pod["name"]: pod.get("title") for pod in live["groups"]["pod"] if pod["name"]} == {uid: "team-a/trainer-0", unknown: None}
+    assert {(labels["pod_id"], labels["pod_namespace"], labels["pod_name"]) for labels, _ in values(told, "kepler_pod_cpu_watts")} \
+        == {(uid, "team-a", "trainer-0"), (unknown, "", unknown)}

@@ -2,6 +2,7 @@
 """The page of `wattle serve` in Debian's Chromium: its figures against the API's, and that everybody can use it."""
 
 import os
+import re
 import sys
 import time
 from pathlib import Path
@@ -237,6 +238,14 @@ def test_names_from_outside_are_text(machine, opened):
             known.live.domains[0].name = "<script>1</script>"; show();""")
         assert "<b>no</b>" in page.inner_text("#missing")
         assert page.evaluate("document.querySelectorAll('#missing b, #missing img, #domains script').length") == 0
+
+
+def test_modelled_parts_are_called_so(machine, opened):
+    """They have a figure, so that "ok" in a list of what is not measured would be a riddle."""
+    with Server("--no-store", "--root", machine("vm-nothing").path) as server:
+        items = opened(server).evaluate("[...document.querySelectorAll('#missing li')].map(i => i.textContent)")
+    assert any(re.match("package-0: modelled: .*virtual machine", item) for item in items), items
+    assert not any(": ok: " in item for item in items), items
 
 
 def test_unchanged_files_are_not_sent_again(played):

@@ -328,18 +328,18 @@ static int begin_agent(struct session *session)
 {
 	const struct wtl_app *app = session->app;
 	const struct wtl_serve_settings *settings = app->own;
-	const struct wtl_agent_options how = {
+	struct wtl_agent_options how = {
 		.meter = session->meter,
 		.consumers = session->billing.consumers,
 		.window = WINDOW,
 		.naming = {.user = user_name, .context = session},
 		.place = wtl_settings_place(&app->settings),
-		.host = session->host[0] ? session->host : NULL,
 		.max_processes = settings->per_process ? PROCESSES_MAX : PROCESSES,
 	};
 
-	if (!app->settings.root && !app->settings.tape)
-		gethostname(session->host, sizeof(session->host) - 1);
+	if (!app->settings.root && !app->settings.tape &&
+	    gethostname(session->host, sizeof(session->host) - 1) == 0)
+		how.host = session->host;
 	if (wtl_agent_init(&session->agent, &how, &session->board) < 0 ||
 	    wtl_past_init(&session->past, session->agent.names, session->agent.totals.n_domains) <
 		    0)
