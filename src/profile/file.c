@@ -48,6 +48,11 @@ static int open_mapping(int pid, uint64_t inode)
 	return fd;
 }
 
+bool wtl_file_is_memory(const char *path)
+{
+	return strncmp(path, "//anon", 6) == 0 || strncmp(path, "[anon", 5) == 0;
+}
+
 size_t wtl_file_name_len(const char *path)
 {
 	static const char deleted[] = " (deleted)";

@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "profile/file.h"
+#include "profile/jit.h"
 #include "profile/tree.h"
 
 /* ---- Opening ---- */
@@ -45,10 +46,11 @@ static void open_module(const struct wtl_dw *dw, struct wtl_module *module, int 
 			const char *path)
 {
 	module->pid = pid;
+	module->is_jit = wtl_file_is_memory(module->path);
 	module->fd = module->debug_fd = -1;
 	if (strcmp(module->path, "[vdso]") == 0) {
 		open_vdso(dw, module);
-	} else if (module->path[0] == '/' && strncmp(module->path, "//anon", 6) != 0) {
+	} else if (module->path[0] == '/' && !wtl_file_is_memory(module->path)) {
 		module->fd = wtl_file_open(pid, path, module->inode);
 		/* Not mapped: whoever truncates it would end wattle. Sections are read when they are asked for. */
 		if (module->fd >= 0 && fstat(module->fd, &module->status) == 0)
@@ -86,6 +88,7 @@ static void free_module(const struct wtl_dw *dw, struct wtl_module *module)
 	if (module->debug_fd >= 0)
 		close(module->debug_fd);
 	free(module->symbols);
+	wtl_buf_done(&module->map);
 	if (module->texts)
 		wtl_tree_done(module->texts);
 	free(module->texts);
@@ -232,9 +235,11 @@ const struct wtl_module_symbol *wtl_module_symbol(const struct wtl_modules *modu
 {
 	size_t low = 0, high;
 
-	if (module->error || (!module->has_symbols && !is_same(module)))
+	if (!module->is_jit && (module->error || (!module->has_symbols && !is_same(module))))
 		return NULL;
-	if (!module->has_symbols)
+	if (!module->has_symbols && module->is_jit)
+		wtl_jit_read(module);
+	else if (!module->has_symbols)
 		read_symbols(&modules->dw, module);
 	high = module->n_symbols;
 	while (low < high) { /* the first one behind the address */

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "base/buf.h"
 #include "profile/dw.h"
 #include "profile/scopes.h"
 
@@ -37,7 +38,8 @@ struct wtl_module {
 	char *path;
 	uint64_t device, inode;
 	int error; /* negative: it cannot be read, and only its name is known; -ESTALE: another one is in its place */
-	int pid; /* a process that has mapped it */
+	int pid;     /* a process that has mapped it */
+	bool is_jit; /* code that this process made: of no file (jit.h) */
 	int fd, debug_fd;
 	struct stat status; /* when it was opened */
 	Elf *elf;
@@ -51,6 +53,7 @@ struct wtl_module {
 	size_t n_segments;
 	struct wtl_module_symbol *symbols; /* by address */
 	size_t n_symbols;
+	struct wtl_buf map; /* of code that it makes: the names' text */
 	struct wtl_module_python python;
 	bool has_python;	/* was looked for */
 	struct wtl_tree *texts; /* NULL: none */

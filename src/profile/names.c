@@ -100,8 +100,8 @@ static int64_t add_place(struct naming *naming, const struct wtl_frame *frame, c
 		.name = name,
 		.source = symbol ? source : "",
 		.module = frame->module->path,
-		.of = frame->module,
-		.address = symbol && !source[0] ? symbol->address : 0,
+		.of = frame->module->is_jit ? NULL : frame->module,
+		.address = symbol && !source[0] && !frame->module->is_jit ? symbol->address : 0,
 	};
 	return wtl_functions_add(&naming->functions, &function);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "profile/file.h"
 #include "profile/trace.h"
 
 #include <errno.h>
@@ -492,8 +493,11 @@ static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl
 static void take_map(struct wtl_trace *trace, const struct wtl_ring_event *event)
 {
 	struct wtl_space *space = wtl_spaces_find(&trace->spaces, event->pid);
+	/* Of no file: each process has its own. */
+	uint64_t inode =
+		wtl_file_is_memory(event->map.path) ? (uint64_t)event->pid : event->map.inode;
 	struct wtl_module *module = wtl_modules_find(&trace->modules, event->pid, event->map.path,
-						     event->map.device, event->map.inode);
+						     event->map.device, inode);
 
 	if (!space || !module ||
 	    wtl_space_map(space, event->map.start, event->map.length, event->map.offset, module) <

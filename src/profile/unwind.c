@@ -16,7 +16,16 @@ static const uint8_t kept[WTL_UNWIND_KEPT] = {3, 6, 12, 13, 14, 15};
 
 void wtl_unwinder_init(struct wtl_unwinder *unwinder, const struct wtl_modules *modules)
 {
+	struct wtl_unwind_row *row = &unwinder->by_pointer;
+
 	*unwinder = (struct wtl_unwinder){.modules = modules};
+	*row = (struct wtl_unwind_row){.base = WTL_UNWIND_FP, .offset = 16};
+	for (size_t i = 0; i < WTL_UNWIND_KEPT; i++) {
+		row->rules[i] = kept[i] == WTL_UNWIND_FP ? WTL_UNWIND_AT_CFA : WTL_UNWIND_UNKNOWN;
+		row->offsets[i] = -16;
+	}
+	row->rules[WTL_UNWIND_KEPT] = WTL_UNWIND_AT_CFA;
+	row->offsets[WTL_UNWIND_KEPT] = -8;
 }
 
 void wtl_unwinder_done(struct wtl_unwinder *unwinder)
@@ -251,12 +260,27 @@ static struct wtl_unwind_place place_of(const struct wtl_space *space, uint64_t 
 	return place;
 }
 
+/* inner: how the frame that it called was left. */
+static const struct wtl_unwind_row *row_of(struct wtl_unwinder *unwinder,
+					   const struct wtl_unwind_place *place,
+					   const struct wtl_unwind_row *inner)
+{
+	const struct wtl_unwind_row *row;
+
+	if (place->module->is_jit)
+		return &unwinder->by_pointer;
+	row = row_at(unwinder, place->module, place->address);
+	/* What made the code calls it by code of its own that has no table either (Node's builtins). */
+	return row && row->is_bad && inner == &unwinder->by_pointer ? inner : row;
+}
+
 size_t wtl_unwind(struct wtl_unwinder *unwinder, const struct wtl_space *space,
 		  const struct wtl_ring_event *sample, struct wtl_unwind_place places[], size_t max,
 		  bool *ret_is_whole)
 {
 	struct frame frame = {.sample = sample, .known = UINT64_MAX};
 	bool is_end = false, is_exact = true; /* of a call, the address behind it is known */
+	const struct wtl_unwind_row *row = NULL;
 	size_t n = 0;
 
 	*ret_is_whole = false;
@@ -266,18 +290,16 @@ size_t wtl_unwind(struct wtl_unwinder *unwinder, const struct wtl_space *space,
 	frame.stack_at = frame.registers[WTL_UNWIND_SP];
 	while (n < max) {
 		uint64_t pc = frame.registers[WTL_UNWIND_PC] - (is_exact ? 0 : 1);
-		const struct wtl_unwind_row *row;
-
 		places[n] = place_of(space, pc);
 		places[n].stack = frame.registers[WTL_UNWIND_SP];
 		for (size_t i = 0; i < WTL_UNWIND_KEPT; i++)
 			places[n].kept[i] =
 				frame.known >> kept[i] & 1 ? frame.registers[kept[i]] : 0;
-		if (!places[n].module || places[n].module->error) {
+		if (!places[n].module || (places[n].module->error && !places[n].module->is_jit)) {
 			n += places[n].module != NULL || n == 0;
 			break;
 		}
-		row = row_at(unwinder, places[n].module, places[n].address);
+		row = row_of(unwinder, &places[n], row);
 		n++;
 		if (!row || !leave(&frame, row, &is_end))
 			break;

@@ -17,9 +17,21 @@
 
 /* Registers that calls keep, by DWARF's numbers: those that a caller's frame may be found by. */
 #if defined(__aarch64__)
-enum { WTL_UNWIND_KEPT = 12, WTL_UNWIND_SP = 31, WTL_UNWIND_PC = 32, WTL_UNWIND_RA = 30 };
+enum {
+	WTL_UNWIND_KEPT = 12,
+	WTL_UNWIND_SP = 31,
+	WTL_UNWIND_PC = 32,
+	WTL_UNWIND_RA = 30,
+	WTL_UNWIND_FP = 29
+};
 #else
-enum { WTL_UNWIND_KEPT = 6, WTL_UNWIND_SP = 7, WTL_UNWIND_PC = 16, WTL_UNWIND_RA = 16 };
+enum {
+	WTL_UNWIND_KEPT = 6,
+	WTL_UNWIND_SP = 7,
+	WTL_UNWIND_PC = 16,
+	WTL_UNWIND_RA = 16,
+	WTL_UNWIND_FP = 6
+};
 #endif
 
 enum wtl_unwind_rule {
@@ -49,6 +61,8 @@ struct wtl_unwinder {
 	struct wtl_unwind_row *rows;
 	size_t n, room;
 	struct wtl_hash by_address;
+	struct wtl_unwind_row
+		by_pointer; /* of code that keeps a frame pointer, which lies below the return address */
 };
 
 /* A place in a program. */

@@ -183,20 +183,40 @@ static void vforks(char *self)
 }
 
 /* Code that the program writes itself: 1: sub $1, %rdi; jnz 1b; ret. And arm64's. */
-static void generated(void)
-{
+/* Counts down; with and without a frame pointer. */
 #if defined(__x86_64__)
-	static const unsigned char code[] = {0x48, 0x83, 0xef, 0x01, 0x75, 0xfa, 0xc3};
+enum { BARE = 7 };
+static const unsigned char bare[] = {0x48, 0x83, 0xef, 0x01, 0x75, 0xfa, 0xc3};
+static const unsigned char framed[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x83,
+				       0xef, 0x01, 0x75, 0xfa, 0x5d, 0xc3};
 #else
-	static const unsigned char code[] = {0x00, 0x04, 0x00, 0xf1, 0xe1, 0xff,
-					     0xff, 0x54, 0xc0, 0x03, 0x5f, 0xd6};
+enum { BARE = 12 };
+static const unsigned char bare[] = {0x00, 0x04, 0x00, 0xf1, 0xe1, 0xff,
+				     0xff, 0x54, 0xc0, 0x03, 0x5f, 0xd6};
+static const unsigned char framed[] = {0xfd, 0x7b, 0xbf, 0xa9, 0xfd, 0x03, 0x00, 0x91,
+				       0x00, 0x04, 0x00, 0xf1, 0xe1, 0xff, 0xff, 0x54,
+				       0xfd, 0x7b, 0xc1, 0xa8, 0xc0, 0x03, 0x5f, 0xd6};
 #endif
+
+static void generated(const unsigned char *code, size_t size)
+{
 	void *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	memcpy(at, code, sizeof(code));
+	memcpy(at, code, size);
 	mprotect(at, 4096, PROT_READ | PROT_EXEC);
 	__builtin___clear_cache(at, (char *)at + 4096);
-	for (long end = used_ms() + 200; used_ms() < end;)
+	if (size > BARE) {
+		char path[64];
+		FILE *map;
+
+		snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+		map = fopen(path, "we");
+		/* Its address had another function before. */
+		fprintf(map, "%lx %zx ~old\n%lx %zx ~made here\n", (unsigned long)at, size,
+			(unsigned long)at, size);
+		fclose(map);
+	}
+	for (long end = used_ms() + 200; used_ms() < end; sink++)
 		((void (*)(long))at)(1000000);
 }
 
@@ -243,7 +263,9 @@ int main(int argc, char **argv)
 	if (strcmp(what, "vforks") == 0)
 		vforks(argv[0]);
 	if (strcmp(what, "generated") == 0)
-		generated();
+		generated(bare, sizeof(bare));
+	if (strcmp(what, "named") == 0)
+		generated(framed, sizeof(framed));
 	if (strcmp(what, "short") == 0)
 		before(10);
 	if (strcmp(what, "busy") == 0 || strcmp(what, "family") == 0)

@@ -264,6 +264,34 @@ def test_generated_code(profile):
     assert seen.used("[anon]", 0.2) and seen.json["not_whole"] > 0
 
 
+def remove_maps(name):
+    for path in Path("/tmp").glob("perf-*.map"):
+        if name in path.read_text(encoding="utf-8", errors="replace"):
+            path.unlink()
+
+
+def test_generated_code_that_is_named(profile):
+    """By the map that the program writes as perf wants it; by its frame pointer, who called it is known as well."""
+    seen = profile("named")
+    remove_maps("~made here")
+    assert seen.used("~made here", 0.2) and "~old" not in seen.functions, seen.functions
+    assert any(stack[-2:] == ["main", "~made here"] or stack[-2:] == ["generated", "~made here"] for stack in seen.stacks()), seen.stacks()
+
+
+def test_functions_of_node(profile, tmp_path):
+    """Node, tried with 20.20: from its main() through its own code, which has no tables, to a function of the script."""
+    node = shutil.which("node")
+    if not node:
+        pytest.skip("there is no node")
+    script = tmp_path / "script.js"
+    script.write_text("function fitted(n) { let s = 0; for (let i = 0; i < n; i++) s += Math.sqrt(i * s + 1) % 7; return s }\n"
+                      "for (let k = 0; k < 15; k++) fitted(1e6)\n")
+    seen = profile("--perf-basic-prof", str(script), program=node)
+    remove_maps("fitted ")
+    of_main = [stack[-1] for stack in seen.stacks() if "main" in stack or "node::Start(int, char**)" in stack]
+    assert any("fitted " in name and name.startswith("JS:") for name in of_main), seen.stacks()
+
+
 def test_a_pid_namespace(profile, program, tmp_path):
     """In which the program is process 1."""
     if subprocess.run(["unshare", "-p", "-f", "--mount-proc", "true"], check=False, capture_output=True).returncode:
