@@ -30,9 +30,9 @@ FIXTURE_PAGES = [REPO / "tests" / "fixtures" / "tapes" / "README.md"]
 # Formats and bounds explained by made-up examples; their own tests hold them against the code.
 MADE_UP = {"compare.md", "format-text.md", "format-json.md", "format-csv.md", "integration.md", "tape.md", "uncertainty.md", "c-api.md",
     "profile.md"}
-FOREIGN_OPTIONS = {"--web", "--long",   # docker, groupadd, nvidia-smi, udevadm, pkg-config, this file, and an example's own command
+FOREIGN_OPTIONS = {"--web", "--long",   # docker, groupadd, nvidia-smi, udevadm, pkg-config, this file, node, and an example's own command
     "--gpus", "--cap-add", "--cgroup-parent", "--security-opt", "--gpu-reset", "--reload", "--subsystem-match", "--action",
-    "--cflags", "--libs", "--paste", "--epochs", "--name", "--m", "--pid", "--wattle", "--load", "--system",
+    "--cflags", "--libs", "--paste", "--epochs", "--name", "--m", "--pid", "--wattle", "--load", "--system", "--perf-basic-prof",
     "--allocations", "--rows", "--sort", "--torch",  # of python -m wattle.profile, and of examples/autoencoder.py
 }
 FAKE_NVML = "build/tests/fake/libnvidia-ml.so.1"  # as a reader has it
