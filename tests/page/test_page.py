@@ -243,6 +243,7 @@ def test_names_from_outside_are_text(machine, opened):
 def test_modelled_parts_are_called_so(machine, opened):
     """They have a figure, so that "ok" in a list of what is not measured would be a riddle."""
     with Server("--no-store", "--root", machine("vm-nothing").path) as server:
+        server.live()
         items = opened(server).evaluate("[...document.querySelectorAll('#missing li')].map(i => i.textContent)")
     assert any(re.match("package-0: modelled: .*virtual machine", item) for item in items), items
     assert not any(": ok: " in item for item in items), items
