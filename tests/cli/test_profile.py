@@ -286,7 +286,8 @@ def test_functions_of_node(profile, tmp_path):
     script = tmp_path / "script.js"
     script.write_text("function fitted(n) { let s = 0; for (let i = 0; i < n; i++) s += Math.sqrt(i * s + 1) % 7; return s }\n"
                       "for (let k = 0; k < 15; k++) fitted(1e6)\n")
-    seen = profile("--perf-basic-prof", str(script), program=node)
+    # It writes a log as well, and to the folder that it is started in.
+    seen = profile("--perf-basic-prof", "--no-logfile-per-isolate", f"--logfile={tmp_path}/v8.log", str(script), program=node)
     remove_maps("fitted ")
     of_main = [stack[-1] for stack in seen.stacks() if "main" in stack or "node::Start(int, char**)" in stack]
     assert any("fitted " in name and name.startswith("JS:") for name in of_main), seen.stacks()
