@@ -131,19 +131,30 @@ static bool read_text(int fd, char *text, size_t size)
 	return n >= 0;
 }
 
-static void tell_name(const struct wtl_looks *looks, int pid, int tid, int64_t now_ns, bool is_exec)
+/* The same of a thread's, by name. */
+static bool read_task(int pid, int tid, const char *what, char *text, size_t size)
 {
-	char path[64], comm[32] = "";
-	struct wtl_ring_event event = {
-		.kind = WTL_RING_NAME, .pid = pid, .tid = tid, .t_ns = now_ns};
+	char path[64];
+	bool is_read;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, what);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return;
-	read_text(fd, comm, sizeof(comm));
+		return false;
+	is_read = read_text(fd, text, size);
 	close(fd);
+	return is_read;
+}
+
+static void tell_name(const struct wtl_looks *looks, int pid, int tid, int64_t now_ns, bool is_exec)
+{
+	char comm[32];
+	struct wtl_ring_event event = {
+		.kind = WTL_RING_NAME, .pid = pid, .tid = tid, .t_ns = now_ns};
+
+	if (!read_task(pid, tid, "comm", comm, sizeof(comm)))
+		return;
 	comm[strcspn(comm, "\n")] = '\0';
 	event.name.name = comm;
 	event.name.is_exec = is_exec;
@@ -189,15 +200,10 @@ static void add_thread(struct wtl_looks *looks, const struct process *process, i
 
 static void add_children(struct wtl_looks *looks, int pid, int tid, bool runs_already)
 {
-	char name[64], text[CHILDREN_SIZE] = "", *at = text, *end;
-	int fd;
+	char text[CHILDREN_SIZE], *at = text, *end;
 
-	snprintf(name, sizeof(name), "/proc/%d/task/%d/children", pid, tid);
-	fd = open(name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (!read_task(pid, tid, "children", text, sizeof(text)))
 		return;
-	read_text(fd, text, sizeof(text));
-	close(fd);
 	for (long child; (child = strtol(at, &end, 10)) > 0 && *end == ' '; at = end)
 		add_process(looks, (int)child, runs_already);
 }
@@ -277,16 +283,11 @@ static void tell(const struct wtl_looks *looks, const struct thread *thread,
 /* Whether it is on a processor, or others keep it from one. */
 static bool is_running(const struct thread *thread)
 {
-	char name[64], text[512];
+	char text[512];
 	const char *behind;
-	int fd;
 
-	snprintf(name, sizeof(name), "/proc/%d/task/%d/stat", thread->pid, thread->tid);
-	fd = open(name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (!read_task(thread->pid, thread->tid, "stat", text, sizeof(text)))
 		return false;
-	read_text(fd, text, sizeof(text));
-	close(fd);
 	behind = strrchr(text, ')');
 	return behind && strncmp(behind, ") R", 3) == 0;
 }
