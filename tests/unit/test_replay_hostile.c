@@ -506,6 +506,14 @@ static void try_bounds(struct hostile *h)
 		}
 }
 
+static void change_parts(struct hostile *h)
+{
+	for (size_t k = 0; k < wtl_table_part.n_fields; k++)
+		change_column(h, &wtl_table_part, k, "1");
+	for (size_t k = 0; k < wtl_table_period.n_fields; k++)
+		change_column(h, &wtl_table_period, k, "parts > 0");
+}
+
 static void change_facts(struct hostile *h)
 {
 	static const char *const facts[] = {
@@ -746,12 +754,22 @@ static void print_recording(struct hostile *h)
 
 /* ---- Tests ---- */
 
-/* A bit of everything: a GPU with a user, sleep, a clock that is set, windows, what devices tell. */
+/* A bit of everything: a GPU with a user and one that nobody may read, sleep, a clock that is set, windows, what devices
+ * tell, and what the machine was known to draw at rest. */
 static void record(struct replay_bench *f)
 {
 	static const char script[] = "gpu Fake\n  power 0 const 100\n  sensor counter gpu 100\n"
 				     "  sensor instant gpu 100 100\n"
-				     "process 500 C 50 60 0 0 0\n";
+				     "process 500 C 50 60 0 0 0\n"
+				     "gpu Closed\n  power 0 const 50\n  sensor instant gpu 100 25\n"
+				     "  answer nvmlDeviceGetFieldValues NO_PERMISSION\n"
+				     "  answer nvmlDeviceGetTotalEnergyConsumption NO_PERMISSION\n"
+				     "  answer nvmlDeviceGetPowerUsage NO_PERMISSION\n";
+	static const struct wtl_baseline known = {.is_known = true,
+						  .idle_uw = 5000000,
+						  .uncertainty_uw = 100000,
+						  .t_utc_ns = 1700000000 * S,
+						  .seen_ns = 60 * S};
 	const struct replay_setup setup = {
 		.root = "xeon-2s-dram", .script = script, .store = {.period_ns = S}};
 	const struct wtl_device_value devices[] = {{0, WTL_DEVICE_USE_PERCENT, 60},
@@ -764,6 +782,8 @@ static void record(struct replay_bench *f)
 	replay_bench_start_on(f, &setup);
 	f->bench.clock_step_ns = 0;
 	n = wattle_meter_domains(f->bench.meter);
+	wtl_consumers_set_baseline(f->consumers, 0, &known);
+	wtl_recorder_idle(f->recorder, 0, &known);
 	replay_bench_begin(f);
 	replay_bench_crowd(f);
 	replay_bench_live_for(f, 1);
@@ -784,8 +804,28 @@ static void record(struct replay_bench *f)
 	assert_int_equal(wtl_window_end(f->bench.meter, "inner", &window, energies, n), 0);
 	wtl_recorder_window(f->recorder, "inner", false, &window, energies);
 	replay_bench_live_for(f, 1);
+}
+
+static void end_recording(struct replay_bench *f)
+{
 	replay_bench_end(f);
 	replay_bench_stop(f);
+}
+
+/* As if it was killed: the last period is in parts, which go from SQLite's log into the file. */
+static void cut_recording(struct replay_bench *f)
+{
+	sqlite3 *db;
+
+	replay_bench_pass(f);
+	replay_bench_bill(f);
+	wtl_recorder_writer(f->recorder)->error = -EINTR;
+	assert_int_equal(wtl_recorder_end(f->recorder, NULL), -EINTR);
+	f->recorder = NULL;
+	assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL),
+			 SQLITE_OK);
+	assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
 static void read_bytes(struct hostile *h)
@@ -801,13 +841,15 @@ static void read_bytes(struct hostile *h)
 	fclose(file);
 }
 
-static void with_recording(const char *golden, void (*change_it)(struct hostile *h))
+static void with_recording(const char *golden, void (*end_it)(struct replay_bench *f),
+			   void (*change_it)(struct hostile *h))
 {
 	struct hostile h = {.copy = NULL};
 
 	wtl_crc_init(&h.crc);
 	wtl_buf_init(&h.text, TEXT_MAX);
 	record(&h.f);
+	end_it(&h.f);
 	h.copy = unit_path(h.f.dir, "copy.wattle");
 	read_bytes(&h);
 	read_outcomes(h.f.path, h.sound);
@@ -823,37 +865,43 @@ static void with_recording(const char *golden, void (*change_it)(struct hostile 
 static void test_nothing_changed(void **state)
 {
 	(void)state;
-	with_recording("recording.rows.txt", print_recording);
+	with_recording("recording.rows.txt", end_recording, print_recording);
 }
 
 static void test_rows(void **state)
 {
 	(void)state;
-	with_recording("hostile.rows.txt", drop_rows);
+	with_recording("hostile.rows.txt", end_recording, drop_rows);
 }
 
 static void test_facts(void **state)
 {
 	(void)state;
-	with_recording("hostile.facts.txt", change_facts);
+	with_recording("hostile.facts.txt", end_recording, change_facts);
 }
 
 static void test_columns(void **state)
 {
 	(void)state;
-	with_recording("hostile.columns.txt", change_tables);
+	with_recording("hostile.columns.txt", end_recording, change_tables);
+}
+
+static void test_parts(void **state)
+{
+	(void)state;
+	with_recording("hostile.parts.txt", cut_recording, change_parts);
 }
 
 static void test_bounds(void **state)
 {
 	(void)state;
-	with_recording("hostile.bounds.txt", try_bounds);
+	with_recording("hostile.bounds.txt", end_recording, try_bounds);
 }
 
 static void test_series(void **state)
 {
 	(void)state;
-	with_recording("hostile.series.txt", change_all_series);
+	with_recording("hostile.series.txt", end_recording, change_all_series);
 }
 
 int main(void)
@@ -862,6 +910,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_changed), cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_facts),		cmocka_unit_test(test_columns),
 		cmocka_unit_test(test_series),		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_parts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
