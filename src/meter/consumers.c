@@ -279,6 +279,8 @@ static bool make_room(struct wtl_consumers *consumers)
 	for (struct wtl_book *book = consumers->books; book; book = book->next)
 		grow_chunk(&book->chunk, capacity);
 	grow_chunk(&consumers->own.chunk, capacity);
+	if (consumers->learned && wtl_learned_widen(consumers->learned, capacity) < 0)
+		return false;
 	return wtl_attribution_grow(consumers->own.attribution, capacity) == 0 &&
 	       wtl_array_widen(&consumers->recents, &consumers->n_recents, capacity,
 			       sizeof(*consumers->recents)) == 0;

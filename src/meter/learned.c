@@ -517,7 +517,13 @@ static double add_place_use(struct wtl_learned *learned, size_t place, double us
 	return 1.0 - fmin(1.0, use_s * WTL_NS_PER_S / (double)learned->scan_ns);
 }
 
-int wtl_learned_scan(struct wtl_learned *learned, struct wtl_workload *workload)
+int wtl_learned_widen(struct wtl_learned *learned, size_t n_slots)
+{
+	return wtl_array_widen(&learned->place_of, &learned->n_place_of, n_slots,
+			       sizeof(*learned->place_of));
+}
+
+void wtl_learned_scan(struct wtl_learned *learned, struct wtl_workload *workload)
 {
 	const struct wtl_workload_scan *scan = wtl_workload_scan(workload);
 	double resting = 1.0;
@@ -527,12 +533,9 @@ int wtl_learned_scan(struct wtl_learned *learned, struct wtl_workload *workload)
 	memset(learned->use_s, 0, sizeof(learned->use_s));
 	learned->awake_s = 0.0;
 	learned->scan_ns = 0;
-	if (wtl_array_widen(&learned->place_of, &learned->n_place_of,
-			    wtl_workload_capacity(workload), sizeof(*learned->place_of)) < 0)
-		return -ENOMEM;
 	/* Of a scan without a capacity nothing is known. */
 	if (scan->duration_ns <= 0 || scan->capacity_ns <= 0)
-		return 0;
+		return;
 	learned->scan_ns = scan->duration_ns;
 	for (size_t i = 0; i < PLACES; i++) {
 		learned->places[i].recent_s *= RECENT_KEPT;
@@ -565,7 +568,6 @@ int wtl_learned_scan(struct wtl_learned *learned, struct wtl_workload *workload)
 					    .duration_s = (double)scan->duration_ns / WTL_NS_PER_S,
 					    .use_s = learned->use_s},
 				    PLACES);
-	return 0;
 }
 
 void wtl_learned_forget_slots(struct wtl_learned *learned)

@@ -52,8 +52,10 @@ const struct wtl_known_table *wtl_learned_keep(struct wtl_learned *learned, int6
  * that time. */
 const struct wtl_known_watts *wtl_learned_begun(const struct wtl_learned *learned, size_t i);
 
-/* Who used the processors since the scan before; after the folds. -ENOMEM: it will not be learned from. */
-int wtl_learned_scan(struct wtl_learned *learned, struct wtl_workload *workload);
+/* Room for so many slots, before each scan's folds. -ENOMEM: those beyond are taken for others. */
+int wtl_learned_widen(struct wtl_learned *learned, size_t n_slots);
+/* Who used the processors since the scan before; after the folds. */
+void wtl_learned_scan(struct wtl_learned *learned, struct wtl_workload *workload);
 void wtl_learned_fold(struct wtl_learned *learned, const struct wtl_fold *fold);
 
 /* Learns from that scan and a domain's energy over the same time. noise_j: wtl_watts_look. */

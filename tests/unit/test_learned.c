@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Machines whose programs draw different watts, few of them and more than are learned apart: live, replayed, and replayed
+ * with what came later. All of it is in tests/golden/learned.*.txt, to four digits.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "golden.h"
+#include "meter/known_watts.h"
+#include "replay/history.h"
+#include "replay_bench.h"
+#include "unit.h"
+
+enum { PROGRAMS = 75, POOL = 3, SECONDS = 90, TEXT_MAX = 1 << 20, PRINTED = 15 };
+
+struct life {
+	struct replay_bench f;
+	struct wtl_buf text;
+	int n_programs, programs[PROGRAMS], pool[POOL], parent;
+	unsigned more; /* times as much each uses */
+	uint64_t memory_counts[2], random;
+};
+
+static unsigned random_below(struct life *life, unsigned n)
+{
+	life->random = life->random * 6364136223846793005U + 1442695040888963407U;
+	return (unsigned)(life->random >> 33) % n;
+}
+
+/* What a program draws in a second of CPU time, of the packages; of memory, a tenth of that for every third. */
+static double watts_of(int program)
+{
+	return 2.0 + program * 7 % 19;
+}
+
+static void use(struct life *life, int pid, double watts, int64_t cpu_ns)
+{
+	double joules = watts * (double)cpu_ns / 1e9;
+
+	world_run(&life->f.world, pid, cpu_ns);
+	for (int i = 0; i < 2; i++)
+		life->f.package_counts[i] += (uint64_t)(joules / 2.0 * 0x1p32);
+}
+
+/* A tenth of a second. Some rest for a second, all of them for some, and two of one name draw alike. */
+static void tenth(struct life *life, int second)
+{
+	static const char *const files[] = {"/wattle-perf/18-3-0", "/wattle-perf/18-3-32"};
+	bool is_rest = second % 20 >= 16;
+
+	for (int i = 0; i < life->n_programs && !is_rest; i++) {
+		int64_t cpu_ns = (1 + (i * 5 + second) % 9) * (i < 40 ? MS / 2 : MS / 8);
+
+		cpu_ns *= life->more;
+		if (!life->programs[i] || (i * 13 + second * 7) % 5 == 0)
+			continue;
+		use(life, life->programs[i], watts_of(i), cpu_ns);
+		if (i % 3 == 0)
+			life->memory_counts[i % 2] +=
+				(uint64_t)(0.1 * watts_of(i) * (double)cpu_ns / 1e9 * 0x1p32);
+	}
+	for (int i = 0; i < POOL && !is_rest; i++)
+		use(life, life->pool[i], 4.0 + 5.0 * (i == 0), (i == 0 ? 30 : 3) * MS);
+	if (second % 7 == 3)
+		world_unseen(&life->f.world, 20 * MS);
+	for (int i = 0; i < 2; i++) {
+		life->memory_counts[i] += UINT64_C(1) << 31;
+		meter_bench_write(&life->f.bench, files[i], "%llu\n",
+				  (unsigned long long)life->memory_counts[i]);
+	}
+	replay_bench_pass(&life->f);
+}
+
+static void fork_program(struct life *life, int i)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "p%02d", i);
+	life->programs[i] = world_fork(&life->f.world, life->parent);
+	world_exec(&life->f.world, life->programs[i], name, name);
+}
+
+static void live_second(struct life *life, int second)
+{
+	struct world *world = &life->f.world;
+	int i = (int)random_below(life, (unsigned)life->n_programs);
+
+	/* One comes, goes or comes back; a child lives for less than a look. */
+	if (second % 3 == 1 && life->programs[i])
+		world_end(world, life->programs[i]);
+	if (second % 3 == 1)
+		life->programs[i] = 0;
+	else if (!life->programs[i])
+		fork_program(life, i);
+	if (second % 4 == 2)
+		world_child(world, life->parent, "cc1", 30 * MS);
+	for (int k = 0; k < 10; k++)
+		tenth(life, second);
+	if (second == 60)
+		wtl_consumers_machine_changed(life->f.consumers);
+}
+
+/* ---- What is printed ---- */
+
+static void print_consumers(struct wtl_buf *text, const struct wtl_consumers *consumers)
+{
+	for (size_t slot = 0; slot < wtl_consumers_slots(consumers); slot++) {
+		const struct wtl_consumer *who = wtl_consumers_get(consumers, slot);
+		struct wtl_share_energy energy;
+		struct wtl_per_cpu watts;
+
+		if (!who || who->cpu_ns == 0)
+			continue;
+		wtl_consumers_energy(consumers, slot, WTL_PART_ALL, &energy);
+		wtl_consumers_per_cpu(consumers, slot, &watts);
+		wtl_buf_printf(text, "%-6s %.4g s: %.4g J +- %.2g", who->name,
+			       (double)who->cpu_ns / 1e9, (double)energy.full_uj / 1e6,
+			       (double)energy.full_uncertainty_uj / 1e6);
+		if (energy.has_dynamic)
+			wtl_buf_printf(text, ", dynamic %.4g J +- %.2g",
+				       (double)energy.dynamic_uj / 1e6,
+				       (double)energy.uncertainty_uj / 1e6);
+		if (watts.power_uw > 0)
+			wtl_buf_printf(text, ", %.4g W +- %.2g", (double)watts.power_uw / 1e6,
+				       (double)watts.uncertainty_uw / 1e6);
+		wtl_buf_puts(text, "\n");
+	}
+}
+
+static void print_domains(struct wtl_buf *text, struct wattle_meter *meter,
+			  const struct wtl_consumers *consumers)
+{
+	for (size_t i = 0; i < wattle_meter_domains(meter); i++) {
+		struct wattle_domain domain = {.size = sizeof(domain)};
+		struct wtl_baseline idle;
+		struct wtl_ledger ledger;
+
+		wattle_meter_domain(meter, i, &domain);
+		wtl_consumers_baseline(consumers, i, &idle);
+		wtl_consumers_ledger(consumers, i, &ledger);
+		assert_true(wtl_ledger_closed(&ledger));
+		wtl_buf_printf(text,
+			       "%s: live %.4g exited %.4g idle %.4g unattributed %.4g J, "
+			       "at rest %d %.4g W +- %.2g\n",
+			       domain.name, (double)ledger.live_uj / 1e6,
+			       (double)ledger.exited_uj / 1e6, (double)ledger.idle_uj / 1e6,
+			       (double)ledger.unattributed_uj / 1e6, idle.is_known,
+			       (double)idle.idle_uw / 1e6, (double)idle.uncertainty_uw / 1e6);
+	}
+}
+
+static void print_now(struct wtl_buf *text, unsigned n_bills, struct wattle_meter *meter,
+		      const struct wtl_consumers *consumers)
+{
+	if (n_bills % PRINTED != 0)
+		return;
+	wtl_buf_printf(text, "after %u s\n", n_bills);
+	print_domains(text, meter, consumers);
+	print_consumers(text, consumers);
+}
+
+/* ---- The life ---- */
+
+static void know(struct life *life, const char *of, const char *name, uint64_t uw)
+{
+	struct wtl_known_watts known = {.watts = {.is_known = true,
+						  .idle_uw = uw,
+						  .uncertainty_uw = uw / 20,
+						  .t_utc_ns = 1700000000 * S,
+						  .seen_ns = 60 * S}};
+
+	snprintf(known.of, sizeof(known.of), "%s", of);
+	snprintf(known.name, sizeof(known.name), "%s", name);
+	assert_int_equal(wtl_consumers_know_watts(life->f.consumers, &known), 0);
+}
+
+static void start(struct life *life, int n_programs, unsigned more)
+{
+	const struct replay_setup setup = {.root = "xeon-2s-dram",
+					   .weight = WTL_WEIGHT_LEARNED,
+					   .store = {.period_ns = 20 * S}};
+
+	memset(life, 0, sizeof(*life));
+	life->n_programs = n_programs;
+	life->more = more;
+	wtl_buf_init(&life->text, TEXT_MAX);
+	replay_bench_start_on(&life->f, &setup);
+	life->f.bench.clock_step_ns = 0;
+	know(life, "packages", "p05", 18000000);
+	know(life, "packages", "p11", 3000000);
+	know(life, "memories", "p06", 900000);
+	know(life, "packages", "nobody", 3000000);
+	life->parent = world_fork(&life->f.world, 1);
+	for (int i = 0; i < n_programs; i += 1 + (i >= 60))
+		fork_program(life, i);
+	for (int i = 0; i < POOL; i++) {
+		life->pool[i] = world_fork(&life->f.world, life->parent);
+		world_exec(&life->f.world, life->pool[i], "pool", "pool");
+	}
+	replay_bench_begin(&life->f);
+}
+
+static void print_known(struct life *life)
+{
+	const struct wtl_known_table *known =
+		wtl_consumers_keep_watts(life->f.consumers, 1700001000 * S);
+
+	for (size_t i = 0; known && i < known->n; i++)
+		wtl_buf_printf(&life->text, "%s of %s: %.4g W +- %.2g, by %.3g s\n",
+			       known->at[i].name, known->at[i].of,
+			       (double)known->at[i].watts.idle_uw / 1e6,
+			       (double)known->at[i].watts.uncertainty_uw / 1e6,
+			       (double)known->at[i].watts.seen_ns / 1e9);
+}
+
+static void play(struct life *life, bool smooths)
+{
+	const struct wtl_history_options options = {.policy = {.has_weight = smooths,
+							       .weight = WTL_WEIGHT_LEARNED,
+							       .smooths = smooths}};
+	struct wtl_history *history = NULL;
+	struct wtl_played played;
+	unsigned n_bills = 0;
+	int rc;
+
+	assert_int_equal(wtl_history_open(life->f.path, &options, &history, NULL), 0);
+	wtl_buf_clear(&life->text);
+	while ((rc = wtl_history_step(history, &played, NULL)) > 0)
+		if (played.kind == WTL_PLAYED_BILLED)
+			print_now(&life->text, ++n_bills, history->meter, history->consumers);
+	assert_int_equal(rc, 0);
+	assert_int_equal(n_bills, SECONDS + 1);
+	wtl_history_close(history);
+}
+
+static void check_life(const char *name, int n_programs, unsigned more)
+{
+	static struct life life; /* large */
+	char *live, file[64];
+
+	start(&life, n_programs, more);
+	for (unsigned second = 0; second < SECONDS; second++) {
+		live_second(&life, (int)second);
+		replay_bench_bill(&life.f);
+		print_now(&life.text, second + 1, life.f.bench.meter, life.f.consumers);
+	}
+	replay_bench_end(&life.f);
+	live = strdup(wtl_buf_str(&life.text));
+	print_known(&life);
+	assert_int_equal(life.text.error, 0);
+	snprintf(file, sizeof(file), "learned.%s.live.txt", name);
+	golden_check(file, wtl_buf_str(&life.text));
+	replay_bench_stop(&life.f);
+	replay_bench_check(&life.f, NULL);
+	play(&life, false);
+	assert_string_equal(wtl_buf_str(&life.text), live);
+	play(&life, true);
+	snprintf(file, sizeof(file), "learned.%s.smoothed.txt", name);
+	golden_check(file, wtl_buf_str(&life.text));
+	free(live);
+	wtl_buf_done(&life.text);
+	replay_bench_finish(&life.f);
+}
+
+static void test_few(void **state)
+{
+	(void)state;
+	check_life("few", 4, 12);
+}
+
+static void test_many(void **state)
+{
+	(void)state;
+	check_life("many", PROGRAMS, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_few), cmocka_unit_test(test_many)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
