@@ -108,7 +108,6 @@ int wtl_meter_new_from(const struct wtl_env *env, const struct wattle_options *o
 		meter->log = (struct wtl_log){.line = forward_log, .context = &meter->options};
 		meter->env.log = &meter->log;
 	}
-	wtl_catalog_init(&meter->catalog);
 	rc = build(meter, sources, err);
 	if (rc < 0) {
 		wattle_meter_close(meter);

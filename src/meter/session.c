@@ -73,8 +73,6 @@ bool wtl_session_close(struct wtl_session *session)
 	if (!is_quiet)
 		session->meter->io_lent = true;
 	free(session->energies);
-	session->energies = NULL;
-	session->consumers = NULL;
 	return is_quiet;
 }
 

@@ -587,6 +587,104 @@ static void test_invariants(void **state)
 	meter_bench_done(&bench);
 }
 
+/* ---- Held ---- */
+
+/* A GPU's power and a package's counter, both in the total, every tenth of a second. */
+static struct wattle_meter *fed_meter(int64_t update_ns)
+{
+	const struct wattle_channel channels[] = {
+		{.size = sizeof(channels[0]),
+		 .domain = "gpu-0",
+		 .kind = WATTLE_KIND_GPU,
+		 .in_total = 1,
+		 .update_ns = update_ns},
+		{.domain = "package-0", .kind = WATTLE_KIND_CPU, .is_energy = 1, .in_total = 1},
+		{.domain = "board-0", .kind = WATTLE_KIND_BOARD, .update_ns = update_ns},
+	};
+	struct wattle_meter *meter = NULL;
+
+	assert_return_code(wattle_meter_open_fed(channels, 3, NULL, &meter, NULL), 0);
+	return meter;
+}
+
+static void feed(struct wattle_meter *meter, int64_t t_ns, uint64_t watts)
+{
+	const uint64_t values[] = {watts * 1000000, (uint64_t)t_ns / 10000, watts * 1000000};
+
+	assert_return_code(wattle_meter_feed(meter, S + t_ns, t_ns, values, NULL, 3), 0);
+}
+
+/* What sensors of power tell later of a window that is over is its own; all else stays as it was. */
+static void test_hold(void **state)
+{
+	struct wattle_meter *meter = fed_meter(400 * MS);
+	struct wattle_window window, later;
+	struct wattle_energy held[3], told[3], last[3];
+	int64_t t_ns = 10 * S, wait_ns = -1, no_wait_ns = -1;
+
+	(void)state;
+	assert_int_equal(wtl_window_hold(meter, "w", &wait_ns), -WATTLE_E_NO_WINDOW);
+	for (int i = 0; i < 40; i++)
+		feed(meter, t_ns += 100 * MS, 100);
+	assert_return_code(wattle_window_begin(meter, "w"), 0);
+	for (int i = 0; i < 6; i++)
+		feed(meter, t_ns += 100 * MS, i < 4 ? 100 : 120);
+	assert_return_code(wtl_window_hold(meter, "w", &wait_ns), 0);
+	assert_int_equal(wait_ns, 1137500000);
+	assert_return_code(wtl_window_read(meter, "w", &window, held, 3), 0);
+	for (int i = 0; i < 12; i++)
+		feed(meter, t_ns += 100 * MS, 120);
+	assert_return_code(wtl_window_read(meter, "w", &later, told, 3), 0);
+	/* It is known, and nothing that comes after it is in it, held once more or not. */
+	for (int i = 0; i < 20; i++)
+		feed(meter, t_ns += 100 * MS, 300);
+	assert_return_code(wtl_window_hold(meter, "w", &no_wait_ns), 0);
+	assert_int_equal(no_wait_ns, -1);
+	assert_return_code(wtl_window_end(meter, "w", &later, last, 3), 0);
+	assert_int_equal(later.begin_mono_ns, window.begin_mono_ns);
+	assert_int_equal(later.duration_ns, 600 * MS);
+	assert_int_equal(wattle_meter_find(meter, "package-0"), 0);
+	assert_memory_equal(&held[0], &last[0], sizeof(held[0]));
+	assert_int_equal(held[0].energy_uj, 60000);
+	for (int i = 1; i < 3; i++) {
+		assert_int_equal(held[i].energy_uj, 72136364);
+		assert_int_equal(held[i].uncertainty_uj, 3860219);
+		assert_int_equal(told[i].energy_uj, 70863637);
+		assert_int_equal(told[i].uncertainty_uj, 1920541);
+		assert_int_equal(told[i].samples, 6);
+		assert_int_equal(told[i].measured_ns, 600 * MS);
+		assert_int_equal(last[i].energy_uj, told[i].energy_uj);
+		assert_int_equal(last[i].measured_ns, told[i].measured_ns);
+	}
+	assert_int_equal(later.total.energy_uj, 60000 + 70863637);
+	wattle_meter_close(meter);
+}
+
+/* It is not waited for a sensor that takes long, nor for one whose newest values are little of what is not known. */
+static void test_hold_is_worth_it(void **state)
+{
+	static const struct {
+		int64_t update_ns;
+		int samples;
+		int64_t wait_ns;
+	} ways[] = {{400 * MS, 10, 900 * MS}, {400 * MS, 600, 0}, {2000 * MS, 10, 0}};
+
+	(void)state;
+	for (size_t k = 0; k < UNIT_COUNT(ways); k++) {
+		struct wattle_meter *meter = fed_meter(ways[k].update_ns);
+		int64_t t_ns = 0, wait_ns = -1;
+
+		for (int i = 0; i < 40; i++)
+			feed(meter, t_ns += 100 * MS, 100 + (uint64_t)i % 3);
+		assert_return_code(wattle_window_begin(meter, "w"), 0);
+		for (int i = 0; i < ways[k].samples; i++)
+			feed(meter, t_ns += 100 * MS, 100 + (uint64_t)i % 3);
+		assert_return_code(wtl_window_hold(meter, "w", &wait_ns), 0);
+		assert_int_equal(wait_ns, ways[k].wait_ns);
+		wattle_meter_close(meter);
+	}
+}
+
 struct hammer {
 	struct wattle_meter *meter;
 	int number;
@@ -674,6 +772,8 @@ int main(void)
 		cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_any_order),
 		cmocka_unit_test(test_invariants),
+		cmocka_unit_test(test_hold),
+		cmocka_unit_test(test_hold_is_worth_it),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_model_between_fast_samples),
 	};
