@@ -212,7 +212,6 @@ static void lose_standstill(struct wtl_account *account, int64_t standstill_ns)
 {
 	account->lost_ns += standstill_ns;
 	account->still_ns = account->counter.last_ns;
-	account->is_frozen = false;
 }
 
 bool wtl_account_is_unclear(const struct wtl_account *account)

@@ -78,7 +78,8 @@ static void learn(struct wtl_learned *learned, struct world *world)
 	const struct wtl_baseline nothing = {.is_known = false};
 	struct wtl_learned_uses uses;
 
-	assert_return_code(wtl_learned_scan(learned, world->workload), 0);
+	assert_return_code(wtl_learned_widen(learned, wtl_workload_capacity(world->workload)), 0);
+	wtl_learned_scan(learned, world->workload);
 	for (size_t i = 0; i < LEARNED_DOMAINS; i++) {
 		uint64_t energy_uj = 50000000 + (uint64_t)scan->busy_ns / 50;
 
