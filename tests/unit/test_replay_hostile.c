@@ -281,6 +281,7 @@ struct hostile {
 	size_t n_bytes;
 	struct wtl_buf text; /* the golden file */
 	bool is_played;	     /* what is changed shows only where it is played */
+	int period;	     /* whose values are changed, from 1 on */
 };
 
 static sqlite3 *open_copy(struct hostile *h)
@@ -555,9 +556,9 @@ static void drop_rows(struct hostile *h)
 
 /* ---- Series ---- */
 
-enum { VALUES_MAX = 4096 };
+enum { VALUES_MAX = 4096, PERIODS = 5 };
 
-/* The second period's values of a series. Returns how many. */
+/* The period's values of a series. Returns how many. */
 static size_t values_of(struct hostile *h, const char *name, int64_t *ret_series,
 			int64_t own[VALUES_MAX])
 {
@@ -568,7 +569,9 @@ static size_t values_of(struct hostile *h, const char *name, int64_t *ret_series
 	assert_int_equal(wtl_store_open(h->f.path, &reader, NULL), 0);
 	*ret_series = wtl_store_find(reader, name);
 	assert_true(*ret_series >= 0);
-	assert_int_equal(wtl_store_values(reader, (uint32_t)*ret_series, 1, &values, &n, NULL), 0);
+	assert_int_equal(wtl_store_values(reader, (uint32_t)*ret_series, (size_t)h->period - 1,
+					  &values, &n, NULL),
+			 0);
 	assert_true(n < VALUES_MAX);
 	if (n > 0)
 		memcpy(own, values, n * sizeof(*own));
@@ -577,14 +580,15 @@ static size_t values_of(struct hostile *h, const char *name, int64_t *ret_series
 }
 
 /* How many values it has now. */
-static void set_count(sqlite3 *db, int64_t series, size_t n)
+static void set_count(const struct hostile *h, sqlite3 *db, int64_t series, size_t n)
 {
 	int64_t counts[1024];
 	sqlite3_stmt *stmt;
 	struct wtl_buf block;
 	size_t n_counts;
 
-	sqlite3_prepare_v2(db, "SELECT counts FROM period WHERE id = 2", -1, &stmt, NULL);
+	sqlite3_prepare_v2(db, "SELECT counts FROM period WHERE id = ?", -1, &stmt, NULL);
+	sqlite3_bind_int(stmt, 1, h->period);
 	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
 	n_counts = (size_t)wtl_code_count(sqlite3_column_blob(stmt, 0),
 					  (size_t)sqlite3_column_bytes(stmt, 0));
@@ -596,8 +600,9 @@ static void set_count(sqlite3 *db, int64_t series, size_t n)
 	counts[series] = (int64_t)n;
 	wtl_buf_init(&block, TEXT_MAX);
 	assert_int_equal(wtl_code_put(&block, counts, n_counts), 0);
-	sqlite3_prepare_v2(db, "UPDATE period SET counts = ? WHERE id = 2", -1, &stmt, NULL);
+	sqlite3_prepare_v2(db, "UPDATE period SET counts = ? WHERE id = ?", -1, &stmt, NULL);
 	sqlite3_bind_blob(stmt, 1, block.data, (int)block.len, SQLITE_STATIC);
+	sqlite3_bind_int(stmt, 2, h->period);
 	assert_int_equal(sqlite3_step(stmt), SQLITE_DONE);
 	sqlite3_finalize(stmt);
 	wtl_buf_done(&block);
@@ -606,7 +611,8 @@ static void set_count(sqlite3 *db, int64_t series, size_t n)
 static void put_values(struct hostile *h, int64_t series, const int64_t values[], size_t n)
 {
 	struct wtl_file file = {.lock = -1, .crc = h->crc, .db = open_copy(h)};
-	struct wtl_row_chunk chunk = {.id = 2 * WTL_STORE_SERIES_MAX + series, .n = (uint32_t)n};
+	struct wtl_row_chunk chunk = {.id = h->period * WTL_STORE_SERIES_MAX + series,
+				      .n = (uint32_t)n};
 	struct wtl_buf block;
 
 	wtl_buf_init(&block, TEXT_MAX);
@@ -614,13 +620,13 @@ static void put_values(struct hostile *h, int64_t series, const int64_t values[]
 	chunk.size = (uint32_t)block.len;
 	chunk.data = (struct wtl_bytes){block.data, block.len};
 	assert_int_equal(wtl_file_put(&file, &wtl_table_chunk, &chunk), SQLITE_OK);
-	set_count(file.db, series, n);
+	set_count(h, file.db, series, n);
 	sum_rows(h, file.db, &wtl_table_period);
 	wtl_file_close(&file, true);
 	wtl_buf_done(&block);
 }
 
-/* One in the middle is another, or there are more or fewer. */
+/* One in the middle is another, or the last of the last period; or there are more or fewer. */
 static void change_series(struct hostile *h, const char *name)
 {
 	static const struct {
@@ -648,19 +654,23 @@ static void change_series(struct hostile *h, const char *name)
 
 		if (n == 0)
 			return;
-		if (ways[i].more == 0)
-			own[n / 2] = ways[i].value + (ways[i].is_relative ? own[n / 2] : 0);
+		if (ways[i].more == 0) {
+			int64_t *at = &own[h->period == PERIODS ? n - 1 : n / 2];
+
+			*at = ways[i].value + (ways[i].is_relative ? *at : 0);
+		}
 		put_values(h, series, own, n + (size_t)ways[i].more);
 		note(h, &lines, name, ways[i].word, true);
 	}
 	print_lines(h, name, &lines);
 }
 
-static void change_all_series(struct hostile *h)
+static void change_period(struct hostile *h, int period)
 {
 	char name[WTL_STORE_NAME_SIZE];
 
 	h->is_played = true;
+	h->period = period;
 	for (size_t i = 0; i < WTL_SINGLES; i++)
 		change_series(h, wtl_single_names[i]);
 	for (enum wtl_of_channel i = 0; i < WTL_OF_CHANNEL; i++) {
@@ -671,6 +681,16 @@ static void change_all_series(struct hostile *h)
 		wtl_gpu_series_name(0, i, name);
 		change_series(h, name);
 	}
+}
+
+static void change_all_series(struct hostile *h)
+{
+	change_period(h, 2);
+}
+
+static void change_last_values(struct hostile *h)
+{
+	change_period(h, PERIODS);
 }
 
 /* ---- What there is before anything is changed ---- */
@@ -904,13 +924,20 @@ static void test_series(void **state)
 	with_recording("hostile.series.txt", end_recording, change_all_series);
 }
 
+/* Which is what the summary rests on. */
+static void test_last_values(void **state)
+{
+	(void)state;
+	with_recording("hostile.last.txt", end_recording, change_last_values);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_changed), cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_facts),		cmocka_unit_test(test_columns),
 		cmocka_unit_test(test_series),		cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_parts),		cmocka_unit_test(test_last_values),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,21 +33,48 @@ static struct wtl_player *summary_of(const char *path, struct wtl_played *second
 	return NULL;
 }
 
+/* At its end; and the newest second that it told. */
+static struct wtl_player *play(const char *path, struct wtl_played *ret_second)
+{
+	struct wtl_player *player;
+	struct wtl_played played;
+	int rc;
+
+	assert_int_equal(wtl_player_open(path, NULL, &player, NULL), 0);
+	assert_false(wtl_player_has_scans(player));
+	while ((rc = wtl_player_step(player, &played, NULL)) > 0)
+		if (played.kind == WTL_PLAYED_SECOND)
+			*ret_second = played;
+	assert_int_equal(rc, 0);
+	return player;
+}
+
+static void check_seconds(const struct wtl_played *second, const struct wtl_played *other)
+{
+	assert_int_equal(second->kind, WTL_PLAYED_SECOND);
+	assert_true(second->self_cpu_ns > 0 && second->self_rss_bytes > 0);
+	assert_int_equal(second->self_cpu_ns, other->self_cpu_ns);
+	assert_int_equal(second->self_rss_bytes, other->self_rss_bytes);
+	assert_int_equal(second->t_mono_ns, other->t_mono_ns);
+	assert_int_equal(second->t_utc_ns, other->t_utc_ns);
+}
+
 static void check(struct replay_bench *f)
 {
-	unsigned counts[WTL_PLAYED_LOST + 1];
 	struct wtl_player *player, *played;
-	struct wtl_played second;
+	struct wtl_played second, last = {.t_mono_ns = 0};
 	struct wattle_window window, other;
 	const struct wattle_energy *energies;
 
 	replay_bench_stop(f);
 	player = summary_of(f->path, &second);
 	assert_non_null(player);
-	assert_int_equal(second.kind, WTL_PLAYED_SECOND);
-	assert_true(second.self_cpu_ns > 0 && second.self_rss_bytes > 0);
 	replay_bench_check_same(replay_bench_print_live(f), replay_bench_print_played(player));
-	played = replay_bench_play(f->path, counts);
+	played = play(f->path, &last);
+	check_seconds(&second, &last);
+	assert_true(wtl_player_has_scans(player) && wtl_player_has_scans(played));
+	assert_int_equal(wtl_workload_weight(wtl_consumers_workload(wtl_player_consumers(player))),
+			 wtl_workload_weight(wtl_consumers_workload(wtl_player_consumers(played))));
 	assert_true(wtl_player_billed(player, &window, &energies));
 	assert_true(wtl_player_billed(played, &other, &energies));
 	other.size = window.size;
