@@ -579,6 +579,9 @@ static void test_update_period_seen(void **state)
 	assert_near(watch(unknown, 100 * MS, 10 * MS, 1000), 100 * MS, MS);
 	assert_near(watch(unknown, 100 * MS, 3 * MS, 1000), 100 * MS, 3 * MS);
 	assert_near(watch(unknown, 20 * MS, MS, 1000), 20 * MS, MS);
+	/* So it does of a part that may draw nothing. */
+	unknown.kind = WATTLE_KIND_UNCORE;
+	assert_near(watch(unknown, 100 * MS, 10 * MS, 1000), 100 * MS, MS);
 	/* The declared one is but a hint. */
 	assert_near(watch(slow_channel(), 20 * MS, 5 * MS, 1000), 20 * MS, MS);
 	assert_near(watch(slow_channel(), 250 * MS, 50 * MS, 1000), 250 * MS, MS);
@@ -623,13 +626,15 @@ static void test_rest_is_no_period(void **state)
 
 	(void)state;
 	unknown.update_ns = 0;
-	for (int declared = 0; declared < 2; declared++) {
+	for (int way = 0; way < 4; way++) {
+		struct wtl_channel channel = way % 2 ? counter_channel() : unknown;
 		struct bench b;
 		struct wtl_mark m;
 		struct wtl_figure figure;
 		int64_t t_ns = S;
 
-		init(&b, declared ? counter_channel() : unknown);
+		channel.kind = way < 2 ? WATTLE_KIND_CPU : WATTLE_KIND_UNCORE;
+		init(&b, channel);
 		for (int i = 0; i < 600; i++, t_ns += 100 * MS)
 			good(&b, t_ns, i < 2 ? (uint64_t)i : 1);
 		m = mark(&b);

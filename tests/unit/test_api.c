@@ -370,6 +370,10 @@ static void test_carbon(void **state)
 	assert_return_code(wattle_carbon_find("FRA", &france), 0);
 	assert_true(france.intensity_mg_per_kwh < world.intensity_mg_per_kwh / 4);
 	assert_string_equal(france.place, "France");
+	assert_int_equal(france.intensity_mg_per_kwh, 56039);
+	assert_int_equal(france.year, 2023);
+	assert_string_equal(france.location, "FRA");
+	assert_true(strlen(france.dataset) > 0);
 	assert_string_equal(world.place, "World");
 	assert_return_code(wattle_carbon_find("gcp:europe-west9", &cloud), 0);
 	assert_true(cloud.intensity_mg_per_kwh < 100000);

@@ -8,6 +8,7 @@
 #include "energy/units.h"
 #include "meter/consumers.h"
 #include "meter/idle.h"
+#include "meter/known_watts.h"
 #include "meter_bench.h"
 #include "unit.h"
 #include "world.h"
@@ -339,13 +340,53 @@ static void test_another_device(void **state)
 	unit_rmtree(dir);
 }
 
+/* What a program draws of one device is of that device: its number is on the line, and no other takes it. */
+static void test_programs_of_a_device(void **state)
+{
+	static const char line[] =
+		"watts:dram-1 p2 10000000 500000 2026-11-21T10:55:45Z 7000000000 ";
+	const struct wtl_known_watts known = {
+		.of = "dram-1",
+		.name = "p2",
+		.watts = {.is_known = true,
+			  .idle_uw = 10000000,
+			  .uncertainty_uw = 500000,
+			  .t_utc_ns = INT64_C(1795258545) * WTL_NS_PER_S,
+			  .seen_ns = 7 * WTL_NS_PER_S}};
+	char *dir = unit_tmpdir(), *path = unit_path(dir, "idle"), *text, *at;
+	struct session s;
+
+	(void)state;
+	start_with(&s, WTL_WEIGHT_LEARNED);
+	assert_int_equal(wtl_consumers_know_watts(s.consumers, &known), 0);
+	wtl_idle_save(s.bench.meter, s.consumers, path);
+	finish(&s);
+	text = unit_read(dir, "idle");
+	at = strstr(text, line);
+	assert_non_null(at);
+	at += strlen(line);
+	assert_int_equal(strspn(at, "0123456789abcdef"), 16);
+	assert_int_equal(at[16], '\n');
+	for (int is_other = 0; is_other <= 1; is_other++) {
+		*at = is_other ? (char)(*at == '0' ? '1' : '0') : *at;
+		unit_write(dir, "idle", text);
+		start_with(&s, WTL_WEIGHT_LEARNED);
+		assert_true(load(&s, path));
+		assert_int_equal(wtl_idle_is_known(s.bench.meter, s.consumers), !is_other);
+		finish(&s);
+	}
+	free(text);
+	free(path);
+	unit_rmtree(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kept),	       cmocka_unit_test(test_programs),
 		cmocka_unit_test(test_other_files),    cmocka_unit_test(test_other_lines),
 		cmocka_unit_test(test_others_stay),    cmocka_unit_test(test_damaged_files),
-		cmocka_unit_test(test_another_device),
+		cmocka_unit_test(test_another_device), cmocka_unit_test(test_programs_of_a_device),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -454,6 +454,55 @@ static void test_gpus(void **state)
 	close_fake(meter, root);
 }
 
+/* What files say of other makers' GPUs; U: they do not say it. */
+static void test_gpus_of_files(void **state)
+{
+	enum { U = -1 };
+	static const struct {
+		const char *root, *name, *bus_id;
+		int number, domain, status, use, celsius, mhz, memory_mhz, limit_w, fan;
+	} expected[] = {
+		{"amd-gpu", "AMD GPU 744c", "00000000:09:00.0", 0, 3, WATTLE_STATUS_OK, 17, 52,
+		 2371, 96, 315, 21},
+		{"amd-gpu", "AMD GPU 7480", "00000000:05:00.0", 1, 4, WATTLE_STATUS_ASLEEP, U, U, U,
+		 U, U, U},
+		{"intel-gpu", "Intel graphics 4692", "00000000:00:02.0", 0, -1, WATTLE_STATUS_OK, U,
+		 U, 350, U, U, U},
+		{"intel-gpu", "Intel GPU e20b", "00000000:03:00.0", 1, 4, WATTLE_STATUS_OK, U, 46,
+		 2850, U, 190, U},
+		{"nvidia-laptop", "Intel graphics 9a60", "00000000:00:02.0", 0, -1,
+		 WATTLE_STATUS_OK, U, U, U, U, U, U},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+		struct wattle_options options = {.size = sizeof(options), .nvml_path = ""};
+		struct wattle_gpu gpu = {.size = sizeof(gpu)};
+		struct wattle_meter *meter = NULL;
+		char root[512];
+
+		snprintf(root, sizeof(root), "%s/%s", getenv("WATTLE_ROOTS"), expected[i].root);
+		options.root = root;
+		assert_return_code(wattle_meter_open(&options, &meter, NULL), 0);
+		assert_true(count_gpus(meter) > expected[i].number);
+		assert_return_code(wattle_meter_gpu(meter, (size_t)expected[i].number, &gpu), 0);
+		assert_string_equal(gpu.name, expected[i].name);
+		assert_string_equal(gpu.bus_id, expected[i].bus_id);
+		assert_int_equal(gpu.domain, expected[i].domain);
+		assert_int_equal(gpu.status, expected[i].status);
+		assert_int_equal(gpu.use_percent, (uint64_t)expected[i].use);
+		assert_int_equal(gpu.temperature_c, (uint64_t)expected[i].celsius);
+		assert_int_equal(gpu.clock_mhz, (uint64_t)expected[i].mhz);
+		assert_int_equal(gpu.memory_clock_mhz, (uint64_t)expected[i].memory_mhz);
+		assert_int_equal(gpu.power_limit_uw,
+				 expected[i].limit_w == U
+					 ? WATTLE_UNKNOWN
+					 : (uint64_t)expected[i].limit_w * 1000000);
+		assert_int_equal(gpu.fan_percent, (uint64_t)expected[i].fan);
+		wattle_meter_close(meter);
+	}
+}
+
 /* Others' GPUs are no part of anything, and are not touched: the first one would answer with rubbish. */
 static void test_chosen_gpus(void **state)
 {
@@ -577,11 +626,12 @@ static void test_gpu_on_a_tape(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_consumers),   cmocka_unit_test(test_sets),
-		cmocka_unit_test(test_errors),	    cmocka_unit_test(test_samples),
-		cmocka_unit_test(test_stacks),	    cmocka_unit_test(test_gpus),
-		cmocka_unit_test(test_chosen_gpus), cmocka_unit_test(test_gpu_is_lost),
-		cmocka_unit_test(test_slow_gpu),    cmocka_unit_test(test_gpu_on_a_tape),
+		cmocka_unit_test(test_consumers),     cmocka_unit_test(test_sets),
+		cmocka_unit_test(test_errors),	      cmocka_unit_test(test_samples),
+		cmocka_unit_test(test_stacks),	      cmocka_unit_test(test_gpus),
+		cmocka_unit_test(test_gpus_of_files), cmocka_unit_test(test_gpus_of_files),
+		cmocka_unit_test(test_chosen_gpus),   cmocka_unit_test(test_gpu_is_lost),
+		cmocka_unit_test(test_slow_gpu),      cmocka_unit_test(test_gpu_on_a_tape),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

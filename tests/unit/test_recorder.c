@@ -13,6 +13,7 @@
 #include "energy/units.h"
 #include "meter/observer.h"
 #include "meter_bench.h"
+#include "record/reader.h"
 #include "record/store.h"
 #include "record/writer.h"
 #include "replay/player.h"
@@ -553,9 +554,57 @@ static void test_between_samples(void **state)
 	finish(&f);
 }
 
+/* Bytes are eight a value, the lowest first, behind their length; nothing of them is lost with a period's end, which
+ * who writes them can see. */
+static void test_bytes(void **state)
+{
+	static const char text[] = "abcdefghijklm";
+	static const size_t lens[] = {0, 1, 7, 8, 9, 13};
+	struct wtl_store_writer *writer;
+	struct wtl_store_reader *reader;
+	const int64_t *values;
+	struct fixture f;
+	size_t n, at = 0;
+
+	(void)state;
+	start(&f);
+	writer = wtl_recorder_writer(f.recorder);
+	wtl_writer_wait(writer);
+	assert_int_equal(wtl_recorder_periods(f.recorder), 0);
+	for (size_t i = 0; i < UNIT_COUNT(lens); i++)
+		wtl_recorder_bytes(f.recorder, WTL_SERIES_PROFILE, text, lens[i]);
+	meter_bench_tick(&f.bench, 3600 * S);
+	assert_int_equal(wtl_recorder_commit(f.recorder, NULL), 0);
+	assert_int_equal(wtl_recorder_periods(f.recorder), 1);
+	meter_bench_tick(&f.bench, S);
+	stop(&f);
+	assert_int_equal(wtl_store_open(f.path, &reader, NULL), 0);
+	assert_true(wtl_store_find(reader, WTL_SERIES_PROFILE) >= 0);
+	assert_int_equal(wtl_store_values(reader,
+					  (uint32_t)wtl_store_find(reader, WTL_SERIES_PROFILE), 0,
+					  &values, &n, NULL),
+			 0);
+	for (size_t i = 0; i < UNIT_COUNT(lens); i++) {
+		char bytes[16] = "";
+		size_t n_values = (lens[i] + 7) / 8;
+
+		assert_true(at + 1 + n_values <= n);
+		assert_int_equal(values[at], lens[i]);
+		memcpy(bytes, &values[at + 1], 8 * n_values);
+		assert_memory_equal(bytes, text, lens[i]);
+		for (size_t k = lens[i]; k < 8 * n_values; k++)
+			assert_int_equal(bytes[k], 0);
+		at += 1 + n_values;
+	}
+	assert_int_equal(at, n);
+	wtl_store_close(reader);
+	finish(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_windows),
 		cmocka_unit_test(test_many_windows),
 		cmocka_unit_test(test_gap),
