@@ -15,6 +15,8 @@
 #include "base/err.h"
 #include "base/infile.h"
 #include "energy/sensor_fit.h"
+#include "energy/sensor_line.h"
+#include "golden.h"
 
 #define MS INT64_C(1000000)
 #define S  (1000 * MS)
@@ -116,7 +118,7 @@ static void poll_sensor(struct world *world, const struct sensor *sensor)
 	}
 }
 
-/* The classes of the study, each with a latency. */
+/* The classes of the study, each with a latency. To three digits, and as it is kept, it is in tests/golden/sensor-fit.txt. */
 static void classes_are_found(void **state)
 {
 	static const struct sensor sensors[] = {
@@ -130,7 +132,15 @@ static void classes_are_found(void **state)
 		{"that loses its step", 25 * MS, 100 * MS, 4 * MS, 0, 3 * MS, 5},
 	};
 
+	char key[WTL_KEPT_KEY_SIZE], line[WTL_KEPT_LINE_MAX];
+	struct wtl_kept_sensor kept, again;
+	struct wtl_buf text;
+	int64_t update_ns;
+
 	(void)state;
+	wtl_buf_init(&text, 1 << 16);
+	memset(&kept, 0, sizeof(kept));
+	memset(&again, 0, sizeof(again));
 	for (size_t i = 0; i < sizeof(sensors) / sizeof(sensors[0]); i++) {
 		const struct sensor *sensor = &sensors[i];
 		int64_t window_ns = sensor->window_ns ? sensor->window_ns : 2 * sensor->constant_ns;
@@ -146,14 +156,26 @@ static void classes_are_found(void **state)
 			fail_msg("%s: %s", sensor->name, err.text);
 		window_off = (double)(found.window_ns - window_ns) / MS;
 		delay_off = (double)(found.latency_ns - sensor->latency_ns) / MS;
-		print_message(
-			"%s: update %.3f ms, %s %.2f ± %.2f (%+.2f), latency %.2f ± %.2f (%+.2f) ms, "
-			"%.1f to %.1f W, %.2f W rms, %zu values\n",
-			sensor->name, (double)found.update_ns / MS,
-			found.kind == WTL_SENSOR_LOWPASS ? "capacitor" : "window",
-			(double)found.window_ns / MS, (double)found.window_sd_ns / MS, window_off,
-			(double)found.latency_ns / MS, (double)found.latency_sd_ns / MS, delay_off,
-			found.low_w, found.high_w, found.rms_w, found.n);
+		wtl_buf_printf(&text,
+			       "%s: update %.4g ms, %s %.3g +- %.2g, latency %.3g +- %.2g ms, "
+			       "%.4g to %.4g W, %.3g W rms, %zu values, asked each %.3g ms\n",
+			       sensor->name, (double)found.update_ns / MS,
+			       found.kind == WTL_SENSOR_LOWPASS ? "capacitor" : "window",
+			       (double)found.window_ns / MS, (double)found.window_sd_ns / MS,
+			       (double)found.latency_ns / MS, (double)found.latency_sd_ns / MS,
+			       found.low_w, found.high_w, found.rms_w, found.n,
+			       (double)found.poll_ns / MS);
+		assert_int_equal(wtl_sensor_update(&world.polls, &update_ns, &err), 0);
+		assert_int_equal(update_ns, found.update_ns);
+		wtl_kept_sensor_key(key, "GPU-1", WTL_POWER_INSTANT);
+		wtl_kept_sensor_set(&kept, key, &found, 1700000000);
+		assert_true(wtl_kept_sensor_print(line, &kept) > 0);
+		assert_int_equal(wtl_kept_sensor_parse(line, strlen(line) - 1, &again), 0);
+		assert_memory_equal(&kept, &again, sizeof(kept));
+		wtl_buf_printf(&text, "%s: %.3g, %.3g, %.3g +- %.2g ms at %lld\n", kept.key,
+			       (double)kept.update_us / 1e3, (double)kept.window_us / 1e3,
+			       (double)kept.latency_us / 1e3, (double)kept.latency_sd_us / 1e3,
+			       (long long)kept.t_utc_s);
 		assert_int_equal(found.kind,
 				 sensor->window_ns ? WTL_SENSOR_BOXCAR : WTL_SENSOR_LOWPASS);
 		assert_true(llabs(found.update_ns - sensor->update_ns) < sensor->update_ns / 50);
@@ -164,6 +186,8 @@ static void classes_are_found(void **state)
 		assert_true(fabs(found.low_w - 55) < 3 && fabs(found.high_w - 295) < 6);
 		wtl_power_log_done(&world.polls);
 	}
+	golden_check("sensor-fit.txt", wtl_buf_str(&text));
+	wtl_buf_done(&text);
 }
 
 static void what_does_not_follow_is_refused(void **state)
