@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "meter/observer.h"
+#include "record/reader.h"
 #include "replay_bench.h"
 #include "unit.h"
 
@@ -305,6 +306,45 @@ static void test_windows(void **state)
 	replay_bench_finish(&f);
 }
 
+static int count_exits(void *context, const struct wtl_stored_gap *gap)
+{
+	int64_t *times_ns = context;
+
+	assert_int_equal(gap->kind, WTL_GAP_EXITS);
+	assert_true(times_ns[0]++ == 0);
+	times_ns[1] = gap->begin_mono_ns;
+	times_ns[2] = gap->duration_ns;
+	return 0;
+}
+
+/* What the kernel dropped is told once, with the time between the two scans that it was in. */
+static void test_lost_exits(void **state)
+{
+	struct wtl_store_reader *reader;
+	int64_t times_ns[3] = {0}, scans_ns[3];
+	struct replay_bench f;
+
+	(void)state;
+	replay_bench_start(&f, 0);
+	replay_bench_begin(&f);
+	for (int i = 0; i < 3; i++) {
+		f.world.has_lost = i == 1;
+		replay_bench_live_for(&f, 1);
+		scans_ns[i] = wtl_consumers_scan(f.consumers)->t_mono_ns;
+	}
+	replay_bench_end(&f);
+	assert_int_equal(wtl_consumers_means(f.consumers)->n_lost_exits, 1);
+	replay_bench_stop(&f);
+	assert_int_equal(wtl_store_open(f.path, &reader, NULL), 0);
+	assert_int_equal(wtl_store_each_gap(reader, count_exits, times_ns), 0);
+	assert_int_equal(times_ns[0], 1);
+	assert_int_equal(times_ns[1], scans_ns[0]);
+	assert_int_equal(times_ns[2], scans_ns[1] - scans_ns[0]);
+	wtl_store_close(reader);
+	replay_bench_check(&f, NULL);
+	replay_bench_finish(&f);
+}
+
 /* A part of a recording has a ledger of its own, which is closed. */
 static void test_a_part(void **state)
 {
@@ -375,6 +415,7 @@ int main(void)
 		cmocka_unit_test(test_places_last),
 		cmocka_unit_test(test_every_root),
 		cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_lost_exits),
 		cmocka_unit_test(test_a_part),
 		cmocka_unit_test(test_a_policy),
 	};

@@ -204,6 +204,16 @@ static void test_what_is_damaged(void **state)
 	assert_string_equal(wtl_gap_text(&gap, text), all[0].lost);
 }
 
+static void test_names(void **state)
+{
+	static const char *const names[] = {"suspend", "clock-step", "channel", "overrun",
+					    "exits",   "damaged",    "unknown"};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(names); i++)
+		assert_string_equal(wtl_gap_name((enum wtl_gap_kind)i), names[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -213,6 +223,7 @@ int main(void)
 		STORE_TEST(test_none),
 		STORE_TEST(test_whole),
 		STORE_TEST(test_dropped),
+		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_lost),
 		cmocka_unit_test(test_what_is_damaged),
 	};
