@@ -579,38 +579,54 @@ static void put_watts(struct wtl_buf *buf, const struct wtl_watts *watts,
 
 	wtl_watts_weights(watts, look, weights);
 	wtl_watts_doubts(watts, look, weights, doubts);
-	wtl_buf_printf(buf, "%u looks: idle %.5g +- %.4g W\n", wtl_watts_looks(watts),
-		       wtl_watts_idle(watts).w, wtl_watts_idle(watts).uncertainty_w);
+	wtl_buf_printf(buf, "%u looks: idle %.5g +- %.4g W, awake %.5g +- %.4g W\n",
+		       wtl_watts_looks(watts), wtl_watts_idle(watts).w,
+		       wtl_watts_idle(watts).uncertainty_w, wtl_watts_awake(watts).w,
+		       wtl_watts_awake(watts).uncertainty_w);
 	for (size_t i = 0; i < 4; i++)
 		wtl_buf_printf(buf, "  %.5g +- %.4g W, weight %.5g, doubt %.4g\n",
 			       wtl_watts_of(watts, i).w, wtl_watts_of(watts, i).uncertainty_w,
 			       weights[i], doubts[i]);
 }
 
-static void test_figures(void **s)
+/* As of 45 looks, with what the later ones tell. All of the last one's use is of that stretch. */
+static void put_smoothed(struct wtl_buf *buf, struct wtl_watts *stretch,
+			 const struct wtl_watts *later, const struct wtl_watts_look *look)
+{
+	static const bool goes_on[4] = {true, true, false, true};
+	struct wtl_watts *predicted = wtl_watts_new(4);
+
+	wtl_watts_copy(predicted, stretch);
+	wtl_watts_hold(predicted);
+	wtl_watts_pass(predicted, look);
+	assert_int_equal(wtl_watts_smooth(stretch, predicted, later, goes_on), 0);
+	wtl_buf_puts(buf, "smoothed, ");
+	put_watts(buf, stretch, look);
+	wtl_watts_free(predicted);
+}
+
+static void put_machine(struct wtl_buf *buf, double idle_w, double awake_w)
 {
 	double use_s[4];
 	struct wtl_watts_look look = {.use_s = use_s, .use_doubt_s = 0.02, .noise_j = 0.4};
-	struct wtl_watts *watts = wtl_watts_new(4);
-	struct wtl_buf buf;
+	struct wtl_watts *watts = wtl_watts_new(4), *stretch = wtl_watts_new(4);
 
-	(void)s;
-	wtl_buf_init(&buf, 1 << 16);
+	wtl_buf_printf(buf, "%.4g W at rest, %.4g W more for being awake\n", idle_w, awake_w);
 	random_state = 11;
 	for (unsigned k = 0; k < 90; k++) {
 		double used = 0.0;
 
 		look.duration_s = k % 7 ? 1.0 : 0.4;
-		look.energy_j = (k < 60 ? 42.0 : 44.0) * look.duration_s;
+		look.energy_j = (k < 60 ? idle_w : 1.05 * idle_w) * look.duration_s;
 		for (size_t i = 0; i < 4; i++) {
 			use_s[i] = k % 11 < 2 ? 0.0 : uniform() * look.duration_s;
 			look.energy_j += use_s[i] * (6.0 + 5.0 * (double)i);
 			used += use_s[i];
 		}
 		look.awake_s = fmin(used, look.duration_s);
-		look.energy_j += 3.0 * look.awake_s + normal() + (k == 33 ? 40.0 : 0.0);
+		look.energy_j += awake_w * look.awake_s + normal() + (k == 33 ? 40.0 : 0.0);
 		if (k == 20)
-			wtl_watts_know_idle(watts, 43.0, 0.5);
+			wtl_watts_know_idle(watts, 1.02 * idle_w, 0.5);
 		if (k == 40)
 			wtl_watts_clear(watts, 2);
 		if (k == 50)
@@ -619,11 +635,27 @@ static void test_figures(void **s)
 			wtl_watts_doubt(watts);
 		wtl_watts_add(watts, &look);
 		if (k < 10 || k % 10 == 1)
-			put_watts(&buf, watts, &look);
+			put_watts(buf, watts, &look);
+		if (k == 45)
+			wtl_watts_copy(stretch, watts);
 	}
+	put_smoothed(buf, stretch, watts, &look);
+	wtl_watts_free(stretch);
+	wtl_watts_free(watts);
+}
+
+/* The latter two come to what cannot be: less than nothing. */
+static void test_figures(void **s)
+{
+	struct wtl_buf buf;
+
+	(void)s;
+	wtl_buf_init(&buf, 1 << 16);
+	put_machine(&buf, 42.0, 3.0);
+	put_machine(&buf, 12.0, -3.0);
+	put_machine(&buf, 0.3, 1.0);
 	golden_check("watts.txt", wtl_buf_str(&buf));
 	wtl_buf_done(&buf);
-	wtl_watts_free(watts);
 }
 
 int main(void)
