@@ -59,6 +59,9 @@ static int scan_on(struct wtl_store_reader *reader, struct cursor *cursor,
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		int64_t key = sqlite3_column_int64(stmt, 0);
 
+		/* Rows out of order are damage as well, and could go round for ever. */
+		if (cursor->has_key && key < cursor->next)
+			return SQLITE_CORRUPT;
 		if (wtl_row_get(&cursor->rows, &reader->crc, cursor->row) == 0 &&
 		    wtl_row_is_sound(cursor->rows.table, cursor->row)) {
 			*ret_ended = scan->row(scan->context, cursor->row);
@@ -69,9 +72,6 @@ static int scan_on(struct wtl_store_reader *reader, struct cursor *cursor,
 		}
 		if (*ret_ended || key == INT64_MAX)
 			return SQLITE_DONE;
-		/* Rows out of order are damage as well, and could go round for ever. */
-		if (cursor->has_key && key < cursor->next)
-			return SQLITE_CORRUPT;
 		cursor->next = key + 1;
 		/* Each byte of a file is in one value. */
 		if (cursor->rows.n_bytes > reader->guard.bytes)

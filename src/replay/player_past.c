@@ -154,11 +154,8 @@ static void begin_one(struct wtl_player *player, uint32_t slot)
 void wtl_player_begin_counts(struct wtl_player *player)
 {
 	const struct wtl_workload *workload = wtl_consumers_workload(player->consumers);
-	uint32_t capacity = (uint32_t)wtl_workload_capacity(workload);
 
-	for (uint32_t slot = wtl_workload_next(workload, 0);
-	     slot < capacity && slot < player->slots_room;
-	     slot = wtl_workload_next(workload, slot + 1))
-		if (player->slots[slot].owner)
+	for (uint32_t slot = 0; slot < player->slots_room; slot++)
+		if (player->slots[slot].owner && wtl_workload_consumer(workload, slot))
 			begin_one(player, slot);
 }

@@ -125,8 +125,6 @@ static int add_consumer(void *context, const struct wtl_stored_consumer *stored)
 	struct wtl_player *player = context;
 	struct wtl_played_consumer *own;
 
-	if (stored->id == 0 || (player->n_who && stored->id <= player->who[player->n_who - 1]->id))
-		return -EBADMSG;
 	if (player->policy.only_summary && stored->last_look >= 0)
 		return 0;
 	if (add_user(player, stored) < 0 ||
@@ -164,16 +162,12 @@ static bool ends_within(const struct wtl_player *player, const struct wtl_stored
 	       window->begin_mono_ns + window->duration_ns <= last.end_mono_ns;
 }
 
-/* -EBADMSG for rows that are not in order. */
 static int add_window(void *context, const struct wtl_stored_window *stored)
 {
 	struct wtl_player *player = context;
 	struct wtl_played_window *own;
 
-	if (stored->id == 0 ||
-	    (player->n_windows && stored->id <= player->windows[player->n_windows - 1].id) ||
-	    !wtl_store_is_mono(stored->begin_mono_ns) || !wtl_store_is_mono(stored->duration_ns) ||
-	    !wtl_store_is_utc(stored->begin_utc_ns) || !ends_within(player, stored))
+	if (!ends_within(player, stored))
 		return -EBADMSG;
 	if (wtl_array_reserve(&player->windows, &player->windows_room, player->n_windows + 1,
 			      sizeof(player->windows[0])) < 0)

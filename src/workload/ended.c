@@ -117,12 +117,8 @@ static uint32_t ancestor(struct wtl_workload *workload, const struct wtl_exit *e
 		if (slot != WTL_NO_SLOT)
 			return slot;
 		ended = pending_find(workload, parent);
-		if (!ended) {
-			slot = wtl_find_one(workload, parent);
-			if (slot != WTL_NO_SLOT)
-				wtl_names_read_stat(workload, slot);
-			return slot;
-		}
+		if (!ended)
+			return wtl_find_one(workload, parent);
 		exit = ended;
 		parent = exit->parent;
 	}
