@@ -77,6 +77,37 @@ static void check_watch(struct watch *watch)
 	assert_in_range(watch->most_wal, 1, max_bytes);
 }
 
+/* Of what was dropped nothing is left that only takes room. */
+static void check_rest(const struct store_bench *bench)
+{
+	static const char *const left[] = {
+		"chunk WHERE id >> 16 NOT IN (SELECT id FROM period)",
+		"part WHERE id >> 16 NOT IN (SELECT id FROM period)",
+		"period WHERE id > (SELECT min(id) FROM period) AND "
+		"id - 1 NOT IN (SELECT id FROM period)",
+		"energy WHERE window NOT IN (SELECT id FROM window)",
+		"consumer WHERE end_period > 0 AND end_period < (SELECT min(id) FROM period)",
+		"gap WHERE begin_mono_ns + duration_ns < (SELECT min(begin_mono_ns) FROM period)",
+		"window WHERE id > 1 AND NOT is_open AND "
+		"begin_mono_ns + duration_ns < (SELECT min(begin_mono_ns) FROM period)",
+	};
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(bench->path, &db), SQLITE_OK);
+	for (size_t i = 0; i < UNIT_COUNT(left); i++) {
+		sqlite3_stmt *stmt;
+		char sql[256];
+
+		snprintf(sql, sizeof(sql), "SELECT count(*) FROM %s", left[i]);
+		assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
+		assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+		if (sqlite3_column_int(stmt, 0) > 0)
+			fail_msg("%d left: %s", sqlite3_column_int(stmt, 0), left[i]);
+		sqlite3_finalize(stmt);
+	}
+	sqlite3_close(db);
+}
+
 /* ---- A size ---- */
 
 /* It holds as much as it reasonably can. */
@@ -100,6 +131,7 @@ static void run_ring(struct store_bench *bench, uint64_t max_bytes, size_t secon
 	assert_true(kept > seconds * n / 100);
 	assert_false(wtl_store_is_damaged(reader));
 	wtl_store_close(reader);
+	check_rest(bench);
 }
 
 static void test_bytes(void **state)
@@ -265,6 +297,7 @@ static void test_age(void **state)
 	assert_in_range((last.end_mono_ns - first.begin_mono_ns) / WTL_NS_PER_S, 20, 32);
 	assert_in_range(store_bench_verify(reader, NULL), 200, 320);
 	wtl_store_close(reader);
+	check_rest(bench);
 }
 
 /* ---- What is told of what is gone ---- */
@@ -382,6 +415,7 @@ static void test_rows(void **state)
 	assert_int_equal(rows.n_energies, 2);
 	assert_string_equal(rows.gaps, "new ");
 	wtl_store_close(reader);
+	check_rest(bench);
 }
 
 /* ---- More than fits ---- */
@@ -552,6 +586,7 @@ static void run_random(struct store_bench *bench, uint32_t seed, uint64_t max_by
 	assert_true(store_bench_verify(reader, NULL) > 0);
 	assert_in_range(count_consumers(reader), id - oldest, id - 1);
 	wtl_store_close(reader);
+	check_rest(bench);
 }
 
 static void test_random(void **state)
