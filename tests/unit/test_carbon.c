@@ -223,6 +223,16 @@ static void test_well_formed_but_unknown(void **state)
 	assert_refused("AAA", -ENOENT);
 	assert_refused("zzz", -ENOENT);
 	assert_refused("inf", -ENOENT);
+	assert_refused("zZ", -ENOENT);
+	assert_refused("Z@Z", -EINVAL);
+	assert_refused("Z[Z", -EINVAL);
+	assert_refused("ZZ`", -EINVAL);
+	assert_refused("{Z", -EINVAL);
+	assert_refused("Z1", -EINVAL);
+	assert_refused("1ZZ", -EINVAL);
+	assert_refused("Z1Z", -EINVAL);
+	assert_refused("ZZ1", -EINVAL);
+	assert_refused("ZZZZ", -EINVAL);
 	assert_refused("nan", -ENOENT);
 	assert_refused("gcp", -ENOENT);
 	assert_refused("gcp:", -ENOENT);

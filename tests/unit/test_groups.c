@@ -32,6 +32,9 @@ static const struct {
 	{"0::/system.slice/docker-" ID ".scope\n", "/system.slice/docker-" ID ".scope", "",
 	 "docker/3f1c0a5b7d2e", "", ""},
 	{"0::/docker/" ID "\n", "/docker/" ID, "", "docker/3f1c0a5b7d2e", "", ""},
+	{"0::/buildkit/" ID "\n", "/buildkit/" ID, "", "docker/3f1c0a5b7d2e", "", ""},
+	{"0::/libpod/" ID "\n", "/libpod/" ID, "", "podman/3f1c0a5b7d2e", "", ""},
+	{"0::/libpod_parent/" ID "\n", "/libpod_parent/" ID, "", "podman/3f1c0a5b7d2e", "", ""},
 	{"12:memory:/docker/" ID "\n11:cpu,cpuacct:/docker/" ID "\n1:name=systemd:/docker/" ID
 	 "\n0::/system.slice/containerd.service\n",
 	 "/docker/" ID, "", "docker/3f1c0a5b7d2e", "", ""},
@@ -109,6 +112,7 @@ static const struct {
 	{"0::/pod0123456789abcdef0123456789abcdez/x\n", "/pod0123456789abcdef0123456789abcdez/x",
 	 "", "", "", ""},
 	/* lxc */
+	{"0::/lxc.payload/web\n", "/lxc.payload/web", "", "lxc/web", "", ""},
 	{"0::/lxc.payload.web/init.scope\n", "/lxc.payload.web/init.scope", "", "lxc/web", "", ""},
 	{"5:cpu:/lxc/db1\n", "/lxc/db1", "", "lxc/db1", "", ""},
 	{"0::/lxc.monitor.web\n", "/lxc.monitor.web", "", "", "", ""},

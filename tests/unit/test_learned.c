@@ -162,6 +162,72 @@ static void print_now(struct wtl_buf *text, unsigned n_bills, struct wattle_mete
 	print_consumers(text, consumers);
 }
 
+/* ---- What is known from before ---- */
+
+static struct wtl_known_watts known_of(const char *of, const char *name, uint32_t key,
+				       int64_t seen_s)
+{
+	struct wtl_known_watts known = {.key = key, .watts.seen_ns = seen_s * S};
+
+	snprintf(known.of, sizeof(known.of), "%s", of);
+	snprintf(known.name, sizeof(known.name), "%s", name);
+	return known;
+}
+
+static int64_t seen_s(const struct wtl_known_table *table, const char *of, const char *name,
+		      uint32_t key)
+{
+	const struct wtl_known_watts *known = wtl_known_find(table, of, name, key);
+
+	return known ? known->watts.seen_ns / S : -1;
+}
+
+static void put(struct wtl_known_table *table, struct wtl_known_watts known)
+{
+	wtl_known_put(table, &known);
+}
+
+/* By name, or by whose it is: then the name does not matter. In a full one, who was seen least makes room for more. */
+static void test_known_table(void **state)
+{
+	static struct wtl_known_table table;
+	char name[16];
+
+	(void)state;
+	table.n = 0;
+	put(&table, known_of("a", "x", 0, 10));
+	put(&table, known_of("b", "x", 0, 20));
+	put(&table, known_of("a", "x", 7, 30));
+	put(&table, known_of("a", "y", 8, 40));
+	assert_int_equal(seen_s(&table, "a", "x", 0), 10);
+	assert_int_equal(seen_s(&table, "b", "x", 0), 20);
+	assert_int_equal(seen_s(&table, "a", "other", 7), 30);
+	assert_int_equal(seen_s(&table, "a", "x", 8), 40);
+	assert_int_equal(seen_s(&table, "a", "y", 0), -1);
+	assert_int_equal(seen_s(&table, "b", "x", 7), -1);
+	/* It is replaced, by less as well. */
+	put(&table, known_of("a", "x", 0, 5));
+	assert_int_equal(seen_s(&table, "a", "x", 0), 5);
+	assert_int_equal(table.n, 4);
+	for (int i = 4; i < WTL_KNOWN_WATTS_MAX; i++) {
+		snprintf(name, sizeof(name), "p%d", i);
+		put(&table, known_of("a", name, 0, 100 + i));
+	}
+	assert_int_equal(table.n, WTL_KNOWN_WATTS_MAX);
+	put(&table, known_of("a", "less", 0, 4));
+	assert_int_equal(seen_s(&table, "a", "less", 0), -1);
+	put(&table, known_of("a", "as much", 0, 5));
+	assert_int_equal(seen_s(&table, "a", "as much", 0), 5);
+	assert_int_equal(seen_s(&table, "a", "x", 0), -1);
+	put(&table, known_of("a", "more", 0, 300));
+	put(&table, known_of("a", "most", 0, 400));
+	assert_int_equal(seen_s(&table, "a", "as much", 0), -1);
+	assert_int_equal(seen_s(&table, "b", "x", 0), -1);
+	assert_int_equal(seen_s(&table, "a", "more", 0), 300);
+	assert_int_equal(seen_s(&table, "a", "most", 0), 400);
+	assert_int_equal(table.n, WTL_KNOWN_WATTS_MAX);
+}
+
 /* ---- The life ---- */
 
 static void know(struct life *life, const char *of, const char *name, uint64_t uw)
@@ -279,7 +345,8 @@ static void test_many(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_few), cmocka_unit_test(test_many)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_known_table),
+					   cmocka_unit_test(test_few), cmocka_unit_test(test_many)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -128,6 +128,17 @@ static void test_status(void **state)
 	assert_int_equal(wtl_proc_parse_status("Uid:\tx\n", 7, &status), -EINVAL);
 	assert_int_equal(wtl_proc_parse_status("Uid:\t4294967296\n", 16, &status), -EINVAL);
 	assert_int_equal(wtl_proc_parse_status("Tgid:\t9\nVmRSS:\t9 MB\n", 21, &status), -EINVAL);
+	assert_int_equal(wtl_proc_parse_status("Tgid:\tx\nUid:\t1\n", 15, &status), -EINVAL);
+	assert_int_equal(wtl_proc_parse_status("Tgid:\t2147483648\nUid:\t1\n", 24, &status),
+			 -EINVAL);
+	/* Either is enough. */
+	assert_int_equal(wtl_proc_parse_status("Tgid:\t9\n", 8, &status), 0);
+	assert_int_equal(status.tgid, 9);
+	assert_int_equal(status.uid, UINT32_MAX);
+	assert_true(status.rss_bytes == UINT64_MAX);
+	assert_int_equal(wtl_proc_parse_status("Uid:\t4294967294\n", 16, &status), 0);
+	assert_int_equal(status.uid, UINT32_MAX - 1);
+	assert_int_equal(status.tgid, 0);
 }
 
 static void test_newest(void **state)
@@ -198,6 +209,16 @@ static void test_rollup(void **state)
 	assert_int_equal(memory.pss_bytes, 410 * 1024);
 	assert_int_equal(memory.uss_bytes, (8 + 96 + 2048) * 1024);
 	assert_int_equal(wtl_proc_parse_rollup("Rss: 1 kB\n", 10, &memory), -EINVAL);
+	assert_int_equal(wtl_proc_parse_rollup("Pss: 1 kB\n", 10, &memory), -EINVAL);
+	assert_int_equal(wtl_proc_parse_rollup("Rss: x kB\nPss: 1 kB\n", 20, &memory), -EINVAL);
+	/* The most that there is room for, and one more. */
+	assert_int_equal(
+		wtl_proc_parse_rollup("Rss: 18014398509481983 kB\nPss: 1 kB\n", 36, &memory), 0);
+	assert_true(memory.rss_bytes == UINT64_MAX - 1023);
+	assert_int_equal(memory.uss_bytes, 0);
+	assert_int_equal(
+		wtl_proc_parse_rollup("Rss: 18014398509481984 kB\nPss: 1 kB\n", 36, &memory),
+		-EINVAL);
 	assert_int_equal(wtl_proc_parse_rollup("Rss: 1 kB\nPss: x kB\n", 20, &memory), -EINVAL);
 	assert_int_equal(
 		wtl_proc_parse_rollup("Rss: 1 kB\nPss: 18446744073709551615 kB\n", 39, &memory),

@@ -658,6 +658,7 @@ static void test_fed_errors(void **state)
 	};
 	const uint64_t values[] = {0, 0, 0};
 	struct wattle_channel channels[2] = {fed_channels[0], fed_channels[0]};
+	struct wattle_error unsized = {.size = 0};
 	struct wattle_recorder *recorder = NULL;
 	struct wattle_meter *meter = NULL, *live;
 
@@ -665,6 +666,11 @@ static void test_fed_errors(void **state)
 	assert_int_equal(wattle_meter_open_fed(channels, 2, NULL, &meter, NULL), -EEXIST);
 	assert_int_equal(wattle_meter_open_fed(channels, 0, NULL, &meter, NULL), -EINVAL);
 	assert_int_equal(wattle_meter_open_fed(NULL, 1, NULL, &meter, NULL), -EINVAL);
+	assert_int_equal(wattle_meter_open_fed(channels, 4097, NULL, &meter, NULL), -EINVAL);
+	assert_int_equal(wattle_meter_open_fed(channels, 1, NULL, NULL, NULL), -EINVAL);
+	assert_int_equal(wattle_meter_open_fed(channels, 1, NULL, &meter, &unsized), -EINVAL);
+	channels[0].size = 0;
+	assert_int_equal(wattle_meter_open_fed(channels, 1, NULL, &meter, NULL), -EINVAL);
 	assert_null(meter);
 
 	meter = open_fed();
