@@ -33,8 +33,7 @@ static int add_channel(void *context, uint32_t i, const struct wtl_channel *chan
 	char key[WTL_STORE_NAME_SIZE];
 	const char *serial;
 
-	if (i != player->n_channels || i >= WTL_CATALOG_MAX ||
-	    !wtl_store_is_span(channel->update_ns))
+	if (i != player->n_channels)
 		return -EBADMSG;
 	if (wtl_array_reserve(&player->channels, &player->channels_room, i + 1u,
 			      sizeof(player->channels[0])) < 0)
@@ -63,9 +62,6 @@ static int copy_class(void *context, uint32_t i, const struct wtl_channel *chann
 
 	if (!known || i >= player->n_channels)
 		return 0;
-	if (!wtl_store_is_span(known->window_ns) || !wtl_store_is_span(known->update_ns) ||
-	    !wtl_store_is_delay(known->latency_ns) || !wtl_store_is_span(known->latency_sd_ns))
-		return -EBADMSG;
 	player->classes[i] = *known;
 	player->classes[i].name = "recorded";
 	for (unsigned k = 0; (row = wtl_sensor_class_row(k)); k++)
@@ -79,8 +75,7 @@ static int add_miss(void *context, uint32_t i, const struct wtl_miss *miss)
 {
 	struct wtl_player *player = context;
 
-	if (i >= WTL_CATALOG_MAX)
-		return -EBADMSG;
+	(void)i;
 	if (wtl_array_reserve(&player->misses, &player->misses_room, player->n_misses + 1,
 			      sizeof(player->misses[0])) < 0)
 		return -ENOMEM;
@@ -215,7 +210,7 @@ static int add_domain(void *context, uint32_t i, const struct wtl_stored_domain 
 	struct wtl_player *player = context;
 
 	/* Then there are fewer than the meter has, and no summary. */
-	if (i != player->n_domains || i >= WTL_CATALOG_MAX)
+	if (i != player->n_domains)
 		return 0;
 	if (wtl_array_reserve(&player->domains, &player->domains_room, i + 1u,
 			      sizeof(player->domains[0])) < 0)

@@ -47,9 +47,8 @@ static int add_account(void *context, const struct wtl_stored_account *account)
 	struct summary *summary = context;
 	struct wtl_share *sum;
 
-	summary->is_odd |= account->domain >= summary->n_domains ||
-			   slot_of(summary->player, account) < 0 ||
-			   !wtl_store_is_mono(account->share_ns);
+	summary->is_odd |=
+		account->domain >= summary->n_domains || slot_of(summary->player, account) < 0;
 	if (summary->is_odd)
 		return 0;
 	sum = &summary->sums[account->domain];
