@@ -393,6 +393,43 @@ static void test_probe(void **state)
 	assert_int_equal(wtl_workload_weight_error(world->workload), 0);
 }
 
+/* It is asked for itself, and whether others can be counted. */
+static void test_probe_of_own(void **state)
+{
+	struct world *world = *state;
+
+	world->self = worker(world, 1000);
+	world_at(world, 1)->is_closed = true;
+	world_open(world, NULL);
+	world_look(world, WTL_NS_PER_S);
+	wtl_workload_probe_weights(world->workload);
+	assert_true(way(world)->is_used);
+	assert_string_equal(way(world)->reason, "--weight can be instructions or cycles, for your "
+						"own processes only");
+}
+
+/* Descriptors for so many in one look, and only for who used enough. */
+static void test_some_at_a_time(void **state)
+{
+	enum { AT_ONCE = 32, MORE = 8 };
+	struct world *world = *state;
+	int pids[AT_ONCE + MORE], idle = worker(world, 1000);
+
+	world_open(world, &by_instructions);
+	for (size_t i = 0; i < UNIT_COUNT(pids); i++)
+		pids[i] = worker(world, 1000);
+	world_look(world, WTL_NS_PER_S);
+	for (int look = 0; look < 3; look++) {
+		world_run(world, idle, 5 * MS - 1);
+		run_all(world, pids, UNIT_COUNT(pids), 5 * MS);
+		assert_int_equal(world->counters_now, look == 0 ? AT_ONCE : AT_ONCE + MORE);
+	}
+	assert_int_equal(world_counted(world, idle), 0);
+	world_run(world, idle, 5 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_counted(world, idle), 1);
+}
+
 static void test_cycles(void **state)
 {
 	const struct wtl_workload_options options = {.weight = WTL_WEIGHT_CYCLES};
@@ -499,6 +536,8 @@ int main(void)
 		WORLD_TEST(test_containers_need_another_remedy),
 		WORLD_TEST(test_numbers_of_others),
 		WORLD_TEST(test_probe),
+		WORLD_TEST(test_probe_of_own),
+		WORLD_TEST(test_some_at_a_time),
 		WORLD_TEST(test_cycles),
 		WORLD_TEST(test_rows),
 		WORLD_TEST(test_faults),

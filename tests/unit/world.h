@@ -69,6 +69,7 @@ struct world {
 	bool loses;	     /* records are lost, and that is told once */
 	bool has_lost;
 	int own_thread; /* the asking thread's number, not a process; 0: none */
+	int self;	/* the asking process; 0: it is 1 */
 
 	struct world_file {
 		char path[160], text[600];
