@@ -134,6 +134,7 @@ static void classes_are_found(void **state)
 
 	char key[WTL_KEPT_KEY_SIZE], line[WTL_KEPT_LINE_MAX];
 	struct wtl_kept_sensor kept, again;
+	struct wtl_sensor_class class;
 	struct wtl_buf text;
 	int64_t update_ns;
 
@@ -172,10 +173,14 @@ static void classes_are_found(void **state)
 		assert_true(wtl_kept_sensor_print(line, &kept) > 0);
 		assert_int_equal(wtl_kept_sensor_parse(line, strlen(line) - 1, &again), 0);
 		assert_memory_equal(&kept, &again, sizeof(kept));
-		wtl_buf_printf(&text, "%s: %.3g, %.3g, %.3g +- %.2g ms at %lld\n", kept.key,
-			       (double)kept.update_us / 1e3, (double)kept.window_us / 1e3,
-			       (double)kept.latency_us / 1e3, (double)kept.latency_sd_us / 1e3,
-			       (long long)kept.t_utc_s);
+		class = (struct wtl_sensor_class){.field = WTL_POWER_INSTANT};
+		wtl_kept_sensor_class(&kept, &class);
+		wtl_buf_printf(&text, "%s: %.3g, %.3g, %.3g +- %.2g ms at %lld, sees %.3g %%, %s\n",
+			       kept.key, (double)class.update_ns / MS, (double)class.window_ns / MS,
+			       (double)class.latency_ns / MS, (double)class.latency_sd_ns / MS,
+			       (long long)kept.t_utc_s, class.coverage_permille / 10.0,
+			       class.known ? class.name : "-");
+		assert_int_equal(class.kind, WTL_SENSOR_BOXCAR);
 		assert_int_equal(found.kind,
 				 sensor->window_ns ? WTL_SENSOR_BOXCAR : WTL_SENSOR_LOWPASS);
 		assert_true(llabs(found.update_ns - sensor->update_ns) < sensor->update_ns / 50);

@@ -915,6 +915,8 @@ static void test_second_writer(void **state)
 	store_bench_end(bench);
 	assert_int_equal(wtl_store_create(bench->path, &bench->options, &second, &err), -EEXIST);
 	assert_non_null(strstr(err.text, "already"));
+	assert_int_equal(wtl_store_create(bench->dir, &bench->options, &second, &err), -EEXIST);
+	assert_non_null(strstr(err.text, "it is a directory"));
 	store_bench_expect(bench, 20);
 }
 
