@@ -635,7 +635,7 @@ void wtl_learned_add(struct wtl_learned *learned, size_t domain, uint64_t energy
 	struct wtl_watts_figure idle = {(double)baseline->idle_uw / 1e6,
 					(double)baseline->uncertainty_uw / 1e6};
 
-	if (!own->watts || learned->scan_ns == 0 ||
+	if (!own->watts ||
 	    fabs((double)(duration_ns - learned->scan_ns)) > DURATIONS_OFF * (double)duration_ns)
 		return;
 	/* From an earlier session. What was seen at rest in this one, with the little use that counts as rest, is

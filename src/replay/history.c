@@ -417,7 +417,6 @@ static int learn_past(struct wtl_history *history, const char *path, struct wtl_
 		rc = play_past(history, err);
 	wtl_player_close(history->player);
 	history->player = NULL;
-	history->reader = NULL;
 	return rc;
 }
 
