@@ -159,6 +159,10 @@ static void test_ratio(void **state)
 	assert_false(wtl_ratio_is_significant(&ratio));
 	ratio = ratio_of(b, a, 4, 0.0);
 	assert_true(ratio.high < 1.0 && wtl_ratio_is_significant(&ratio));
+	/* The same each time. */
+	ratio = ratio_of(a, a, 4, 0.0);
+	assert_true(ratio.low == 1.0 && ratio.high == 1.0);
+	assert_false(wtl_ratio_is_significant(&ratio));
 }
 
 static void test_ratio_of_too_little(void **state)
