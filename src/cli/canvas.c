@@ -259,16 +259,22 @@ int wtl_canvas_printf(struct wtl_canvas *canvas, int row, int column, int width,
 	return wtl_canvas_text(canvas, row, column, width, style, text);
 }
 
-int wtl_point_add(struct wtl_buf *buf, uint32_t point)
+size_t wtl_point_bytes(uint32_t point, char bytes[4])
 {
-	char bytes[4];
 	size_t n = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
 	static const unsigned lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
 
 	for (size_t i = n; i-- > 1; point >>= 6)
 		bytes[i] = (char)(0x80 | (point & 0x3f));
 	bytes[0] = (char)(lead[n] | point);
-	return wtl_buf_add(buf, bytes, n);
+	return n;
+}
+
+int wtl_point_add(struct wtl_buf *buf, uint32_t point)
+{
+	char bytes[4];
+
+	return wtl_buf_add(buf, bytes, wtl_point_bytes(point, bytes));
 }
 
 static void dump_cell(const struct wtl_cell *cell, struct wtl_buf *buf)

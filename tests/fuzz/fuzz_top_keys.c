@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What somebody types at `wattle top`, or a terminal sends: bytes through a real terminal (a pty), what ncurses makes
- * of them, what that does, and the picture. The first bytes are the terminal's rows and columns, and what is done
+ * What somebody types at `wattle top`, or a terminal sends: bytes through a real terminal (a pty), what they are
+ * taken for, what that does, and the picture. The first bytes are the terminal's rows and columns, and what is done
  * beside that: see IS_REPLAY.
  */
 #include <fcntl.h>

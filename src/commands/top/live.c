@@ -164,8 +164,7 @@ static int take_input(struct live *live)
 	return rc < 0 ? rc : end;
 }
 
-/* As without a handler, but with the terminal as it was. ncurses would do that within a signal
- * handler, in the middle of whatever it is doing. */
+/* As without a handler, but with the terminal as it was. */
 static void stop_here(struct live *live)
 {
 	sigset_t stop;
