@@ -456,7 +456,7 @@ static void enter(struct wtl_screen *screen)
 	own = wtl_rescue()->termios;
 	own.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ECHONL);
 	own.c_iflag &= ~(tcflag_t)(ICRNL | INLCR | IGNCR);
-	own.c_oflag &= ~(tcflag_t)ONLCR;
+	own.c_oflag &= ~(tcflag_t)OPOST; /* there are no lines in what is written */
 	own.c_cc[VMIN] = 1;
 	own.c_cc[VTIME] = 0;
 	tcsetattr(STDIN_FILENO, TCSADRAIN, &own);
