@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <term.h>
 #include <termios.h>
 #include <unistd.h>
@@ -508,6 +509,14 @@ int wtl_screen_read(struct wtl_screen *screen, struct wtl_input *ret_input)
 
 /* ---- Beginning and end ---- */
 
+/* The description is read by three functions with 32 KiB each. A thread for that is started only where it has to be. */
+static bool has_large_stack(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur >= (1u << 20);
+}
+
 static int find_description(void *unused)
 {
 	int what;
@@ -520,8 +529,8 @@ static int set_up(struct wtl_screen *screen, struct wtl_err *err)
 {
 	const char *type = getenv("TERM");
 
-	/* It reads the terminal's description by three functions with 32 KiB each. */
-	if (wtl_thread_call(find_description, NULL) < 0)
+	if ((has_large_stack() ? find_description(NULL) : wtl_thread_call(find_description, NULL)) <
+	    0)
 		return wtl_err_set(err, EINVAL, "screen", NULL,
 				   "the type of this terminal is not known here (TERM=%s)",
 				   type ? type : "");

@@ -195,7 +195,10 @@ int wtl_top_view_copy(struct wtl_top_view *dst, const struct wtl_top_view *src)
 	dst->groups = old.groups;
 	dst->size_groups = old.size_groups;
 	copy_array(dst->domains, src->domains, src->n_domains, sizeof(*src->domains));
-	copy_array(dst->gpus, src->gpus, src->n_gpus, sizeof(*src->gpus));
+	/* They are large, and change when they answer; recorded ones do not say when that was. */
+	if (src->gpus_answered_ns == 0 || old.gpus_answered_ns != src->gpus_answered_ns ||
+	    old.n_gpus != src->n_gpus)
+		copy_array(dst->gpus, src->gpus, src->n_gpus, sizeof(*src->gpus));
 	if (old.generation != src->generation)
 		copy_processes(dst, src);
 	return 0;
