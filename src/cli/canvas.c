@@ -120,6 +120,21 @@ static void free_cell(const struct wtl_canvas *canvas, int row, int column)
 	}
 }
 
+static bool is_plain(uint32_t point)
+{
+	return point >= ' ' && point < 0x7f;
+}
+
+/* The characters at the beginning of a text that are a byte and a column each: nearly all of most. */
+static size_t plain_len(const char *text)
+{
+	size_t len = 0;
+
+	while (is_plain((unsigned char)text[len]))
+		len++;
+	return len;
+}
+
 void wtl_canvas_put(struct wtl_canvas *canvas, int row, int column, uint32_t point,
 		    enum wtl_style style)
 {
@@ -128,14 +143,15 @@ void wtl_canvas_put(struct wtl_canvas *canvas, int row, int column, uint32_t poi
 
 	if (canvas->ascii && point > 0x7e)
 		point = ascii_of(point);
-	width = wtl_point_width(point);
+	width = is_plain(point) ? 1 : wtl_point_width(point);
 	if (!cell || width == 0)
 		return;
 	if (width == 2 && !cell_at(canvas, row, column + 1)) {
 		point = ' ';
 		width = 1;
 	}
-	free_cell(canvas, row, column);
+	if (cell->width != 1)
+		free_cell(canvas, row, column);
 	*cell = (struct wtl_cell){.point = point, .style = (uint8_t)style, .width = (uint8_t)width};
 	if (width == 2) {
 		free_cell(canvas, row, column + 1);
@@ -163,10 +179,10 @@ void wtl_canvas_restyle(struct wtl_canvas *canvas, int row, int column, int widt
 
 int wtl_text_width(const char *text)
 {
-	size_t len = strlen(text), width = 0;
+	size_t len = strlen(text), width = plain_len(text);
 	uint32_t point;
 
-	for (size_t at = 0; at < len;) {
+	for (size_t at = width; at < len;) {
 		at += next_point(text + at, len - at, false, &point);
 		width += wtl_point_width(point);
 	}
@@ -199,7 +215,7 @@ static int shown_width(const struct wtl_canvas *canvas, const char *text)
 {
 	int width = wtl_text_width(text);
 
-	for (; *text && width < INT_MAX; text++)
+	for (; canvas->ascii && *text && width < INT_MAX; text++)
 		width += is_plus_minus(canvas, text);
 	return width;
 }
@@ -212,7 +228,9 @@ int wtl_canvas_text(struct wtl_canvas *canvas, int row, int column, int width, e
 
 	if (width <= 0)
 		return 0;
-	for (size_t at = 0; at < len;) {
+	for (size_t n = plain_len(text); (size_t)used < n && used < room; used++)
+		wtl_canvas_put(canvas, row, column + used, (unsigned char)text[used], style);
+	for (size_t at = (size_t)used; at < len;) {
 		bool two = is_plus_minus(canvas, text + at);
 		uint32_t point;
 		int wide;
@@ -259,16 +277,22 @@ int wtl_canvas_printf(struct wtl_canvas *canvas, int row, int column, int width,
 	return wtl_canvas_text(canvas, row, column, width, style, text);
 }
 
-int wtl_point_add(struct wtl_buf *buf, uint32_t point)
+size_t wtl_point_bytes(uint32_t point, char bytes[4])
 {
-	char bytes[4];
 	size_t n = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
 	static const unsigned lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
 
 	for (size_t i = n; i-- > 1; point >>= 6)
 		bytes[i] = (char)(0x80 | (point & 0x3f));
 	bytes[0] = (char)(lead[n] | point);
-	return wtl_buf_add(buf, bytes, n);
+	return n;
+}
+
+int wtl_point_add(struct wtl_buf *buf, uint32_t point)
+{
+	char bytes[4];
+
+	return wtl_buf_add(buf, bytes, wtl_point_bytes(point, bytes));
 }
 
 static void dump_cell(const struct wtl_cell *cell, struct wtl_buf *buf)

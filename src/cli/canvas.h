@@ -93,7 +93,9 @@ int wtl_canvas_dump_styles(const struct wtl_canvas *canvas, struct wtl_buf *buf)
 
 /* The columns of cleaned text. */
 int wtl_text_width(const char *text);
-/* Appends a code point as UTF-8. */
+/* A code point as UTF-8: so many bytes. */
+size_t wtl_point_bytes(uint32_t point, char bytes[4]);
+/* Appends it. */
 int wtl_point_add(struct wtl_buf *buf, uint32_t point);
 
 #endif

@@ -46,7 +46,6 @@ enum wtl_input_kind {
 	WTL_INPUT_DOUBLE_CLICK,
 	WTL_INPUT_WHEEL_UP,
 	WTL_INPUT_WHEEL_DOWN,
-	WTL_INPUT_RESIZE,
 };
 
 struct wtl_input {

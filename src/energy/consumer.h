@@ -51,15 +51,15 @@ struct wtl_consumer {
 	const char *command; /* arguments, at most WTL_COMMAND_SIZE with the 0; NULL: not known */
 	const struct wtl_group *group; /* NULL: not known */
 	int64_t cpu_ns;		       /* CPU time within the attribution */
+	int64_t counted_ns; /* of cpu_ns, weighed by what the hardware counted in it (--weight) */
 	uint32_t
 		watts_key; /* with whom its watts are learned (meter/learned.h); 0: with everybody else */
-	int64_t counted_ns; /* of cpu_ns, weighed by what the hardware counted in it (--weight) */
+	uint32_t gpu_ppm;   /* of one GPU, over the last interval: SM use; UINT32_MAX: not known */
 	uint32_t cpu_ppm;   /* of one CPU, over the last interval */
 	uint32_t n_threads; /* 0: not known */
 	/* Memory, bytes; UINT64_MAX: not known. */
 	uint64_t rss_bytes, pss_bytes, uss_bytes;
 	uint64_t gpu_memory_bytes;
-	uint32_t gpu_ppm; /* of one GPU, over the last interval: SM use; UINT32_MAX: not known */
 };
 
 /* What a second of a consumer's CPU time was learned to draw, above idle, in all domains that count: the same as its power

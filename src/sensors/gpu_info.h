@@ -29,6 +29,8 @@ enum {
 	WTL_GPU_READ_DETAILS =
 		16, /* board, limits, fabric, errors of on-chip memory, ...: some 25 calls a GPU */
 	WTL_GPU_READ_INFOROM = 32, /* whether it is whole: reads its flash, once a minute at most */
+	WTL_GPU_READ_SCREEN =
+		64, /* of the numbers, those that a live screen shows: a third of the calls */
 };
 
 /*

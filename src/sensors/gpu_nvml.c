@@ -466,8 +466,9 @@ static int read_awake(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *own, 
 {
 	int code = WTL_NVML_OK;
 
+	if (what & (WTL_GPU_READ_NUMBERS | WTL_GPU_READ_SCREEN))
+		code = wtl_gpu_nvml_read_numbers(nvml, own, what & WTL_GPU_READ_NUMBERS, gpu);
 	if (what & WTL_GPU_READ_NUMBERS) {
-		code = wtl_gpu_nvml_read_numbers(nvml, own, gpu);
 		if (code == WTL_NVML_OK)
 			wtl_gpu_nvml_read_migs(nvml, own, gpu);
 		read_bus(nvml, own, gpu);

@@ -86,9 +86,9 @@ int wtl_gpu_nvml_read_inforom(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gp
 
 /* ---- gpu_nvml_read.c ---- */
 
-/* All numbers (but PCIe throughput), or the latter. Return the code that says that the GPU or the
+/* All numbers (but PCIe throughput) or those on a screen; or the throughput. Return the code that says that the GPU or the
  * driver is gone, else WTL_NVML_OK. */
-int wtl_gpu_nvml_read_numbers(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *own,
+int wtl_gpu_nvml_read_numbers(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *own, bool all,
 			      struct wtl_gpu *gpu);
 int wtl_gpu_nvml_read_pcie(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *own,
 			   struct wtl_gpu *gpu);
@@ -129,6 +129,7 @@ struct wtl_gpu_nvml_call {
 	bool is_struct;
 	bool is_long;	/* 64 bits each, else 32 */
 	bool is_signed; /* of 32 bits */
+	bool on_screen; /* WTL_GPU_READ_SCREEN has it */
 	enum wtl_gpu_number to[WTL_GPU_NVML_ANSWERS];
 	size_t n;
 };

@@ -75,20 +75,21 @@ void wtl_gpu_nvml_put(struct wtl_gpu_nvml_read *read, enum wtl_gpu_number number
 #define LENGTH(type, ...) (sizeof((type[]){__VA_ARGS__}) / sizeof(type))
 #define TO(...)		  .to = {__VA_ARGS__}, .n = LENGTH(enum wtl_gpu_number, __VA_ARGS__)
 #define TO_LONG(...)	  TO(__VA_ARGS__), .is_long = true
+#define SCREEN(...)	  TO(__VA_ARGS__), .on_screen = true
 #define IN(...)		  .in = {__VA_ARGS__}, .n_in = LENGTH(uint32_t, __VA_ARGS__)
 
 static const struct wtl_gpu_nvml_call calls[] = {
-	{WTL_NVML_LIMIT_ENFORCED, .factor = 1000, TO(WTL_GPU_LIMIT_UW)},
+	{WTL_NVML_LIMIT_ENFORCED, .factor = 1000, SCREEN(WTL_GPU_LIMIT_UW)},
 	{WTL_NVML_LIMIT_REQUESTED, .factor = 1000, TO(WTL_GPU_LIMIT_REQUESTED_UW)},
 	{WTL_NVML_LIMIT_DEFAULT, .factor = 1000, TO(WTL_GPU_LIMIT_DEFAULT_UW)},
 	{WTL_NVML_LIMIT_RANGE, .factor = 1000, TO(WTL_GPU_LIMIT_MIN_UW, WTL_GPU_LIMIT_MAX_UW)},
 	{WTL_NVML_POWER_USAGE, .factor = 1000, TO(WTL_GPU_POWER_UW)},
-	{WTL_NVML_ENCODER_USE, TO(WTL_GPU_ENCODER_PERCENT, NONE)},
-	{WTL_NVML_DECODER_USE, TO(WTL_GPU_DECODER_PERCENT, NONE)},
+	{WTL_NVML_ENCODER_USE, SCREEN(WTL_GPU_ENCODER_PERCENT, NONE)},
+	{WTL_NVML_DECODER_USE, SCREEN(WTL_GPU_DECODER_PERCENT, NONE)},
 	{WTL_NVML_JPEG_USE, TO(WTL_GPU_JPEG_PERCENT, NONE)},
 	{WTL_NVML_OFA_USE, TO(WTL_GPU_OFA_PERCENT, NONE)},
-	{WTL_NVML_CLOCK, IN(0), TO(WTL_GPU_CLOCK_GRAPHICS_MHZ)},
-	{WTL_NVML_CLOCK, IN(1), TO(WTL_GPU_CLOCK_SM_MHZ)},
+	{WTL_NVML_CLOCK, IN(0), SCREEN(WTL_GPU_CLOCK_GRAPHICS_MHZ)},
+	{WTL_NVML_CLOCK, IN(1), SCREEN(WTL_GPU_CLOCK_SM_MHZ)},
 	{WTL_NVML_CLOCK, IN(2), TO(WTL_GPU_CLOCK_MEMORY_MHZ)},
 	{WTL_NVML_CLOCK, IN(3), TO(WTL_GPU_CLOCK_VIDEO_MHZ)},
 	{WTL_NVML_CLOCK_MAX, IN(0), TO(WTL_GPU_CLOCK_GRAPHICS_MAX_MHZ)},
@@ -101,12 +102,12 @@ static const struct wtl_gpu_nvml_call calls[] = {
 	 TO(WTL_GPU_CLOCK_GRAPHICS_APPLICATION_DEFAULT_MHZ)},
 	{WTL_NVML_CLOCK_APPLICATION_DEFAULT, IN(2),
 	 TO(WTL_GPU_CLOCK_MEMORY_APPLICATION_DEFAULT_MHZ)},
-	{WTL_NVML_FAN, TO(WTL_GPU_FAN_PERCENT)},
-	{WTL_NVML_PSTATE, TO(WTL_GPU_PSTATE)},
-	{WTL_NVML_PCIE_GEN, TO(WTL_GPU_PCIE_GEN)},
+	{WTL_NVML_FAN, SCREEN(WTL_GPU_FAN_PERCENT)},
+	{WTL_NVML_PSTATE, SCREEN(WTL_GPU_PSTATE)},
+	{WTL_NVML_PCIE_GEN, SCREEN(WTL_GPU_PCIE_GEN)},
 	{WTL_NVML_PCIE_GEN_MAX, TO(WTL_GPU_PCIE_GEN_MAX)},
 	{WTL_NVML_PCIE_GEN_GPU_MAX, TO(WTL_GPU_PCIE_GEN_GPU_MAX)},
-	{WTL_NVML_PCIE_WIDTH, TO(WTL_GPU_PCIE_WIDTH)},
+	{WTL_NVML_PCIE_WIDTH, SCREEN(WTL_GPU_PCIE_WIDTH)},
 	{WTL_NVML_PCIE_WIDTH_MAX, TO(WTL_GPU_PCIE_WIDTH_MAX)},
 	{WTL_NVML_PERSISTENCE, TO(WTL_GPU_PERSISTENCE)},
 	{WTL_NVML_COMPUTE_MODE, TO(WTL_GPU_COMPUTE_MODE)},
@@ -124,11 +125,12 @@ static const struct wtl_gpu_nvml_call calls[] = {
 	{WTL_NVML_REMAPPED_ROWS, TO(WTL_GPU_REMAPPED_CORRECTABLE, WTL_GPU_REMAPPED_UNCORRECTABLE,
 				    WTL_GPU_REMAPPED_PENDING, WTL_GPU_REMAPPED_FAILURE)},
 	{WTL_NVML_UTILIZATION, .is_struct = true,
-	 TO(WTL_GPU_USE_PERCENT, WTL_GPU_MEMORY_USE_PERCENT)},
+	 SCREEN(WTL_GPU_USE_PERCENT, WTL_GPU_MEMORY_USE_PERCENT)},
 	{WTL_NVML_REMAPPER, .is_struct = true,
 	 TO(WTL_GPU_REMAPPED_MAX, WTL_GPU_REMAPPED_HIGH, WTL_GPU_REMAPPED_PARTIAL,
 	    WTL_GPU_REMAPPED_LOW, WTL_GPU_REMAPPED_NONE)},
-	{WTL_NVML_EVENT_REASONS, .older = WTL_NVML_THROTTLE_REASONS, TO_LONG(WTL_GPU_THROTTLE)},
+	{WTL_NVML_EVENT_REASONS, .older = WTL_NVML_THROTTLE_REASONS, TO_LONG(WTL_GPU_THROTTLE),
+	 .on_screen = true},
 	{WTL_NVML_EVENT_REASONS_KNOWN, .older = WTL_NVML_THROTTLE_REASONS_KNOWN,
 	 TO_LONG(WTL_GPU_THROTTLE_KNOWN)},
 	{WTL_NVML_ECC_TOTAL, IN(0, 0), TO_LONG(WTL_GPU_ECC_CORRECTED_VOLATILE)},
@@ -364,19 +366,23 @@ static void complete_power(struct wtl_gpu_nvml_read *read)
 	}
 }
 
-int wtl_gpu_nvml_read_numbers(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *own,
+int wtl_gpu_nvml_read_numbers(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *own, bool all,
 			      struct wtl_gpu *gpu)
 {
 	struct wtl_gpu_nvml_read read = {
 		.lib = &nvml->lib, .own = own, .gpu = gpu, .now_ns = wtl_io_mono_ns(nvml->io)};
 
-	wtl_gpu_nvml_read_fields(&read, fields, sizeof(fields) / sizeof(fields[0]));
-	read_energy(&read);
+	if (all) {
+		wtl_gpu_nvml_read_fields(&read, fields, sizeof(fields) / sizeof(fields[0]));
+		read_energy(&read);
+	}
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-		wtl_gpu_nvml_read_call(&read, &calls[i]);
+		if (all || calls[i].on_screen)
+			wtl_gpu_nvml_read_call(&read, &calls[i]);
 	read_memory(&read);
 	read_temperature(&read);
-	complete_power(&read);
+	if (all)
+		complete_power(&read);
 	return read.gone;
 }
 

@@ -309,7 +309,7 @@ void wtl_gpu_sysfs_read(struct wtl_gpus_sysfs *gpus, unsigned what,
 			identify(gpus, own, gpu);
 			own->is_identified = true;
 		}
-		if (!(what & WTL_GPU_READ_NUMBERS))
+		if (!(what & (WTL_GPU_READ_NUMBERS | WTL_GPU_READ_SCREEN)))
 			continue;
 		if (!wtl_io_exists(gpus->io, own->where.device)) {
 			wtl_gpu_fail(gpu, WATTLE_STATUS_GONE, -ENODEV, "it is gone from the bus");

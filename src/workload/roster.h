@@ -26,27 +26,27 @@ enum wtl_place_kind {
 	WTL_PLACE_OUTSIDER,
 };
 
-/* What is known of a slot beside its consumer. */
+/* What is known of a slot beside its consumer. There may be thousands, so it is packed. */
 struct wtl_place {
-	enum wtl_place_kind kind;
-	uint32_t live; /* its index in the live list; WTL_NOT_LIVE */
+	enum wtl_place_kind kind : 8;
+	bool has_stat : 1;   /* parent and start are known, and who inherits what */
+	bool is_listed : 1;  /* in used[] */
+	bool needs_base : 1; /* the first answer of its clock counts from there */
+	bool is_kernel : 1;
+	bool is_stale : 1;	 /* its number may have been given to another process */
+	bool has_record : 1;	 /* of its end: another one may answer to its number at any time */
+	bool is_uncountable : 1; /* the hardware's counters are not to be had for it (counters.c) */
+	bool is_weighed : 1;	 /* by its own counters, in this scan */
+	uint32_t live;		 /* its index in the live list; WTL_NOT_LIVE */
 	uint32_t next_free;
-	uint32_t scan_ended; /* when it left the live list; 0: it has not */
-	uint32_t scan_read;  /* when its names were read last; 0: never */
-	uint32_t n_reads;    /* how often they were read */
-	uint32_t scan_used;  /* the last scan that saw it run; 0: none */
-	uint32_t scan_child; /* the last scan that knew of a child that ended */
-	bool has_stat;	     /* parent and start are known, and who inherits what */
-	bool is_listed;	     /* in used[] */
-	bool needs_base;     /* the first answer of its clock counts from there */
-	bool is_kernel;
-	bool is_stale;	      /* its number may have been given to another process */
-	bool has_record;      /* of its end: another one may answer to its number at any time */
-	bool is_uncountable;  /* the hardware's counters are not to be had for it (counters.c) */
-	bool is_weighed;      /* by its own counters, in this scan */
-	uint64_t weight_ns;   /* use in this scan; in the end, what it weighs (counters.c) */
-	uint64_t start_ticks; /* 0: not known */
-	int64_t clock_ns;     /* CPU time since birth, as far as it is billed */
+	uint32_t scan_ended;	   /* when it left the live list; 0: it has not */
+	uint32_t scan_read;	   /* when its names were read last; 0: never */
+	uint32_t n_reads;	   /* how often they were read */
+	uint32_t scan_used;	   /* the last scan that saw it run; 0: none */
+	uint32_t scan_child;	   /* the last scan that knew of a child that ended */
+	uint64_t weight_ns;	   /* use in this scan; in the end, what it weighs (counters.c) */
+	uint64_t start_ticks;	   /* 0: not known */
+	int64_t clock_ns;	   /* CPU time since birth, as far as it is billed */
 	int64_t resident_clock_ns; /* that, when its RSS was read last (memory.c) */
 	char *command;		   /* the consumer's, or NULL */
 	/* What its parent's child times are held against (short_lived.c). */

@@ -577,7 +577,7 @@ def test_mouse(terminal, tmp_path):
 
 @pytest.mark.parametrize("begun", (b"\x1b[<0;2", b"\x1b[<", b"\x1b[<0;2;24;1;1;1;1;1;1;1;1;1;1;1;1;1"))
 def test_half_a_mouse_report(terminal, tmp_path, begun):
-    """ncurses would wait for the rest of it, and neither a key nor a signal would be seen."""
+    """The rest of it may never come: neither a key nor a signal waits for that."""
     top = start_on(terminal, tmp_path, TERM="xterm-256color").expect("package-0").expect("Quit")
     top.send(begun)
     top.pump(0.2)
@@ -593,6 +593,44 @@ def test_mouse_report_in_pieces(terminal, tmp_path):
     top.expect("Help \x1b").expect("Filter")
     top.send(b"qq")
     assert top.finish().code == 0
+
+
+@pytest.mark.parametrize("typed", (b"\x1bOP", b"\x1b[11~", b"\x1b[[A", b"\x1b[M !8\x1b[M#!8"))
+def test_what_other_terminals_send(terminal, tmp_path, typed):
+    """F1 in the ways of xterm, of the VT220 and of Linux' console, and a click on it as old terminals tell it."""
+    top = start_on(terminal, tmp_path, TERM="linux" if b"[[" in typed else "xterm-256color").expect("package-0").expect("Quit")
+    top.send(typed)
+    top.expect("this help")
+    top.send(b"qq")
+    assert top.finish().code == 0
+
+
+def test_keys_that_mean_nothing(terminal, tmp_path):
+    """What is sent for Control and F4, or a key that nobody knows, is no row of letters: S would be the set-up."""
+    top = start_on(terminal, tmp_path, TERM="xterm-256color").expect("package-0").expect("Quit")
+    top.send(b"\x1b[1;5S\x1bOS\x1b[33~\x1b[200~\xff\xc3")
+    top.pump(0.3)
+    top.send(b"\x1b")
+    top.pump(0.3)
+    top.send(b"qq")
+    result = top.finish()
+    assert result.code == 0 and b"Set-up" not in result.out_bytes and b"Setup" in result.out_bytes
+
+
+def test_characters_in_pieces(terminal, tmp_path):
+    top = start_on(terminal, tmp_path, TERM="xterm-256color").expect("package-0").expect("Quit")
+    top.send(b"/gr\xc3")
+    top.send(b"\xbc\xc3\x9fe")
+    top.expect("gr\u00fc\u00dfe")
+    top.send(b"\x1b")
+    top.pump(0.2)
+    top.send(b"q")
+    assert top.finish().code == 0
+
+
+def test_terminal_of_lines(terminal, tmp_path):
+    result = start_on(terminal, tmp_path, TERM="dumb").finish()
+    assert result.code == 1 and b"TERM=dumb" in result.out_bytes
 
 
 # ---- Once ----

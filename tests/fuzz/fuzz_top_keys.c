@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What somebody types at `wattle top`, or a terminal sends: bytes through a real terminal (a pty), what ncurses makes
- * of them, what that does, and the picture. The first bytes are the terminal's rows and columns, and what is done
+ * What somebody types at `wattle top`, or a terminal sends: bytes through a real terminal (a pty), what they are
+ * taken for, what that does, and the picture. The first bytes are the terminal's rows and columns, and what is done
  * beside that: see IS_REPLAY.
  */
 #include <fcntl.h>
@@ -64,7 +64,6 @@ static void add_domain(const char *name, enum wattle_kind kind, int gpu)
 	check(wtl_top_view_reserve(&top.view, top.view.n_domains + 1, 0, 0, 0) == 0);
 	domain = &top.view.domains[top.view.n_domains++];
 	memset(domain, 0, sizeof(*domain));
-	wtl_top_curve_clear(&domain->curve);
 	wtl_text_copy(domain->name, sizeof(domain->name), name);
 	domain->kind = kind;
 	domain->gpu = gpu;

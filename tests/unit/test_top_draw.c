@@ -395,16 +395,13 @@ static void test_curve_gap_and_zero(void **state)
 {
 	struct top_bench bench;
 	struct wtl_top_curve *curve = &bench.view.total.curve;
-	struct wtl_top_clock *clock = &bench.view.clock;
 	int dots = 0;
 
 	(void)state;
 	top_bench_init(&bench, top_bench_server);
 	bench.ui.config.set[WTL_SET_GRAPH] = WTL_GRAPH_TOTAL;
 	bench.view.total.idle.is_known = false;
-	wtl_top_curve_clear(curve);
-	memset(clock, 0, sizeof(*clock));
-	clock->bin_ns = 100 * WTL_NS_PER_MS;
+	wtl_top_view_clear_bins(&bench.view, 100 * WTL_NS_PER_MS);
 	for (unsigned i = 0; i < 200; i++) {
 		curve->newest = i < 100 ? WTL_TOP_GAP : 0;
 		wtl_top_view_add_bin(&bench.view, true);

@@ -311,8 +311,7 @@ static void test_intervals(void **state)
 		assert_int_equal(view->total.energy.energy_uj, f.window.total.energy_uj);
 		assert_in_range(domain(view, "package-0")->power_uw, 69000000, 71000000);
 		for (uint64_t back = 1; back + 3 < view->clock.n_bins[0]; back++)
-			assert_in_range(wtl_top_curve_at(&domain(view, "package-0")->curve,
-							 &view->clock, 0, back),
+			assert_in_range(wtl_top_curve_at(view, domain(view, "package-0"), 0, back),
 					66000, 74000);
 		finish(&f);
 	}
@@ -514,8 +513,7 @@ static void test_lost_period(void **state)
 	assert_string_equal(view->played.note,
 			    "a part cannot be read: period 3: all of it is missing");
 	for (uint64_t back = 0; back < view->clock.n_bins[0]; back++)
-		gaps += wtl_top_curve_at(&domain(view, "package-0")->curve, &view->clock, 0,
-					 back) == WTL_TOP_GAP;
+		gaps += wtl_top_curve_at(view, domain(view, "package-0"), 0, back) == WTL_TOP_GAP;
 	wanted = (period.end_mono_ns - period.begin_mono_ns) / (100 * MS);
 	assert_in_range(gaps, wanted - 5, wanted + 5);
 	close_collector(&f);
@@ -817,9 +815,9 @@ static void expect_curve(const struct wtl_top_view *view)
 	for (unsigned grain = 0; grain < WTL_TOP_GRAINS; grain++)
 		for (unsigned back = 0; back < WTL_TOP_BINS && back + 3 < view->clock.n_bins[grain];
 		     back++)
-			assert_in_range(wtl_top_curve_at(&domain(view, "package-0")->curve,
-							 &view->clock, grain, back),
-					66000, 74000);
+			assert_in_range(
+				wtl_top_curve_at(view, domain(view, "package-0"), grain, back),
+				66000, 74000);
 }
 
 /* Whatever is left out on the way: the figures are those of whoever goes by all of it. */

@@ -58,7 +58,7 @@ static const struct wtl_top_domain *package(struct bench *bench)
 
 static uint32_t bin(struct bench *bench, uint64_t back)
 {
-	return wtl_top_curve_at(&package(bench)->curve, &bench->view.clock, 0, back);
+	return wtl_top_curve_at(&bench->view, package(bench), 0, back);
 }
 
 static void test_power(void **state)

@@ -434,7 +434,7 @@ static void test_kill_not_confirmed(void **state)
 	top_bench_type(&bench, "k<esc>y");
 	assert_int_equal(bench.ui.mode, WTL_TOP_TABLE);
 	top_bench_type(&bench, "k<enter>");
-	assert_int_equal(give(&bench, WTL_INPUT_RESIZE, 0, 0), WTL_TOP_WISH_NOTHING);
+	assert_int_equal(give(&bench, WTL_INPUT_NONE, 0, 0), WTL_TOP_WISH_NOTHING);
 	assert_int_equal(bench.ui.mode, WTL_TOP_CONFIRM);
 	top_bench_done(&bench);
 }

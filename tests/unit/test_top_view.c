@@ -18,7 +18,7 @@ static void add(struct wtl_top_view *view, uint32_t value)
 /* A bin of the total's curve. */
 static uint32_t at(const struct wtl_top_view *view, unsigned grain, uint64_t back)
 {
-	return wtl_top_curve_at(&view->total.curve, &view->clock, grain, back);
+	return wtl_top_curve_at(view, &view->total, grain, back);
 }
 
 static void test_curve(void **state)
@@ -39,6 +39,7 @@ static void test_curve(void **state)
 	assert_int_equal(at(&view, 1, 5), 3); /* 1 … 6, cut */
 	assert_int_equal(at(&view, 1, 0), 33);
 	assert_int_equal(at(&view, 2, 0), 18);
+	wtl_top_view_done(&view);
 }
 
 /* The oldest values go, and none come back as new ones. */
@@ -54,6 +55,7 @@ static void test_ring(void **state)
 	for (uint64_t back = 0; back < WTL_TOP_BINS; back++)
 		assert_int_equal(at(&view, 0, back), n - 1 - back);
 	assert_int_equal(at(&view, 0, WTL_TOP_BINS), WTL_TOP_GAP);
+	wtl_top_view_done(&view);
 }
 
 /* A coarse bin is known if half of it is. */
@@ -72,6 +74,31 @@ static void test_gaps(void **state)
 	for (uint32_t i = 0; i < 24; i++)
 		add(&view, 0);
 	assert_int_equal(at(&view, 2, 0), 2); /* 10, gap and four 0 */
+	wtl_top_view_done(&view);
+}
+
+/* A copy has what was added since the one before, also where that is more than there is room for, and after a new begin. */
+static void test_copies_of_bins(void **state)
+{
+	static const unsigned added[] = {1, 0, 7, 36, 1199, 3 * WTL_TOP_BINS, 5};
+	struct wtl_top_view view, copy;
+	uint32_t value = 0;
+
+	(void)state;
+	wtl_top_view_init(&view);
+	wtl_top_view_init(&copy);
+	for (unsigned turn = 0; turn < 2 * UNIT_COUNT(added); turn++) {
+		if (turn == UNIT_COUNT(added))
+			wtl_top_view_clear_bins(&view, 1);
+		for (unsigned i = 0; i < added[turn % UNIT_COUNT(added)]; i++)
+			add(&view, ++value);
+		assert_int_equal(wtl_top_view_copy(&copy, &view), 0);
+		for (unsigned grain = 0; grain < WTL_TOP_GRAINS; grain++)
+			for (uint64_t back = 0; back <= WTL_TOP_BINS; back++)
+				assert_int_equal(at(&copy, grain, back), at(&view, grain, back));
+	}
+	wtl_top_view_done(&view);
+	wtl_top_view_done(&copy);
 }
 
 static void test_grains(void **state)
@@ -183,10 +210,10 @@ static void test_times(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_curve), cmocka_unit_test(test_ring),
-		cmocka_unit_test(test_gaps),  cmocka_unit_test(test_grains),
-		cmocka_unit_test(test_copy),  cmocka_unit_test(test_figures),
-		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_curve),	       cmocka_unit_test(test_ring),
+		cmocka_unit_test(test_copies_of_bins), cmocka_unit_test(test_gaps),
+		cmocka_unit_test(test_grains),	       cmocka_unit_test(test_copy),
+		cmocka_unit_test(test_figures),	       cmocka_unit_test(test_times),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,6 @@ static struct wtl_top_domain *add_domain(struct wtl_top_view *view, const char *
 	assert_int_equal(wtl_top_view_reserve(view, view->n_domains + 1, 0, 0, 0), 0);
 	domain = &view->domains[view->n_domains++];
 	memset(domain, 0, sizeof(*domain));
-	wtl_top_curve_clear(&domain->curve);
 	wtl_text_copy(domain->name, sizeof(domain->name), name);
 	wtl_text_copy(domain->source, sizeof(domain->source), "rapl-perf");
 	domain->kind = kind;

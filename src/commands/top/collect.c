@@ -209,7 +209,7 @@ static int begin_domains(struct wtl_top_collector *collector)
 	int rc = wtl_top_sampler_init(&collector->sampler, collector->meter, view);
 
 	if (rc == 0)
-		rc = wtl_gpu_details_init(&collector->gpus, collector->meter, WTL_GPU_READ_NUMBERS);
+		rc = wtl_gpu_details_init(&collector->gpus, collector->meter, WTL_GPU_READ_SCREEN);
 	if (rc < 0) {
 		wtl_complain(collector->app, "cannot begin: %s", wtl_err_text(rc));
 		return rc;

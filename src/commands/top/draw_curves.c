@@ -52,10 +52,10 @@ static uint32_t value_at(const struct plot *plot, const struct wtl_top_domain *o
 	bool known = false;
 
 	if (of)
-		return wtl_top_curve_at(&of->curve, &view->clock, plot->grain, back);
+		return wtl_top_curve_at(view, of, plot->grain, back);
 	for (size_t i = 0; i < view->n_domains; i++) {
 		const struct wtl_top_domain *domain = &view->domains[i];
-		uint32_t value = wtl_top_curve_at(&domain->curve, &view->clock, plot->grain, back);
+		uint32_t value = wtl_top_curve_at(view, domain, plot->grain, back);
 
 		if (!domain->in_total || wtl_top_kind_style(domain->kind) != plot->tile->style ||
 		    value == WTL_TOP_GAP)

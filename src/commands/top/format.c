@@ -1,15 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands/top/format.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/io.h"
 #include "energy/units.h"
 
+/* "%.*f%s", as exactly as printf does: a long double holds the product without rounding. A picture has hundreds of them. */
 static const char *put(char text[WTL_FIGURE_MAX], double value, int decimals, const char *unit)
 {
-	snprintf(text, WTL_FIGURE_MAX, "%.*f%s", decimals, value, unit);
+	static const unsigned scales[] = {1, 10, 100, 1000};
+	char digits[24];
+	size_t at = sizeof(digits), len = strlen(unit);
+	uint64_t rest;
+
+	if (!(value >= 0.0 && value < 1e12) || len + sizeof(digits) > WTL_FIGURE_MAX) {
+		snprintf(text, WTL_FIGURE_MAX, "%.*f%s", decimals, value, unit);
+		return text;
+	}
+	rest = (uint64_t)llrintl((long double)value * scales[decimals]);
+	for (int n = 0; n <= decimals || rest > 0; n++) {
+		if (n == decimals && n > 0)
+			digits[--at] = '.';
+		digits[--at] = (char)('0' + rest % 10);
+		rest /= 10;
+	}
+	memcpy(text, digits + at, sizeof(digits) - at);
+	memcpy(text + sizeof(digits) - at, unit, len + 1);
 	return text;
 }
 

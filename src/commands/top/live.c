@@ -164,8 +164,7 @@ static int take_input(struct live *live)
 	return rc < 0 ? rc : end;
 }
 
-/* As without a handler, but with the terminal as it was. ncurses would do that within a signal
- * handler, in the middle of whatever it is doing. */
+/* As without a handler, but with the terminal as it was. */
 static void stop_here(struct live *live)
 {
 	sigset_t stop;
@@ -229,8 +228,8 @@ static int turn(struct live *live)
 
 	if (!live->is_complete && left_ns > ASK_NS)
 		left_ns = ASK_NS;
-	if (left_ns > 0)
-		poll(watched, 2, (int)((left_ns + WTL_NS_PER_MS - 1) / WTL_NS_PER_MS));
+	/* Where pictures take longer than they should, keys and signals are seen all the same. */
+	poll(watched, 2, left_ns > 0 ? (int)((left_ns + WTL_NS_PER_MS - 1) / WTL_NS_PER_MS) : 0);
 	if (watched[1].revents && take_signals(live))
 		return 1;
 	if (watched[0].revents) {

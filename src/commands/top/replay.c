@@ -249,9 +249,7 @@ static int begin_view(struct wtl_top_collector *collector, struct wtl_top_replay
 	free_replay(collector->replay);
 	collector->replay = replay;
 	view->interval_ns = replay->sample_ns;
-	memset(&view->clock, 0, sizeof(view->clock));
-	view->clock.bin_ns = replay->sample_ns;
-	wtl_top_curve_clear(&view->total.curve);
+	wtl_top_view_clear_bins(view, replay->sample_ns);
 	view->total.has_power = false;
 	view->self = (struct wtl_top_self){.cpu_ppm = 0};
 	view->n_processes = view->n_groups = 0;

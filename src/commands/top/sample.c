@@ -53,7 +53,6 @@ int wtl_top_sampler_init(struct wtl_top_sampler *sampler, struct wattle_meter *m
 		struct wattle_domain info;
 
 		memset(domain, 0, sizeof(*domain));
-		wtl_top_curve_clear(&domain->curve);
 		wtl_meter_domain(meter, i, &info);
 		describe(domain, &info);
 		domain->zero_uw = wtl_meter_zero_uw(meter, i);

@@ -309,7 +309,7 @@ static enum wtl_top_wish list_input(struct wtl_top_ui *ui, const struct wtl_inpu
 	uint32_t point = input->kind == WTL_INPUT_POINT ? input->point : 0;
 	int at = ui->entry, chosen = chosen_entry(ui, input);
 
-	if (input->kind == WTL_INPUT_NONE || input->kind == WTL_INPUT_RESIZE)
+	if (input->kind == WTL_INPUT_NONE)
 		return WTL_TOP_WISH_NOTHING;
 	if (chosen >= 0)
 		wtl_top_list_choose(ui, chosen);
@@ -660,7 +660,7 @@ static enum wtl_top_wish table_input(const struct turn *turn, const struct wtl_i
 
 static enum wtl_top_wish confirm_input(struct wtl_top_ui *ui, const struct wtl_input *input)
 {
-	if (input->kind == WTL_INPUT_NONE || input->kind == WTL_INPUT_RESIZE)
+	if (input->kind == WTL_INPUT_NONE)
 		return WTL_TOP_WISH_NOTHING;
 	ui->mode = WTL_TOP_TABLE;
 	if (input->kind == WTL_INPUT_POINT && (input->point == 'y' || input->point == 'Y'))
@@ -674,7 +674,7 @@ static void details_input(const struct turn *turn, const struct wtl_input *input
 		    (input->kind == WTL_INPUT_POINT && input->point == 'k');
 	int at = wtl_top_rows_find(turn->rows, turn->ui->details_key);
 
-	if (input->kind == WTL_INPUT_NONE || input->kind == WTL_INPUT_RESIZE)
+	if (input->kind == WTL_INPUT_NONE)
 		return;
 	turn->ui->mode = WTL_TOP_TABLE;
 	if (kill && at >= 0) {
@@ -689,7 +689,7 @@ enum wtl_top_wish wtl_top_ui_input(struct wtl_top_ui *ui, const struct wtl_top_v
 {
 	const struct turn turn = {.ui = ui, .view = view, .rows = rows, .now_ns = now_ns};
 
-	if (input->kind != WTL_INPUT_NONE && input->kind != WTL_INPUT_RESIZE) {
+	if (input->kind != WTL_INPUT_NONE) {
 		ui->kill_key = 0;
 		ui->sought = 0;
 	}

@@ -8,19 +8,30 @@
 #include "base/array.h"
 #include "energy/budget.h"
 
-void wtl_top_curve_clear(struct wtl_top_curve *curve)
+static uint32_t *row_of(const struct wtl_top_bins *bins, unsigned grain, uint64_t bin)
 {
-	memset(curve, 0, sizeof(*curve));
-	/* Every byte 0xff: all bins are gaps. */
-	memset(curve->bins, 0xff, sizeof(curve->bins));
+	return bins->rows + (grain * WTL_TOP_BINS + bin % WTL_TOP_BINS) * bins->width;
+}
+
+/* Room for bins of so many curves; what there was is gone if their number differs. */
+static bool reserve_bins(struct wtl_top_bins *bins, size_t width)
+{
+	if (bins->rows && bins->width == width)
+		return true;
+	free(bins->rows);
+	bins->width = width;
+	bins->rows = calloc(width, WTL_TOP_GRAINS * WTL_TOP_BINS * sizeof(*bins->rows));
+	return bins->rows != NULL;
 }
 
 /* A coarser bin is known if most of it is. */
-static void curve_add(struct wtl_top_curve *curve, const struct wtl_top_clock *clock,
+static void curve_add(const struct wtl_top_view *view, size_t i, struct wtl_top_curve *curve,
 		      uint32_t value)
 {
+	const struct wtl_top_clock *clock = &view->clock;
+
 	for (unsigned grain = 0;; grain++) {
-		curve->bins[grain][clock->n_bins[grain] % WTL_TOP_BINS] = value;
+		row_of(&view->bins, grain, clock->n_bins[grain])[i] = value;
 		if (grain + 1 == WTL_TOP_GRAINS)
 			return;
 		curve->sum[grain] += value == WTL_TOP_GAP ? 0 : value;
@@ -38,11 +49,13 @@ void wtl_top_view_add_bin(struct wtl_top_view *view, bool is_known)
 {
 	struct wtl_top_clock *clock = &view->clock;
 
+	if (!reserve_bins(&view->bins, view->n_domains + 1))
+		return;
 	for (size_t i = 0; i <= view->n_domains; i++) {
-		struct wtl_top_domain *domain =
-			i < view->n_domains ? &view->domains[i] : &view->total;
+		struct wtl_top_curve *curve =
+			i == 0 ? &view->total.curve : &view->domains[i - 1].curve;
 
-		curve_add(&domain->curve, clock, is_known ? domain->curve.newest : WTL_TOP_GAP);
+		curve_add(view, i, curve, is_known ? curve->newest : WTL_TOP_GAP);
 	}
 	clock->n_bins[0]++;
 	for (unsigned grain = 0; grain + 1 < WTL_TOP_GRAINS; grain++) {
@@ -51,6 +64,15 @@ void wtl_top_view_add_bin(struct wtl_top_view *view, bool is_known)
 		clock->within[grain] = 0;
 		clock->n_bins[grain + 1]++;
 	}
+}
+
+void wtl_top_view_clear_bins(struct wtl_top_view *view, int64_t bin_ns)
+{
+	view->clock = (struct wtl_top_clock){.bin_ns = bin_ns};
+	view->bins.series++;
+	memset(&view->total.curve, 0, sizeof(view->total.curve));
+	for (size_t i = 0; i < view->n_domains; i++)
+		memset(&view->domains[i].curve, 0, sizeof(view->domains[i].curve));
 }
 
 int64_t wtl_top_clock_bin_ns(const struct wtl_top_clock *clock, unsigned grain)
@@ -72,23 +94,26 @@ unsigned wtl_top_clock_grain(const struct wtl_top_clock *clock, int64_t window_n
 	return grain;
 }
 
-uint32_t wtl_top_curve_at(const struct wtl_top_curve *curve, const struct wtl_top_clock *clock,
+uint32_t wtl_top_curve_at(const struct wtl_top_view *view, const struct wtl_top_domain *domain,
 			  unsigned grain, uint64_t back)
 {
-	if (back >= WTL_TOP_BINS || back >= clock->n_bins[grain])
+	uint64_t n = view->clock.n_bins[grain];
+	size_t i = domain == &view->total ? 0 : 1 + (size_t)(domain - view->domains);
+
+	if (back >= WTL_TOP_BINS || back >= n || i >= view->bins.width)
 		return WTL_TOP_GAP;
-	return curve->bins[grain][(clock->n_bins[grain] - 1 - back) % WTL_TOP_BINS];
+	return row_of(&view->bins, grain, n - 1 - back)[i];
 }
 
 void wtl_top_view_init(struct wtl_top_view *view)
 {
 	memset(view, 0, sizeof(*view));
-	wtl_top_curve_clear(&view->total.curve);
 	view->total.gpu = -1;
 }
 
 void wtl_top_view_done(struct wtl_top_view *view)
 {
+	free(view->bins.rows);
 	free(view->domains);
 	free(view->gpus);
 	free(view->processes);
@@ -127,16 +152,40 @@ static void copy_processes(struct wtl_top_view *dst, const struct wtl_top_view *
 	}
 }
 
+/* What was added since the copy before. */
+static int copy_bins(struct wtl_top_view *dst, const struct wtl_top_view *src)
+{
+	bool goes_on = dst->bins.rows && dst->bins.width == src->bins.width &&
+		       dst->bins.series == src->bins.series;
+
+	if (!src->bins.rows)
+		return 0;
+	if (!reserve_bins(&dst->bins, src->bins.width))
+		return -ENOMEM;
+	for (unsigned grain = 0; grain < WTL_TOP_GRAINS; grain++) {
+		uint64_t n = src->clock.n_bins[grain],
+			 from = goes_on ? dst->clock.n_bins[grain] : 0;
+
+		for (from = n > from + WTL_TOP_BINS ? n - WTL_TOP_BINS : from; from < n; from++)
+			memcpy(row_of(&dst->bins, grain, from), row_of(&src->bins, grain, from),
+			       src->bins.width * sizeof(*src->bins.rows));
+	}
+	return 0;
+}
+
 int wtl_top_view_copy(struct wtl_top_view *dst, const struct wtl_top_view *src)
 {
 	struct wtl_top_view old;
 	int rc = wtl_top_view_reserve(dst, src->n_domains, src->n_gpus, src->n_processes,
 				      src->n_groups);
 
+	if (rc == 0)
+		rc = copy_bins(dst, src);
 	if (rc < 0)
 		return rc;
 	old = *dst;
 	*dst = *src;
+	dst->bins.rows = old.bins.rows;
 	dst->domains = old.domains;
 	dst->size_domains = old.size_domains;
 	dst->gpus = old.gpus;
@@ -146,7 +195,10 @@ int wtl_top_view_copy(struct wtl_top_view *dst, const struct wtl_top_view *src)
 	dst->groups = old.groups;
 	dst->size_groups = old.size_groups;
 	copy_array(dst->domains, src->domains, src->n_domains, sizeof(*src->domains));
-	copy_array(dst->gpus, src->gpus, src->n_gpus, sizeof(*src->gpus));
+	/* They are large, and change when they answer; recorded ones do not say when that was. */
+	if (src->gpus_answered_ns == 0 || old.gpus_answered_ns != src->gpus_answered_ns ||
+	    old.n_gpus != src->n_gpus)
+		copy_array(dst->gpus, src->gpus, src->n_gpus, sizeof(*src->gpus));
 	if (old.generation != src->generation)
 		copy_processes(dst, src);
 	return 0;

@@ -27,28 +27,31 @@
 enum { WTL_TOP_GRAINS = 3, WTL_TOP_GRAIN = 6, WTL_TOP_BINS = 1200 };
 #define WTL_TOP_GAP UINT32_MAX /* no value: not measured */
 
+/* What of a domain's curve is not yet in a bin. */
 struct wtl_top_curve {
-	uint32_t newest;			     /* what the next bin gets: mW */
-	uint32_t bins[WTL_TOP_GRAINS][WTL_TOP_BINS]; /* rings */
+	uint32_t newest; /* what the next bin gets: mW */
 	/* Of the next coarser bins, which are being filled. */
 	uint64_t sum[WTL_TOP_GRAINS - 1];
 	uint32_t n[WTL_TOP_GRAINS - 1];
 };
 
-/* The rings' common clock. */
+/* The curves' common clock. */
 struct wtl_top_clock {
 	int64_t bin_ns;			     /* of the finest grain */
 	uint64_t n_bins[WTL_TOP_GRAINS];     /* filled since the start; the newest is n_bins - 1 */
 	uint32_t within[WTL_TOP_GRAINS - 1]; /* finer bins in the bin being filled */
 };
 
-void wtl_top_curve_clear(struct wtl_top_curve *curve);
+/* The bins of the total and of all domains: a row for each moment, so that memory is touched as time goes on. */
+struct wtl_top_bins {
+	uint32_t *rows; /* a ring a grain */
+	size_t width;
+	unsigned series; /* changes when they begin anew */
+};
+
 /* The finest grain that holds window_ns, or the coarsest. */
 unsigned wtl_top_clock_grain(const struct wtl_top_clock *clock, int64_t window_ns);
 int64_t wtl_top_clock_bin_ns(const struct wtl_top_clock *clock, unsigned grain);
-/* `back` bins before the newest; WTL_TOP_GAP for what is not there (any more). */
-uint32_t wtl_top_curve_at(const struct wtl_top_curve *curve, const struct wtl_top_clock *clock,
-			  unsigned grain, uint64_t back);
 
 /* ---- Domains ---- */
 
@@ -120,6 +123,7 @@ struct wtl_top_view {
 	bool is_tape, is_root; /* not this machine: its processes are not ours to kill */
 	bool is_over;	       /* a tape's end */
 	struct wtl_top_clock clock;
+	struct wtl_top_bins bins;
 
 	struct wtl_top_domain *domains;
 	size_t n_domains, size_domains;
@@ -158,8 +162,13 @@ int wtl_top_view_reserve(struct wtl_top_view *view, size_t domains, size_t gpus,
 /* Makes dst the same as src; the processes only if their generation differs. 0 or -ENOMEM. */
 int wtl_top_view_copy(struct wtl_top_view *dst, const struct wtl_top_view *src);
 
-/* One bin more of every curve: what is newest there, or a gap. */
+/* One bin more of every curve: what is newest there, or a gap. Without memory for them there are no curves. */
 void wtl_top_view_add_bin(struct wtl_top_view *view, bool is_known);
+/* No bin so far. */
+void wtl_top_view_clear_bins(struct wtl_top_view *view, int64_t bin_ns);
+/* Of one of its domains, or its total, `back` bins before the newest; WTL_TOP_GAP for what is not there (any more). */
+uint32_t wtl_top_curve_at(const struct wtl_top_view *view, const struct wtl_top_domain *domain,
+			  unsigned grain, uint64_t back);
 
 bool wtl_top_has_gpus(const struct wtl_top_view *view);
 /* What is shown: the host, or that it is another machine. */

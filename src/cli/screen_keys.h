@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_CLI_SCREEN_KEYS_H
+#define WTL_CLI_SCREEN_KEYS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/screen.h"
+
+enum { WTL_SCREEN_KEYS = 20 };
+
+/*
+ * What the terminal sends: characters, keys of several bytes, reports of the mouse. Nothing here waits for the rest of a
+ * report, which may never come: q, ^C and SIGTERM are seen all the same.
+ */
+struct wtl_screen_keys {
+	/* What this terminal's description says of its keys, beside what most terminals send. */
+	const char *sequences[WTL_SCREEN_KEYS];
+	char held[64]; /* what is not yet taken */
+	size_t n_held;
+	int64_t click_ms;
+	int click_row, click_column;
+};
+
+/* text: what the terminal's description has for a capability, or NULL; it stays valid. */
+void wtl_screen_keys_init(struct wtl_screen_keys *keys,
+			  const char *(*text)(const char *capability));
+
+/*
+ * The next of what there is on standard input. Waits for the rest of a key that sends several bytes, some milliseconds
+ * at most. 1, or 0: there was nothing.
+ */
+int wtl_screen_keys_take(struct wtl_screen_keys *keys, struct wtl_input *ret_input);
+
+#endif
