@@ -37,6 +37,18 @@ int wtl_outfile_check(const char *path)
 	return rc == -WTL_EOTHERS ? rc : 0;
 }
 
+int wtl_outfile_remove(const char *path)
+{
+	struct wtl_outplace place;
+	int rc = wtl_outplace_find(path, false, &place);
+
+	if (rc < 0)
+		return rc;
+	rc = unlinkat(place.folder, place.name, 0) < 0 ? -errno : 0;
+	wtl_outplace_done(&place);
+	return rc;
+}
+
 /* ---- One way to make files ---- */
 
 static bool is_pipe(const struct wtl_outplace *place)

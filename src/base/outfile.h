@@ -27,6 +27,9 @@ int wtl_outfile_check(const char *path);
  * like /proc. 0 or a negative errno. */
 int wtl_outfile_try(const char *path);
 
+/* unlink(). */
+int wtl_outfile_remove(const char *path);
+
 /* open(), with O_CREAT and O_CLOEXEC, and the mode for a file that was not there. A descriptor or a negative errno. A pipe's
  * reader is waited for (without O_NONBLOCK), until a signal comes: -ECANCELED where that is blocked. */
 int wtl_outfile_open(const char *path, int flags, mode_t mode);

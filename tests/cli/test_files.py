@@ -545,7 +545,7 @@ while os.getppid() == {1}: exchange(b"sub", b"link")
 """
 
 
-@pytest.mark.parametrize("maker", ["doctor", "run --append", "run --tape-record"])
+@pytest.mark.parametrize("maker", ["doctor", "run --append", "run --tape-record", "record", "import"])
 def test_a_folder_that_becomes_a_link_meanwhile(shared, maker):
     """Whoever owns a folder on the way can put something else in its place at any moment: he gets nothing written or removed elsewhere."""
     needs_root()
@@ -575,6 +575,28 @@ def test_a_folder_that_becomes_a_link_meanwhile(shared, maker):
     finally:
         swapping.kill()
         swapping.wait()
+
+
+def test_a_folder_that_becomes_a_link_while_it_is_recorded_to(shared):
+    """Its files are written, looked for and removed where they were made."""
+    needs_root()
+    his, roots = shared / "his", shared / "roots"
+    (his / "sub").mkdir(parents=True)
+    roots.mkdir()
+    os.chown(his, NOBODY, NOBODY)
+    kept = {f"made{end}": "kept" for end in ("", "-wal", "-shm", "-journal")}
+    for name, text in kept.items():
+        (roots / name).write_text(text)
+    recorder = start_wattle("record", "-q", "-o", "sub/made", cwd=his, env=own_places(shared))
+    wait_for(lambda: (his / "sub" / "made").exists() and not (his / "sub" / "made-journal").exists(), "the recording")
+    (his / "sub").rename(his / "was")
+    (his / "sub").symlink_to("../roots")
+    os.chown(his / "sub", NOBODY, NOBODY, follow_symlinks=False)
+    recorder.send_signal(signal.SIGINT)
+    assert finish(recorder).code == 0
+    assert {path.name: path.read_text() for path in roots.iterdir()} == kept
+    assert os.listdir(his / "was") == ["made"]
+    assert run_wattle("report", "--check", his / "was" / "made").code == 0
 
 
 def test_what_another_user_has_made_is_written_to_without_rights(shared):
