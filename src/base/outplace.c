@@ -145,17 +145,28 @@ static int read_link(struct walk *walk, int link)
 	return enter(walk, AT_FDCWD, "/", 0);
 }
 
+/* What such a link says is no path, or one of another namespace. */
+static bool is_in_proc(int link, const struct stat *st)
+{
+	struct statfs of;
+	struct stat self;
+
+	if (fstatfs(link, &of) == 0)
+		return of.f_type == PROC_SUPER_MAGIC;
+	/* A filter may forbid to ask. */
+	return lstat("/proc/self", &self) == 0 && self.st_dev == st->st_dev;
+}
+
 /* 1: it was followed; 0: the kernel alone knows where it leads. */
 static int follow(struct walk *walk, const char *name)
 {
 	int link = openat(walk->at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC), rc = 0;
-	bool is_last = !walk->left[0];
+	bool is_last = !walk->left[0], is_open = false;
 	struct stat st;
-	struct statfs of;
 
 	if (link < 0)
 		return -errno;
-	if (fstat(link, &st) < 0 || fstatfs(link, &of) < 0)
+	if (fstat(link, &st) < 0)
 		rc = -errno;
 	else if (!S_ISLNK(st.st_mode))
 		rc = -ENOTDIR;
@@ -163,13 +174,14 @@ static int follow(struct walk *walk, const char *name)
 		rc = -ELOOP;
 	else
 		rc = note_link(walk, &st);
-	/* What a link in /proc says is no path, or one of another namespace. */
-	if (rc == 0 && of.f_type == PROC_SUPER_MAGIC && !is_last) {
+	if (rc == 0)
+		is_open = is_in_proc(link, &st);
+	if (rc == 0 && is_open && !is_last) {
 		walk->depth = 0;
 		rc = enter(walk, walk->at, name, 0);
 		rc = rc < 0 ? rc : 1;
-	} else if (rc == 0 && (of.f_type != PROC_SUPER_MAGIC ||
-			       (fstatat(walk->at, name, &st, 0) == 0 && S_ISREG(st.st_mode)))) {
+	} else if (rc == 0 &&
+		   (!is_open || (fstatat(walk->at, name, &st, 0) == 0 && S_ISREG(st.st_mode)))) {
 		rc = read_link(walk, link);
 		rc = rc < 0 ? rc : 1;
 	}
@@ -253,6 +265,8 @@ int wtl_outplace_find(const char *path, bool follows_last, struct wtl_outplace *
 	if (strlen(path) >= sizeof(walk.left))
 		return -ENAMETOOLONG;
 	if (wtl_infile_is_descriptor(path)) {
+		if (strlen(path) > NAME_MAX)
+			return -ENAMETOOLONG;
 		ret_place->is_open_link = true;
 		strcpy(ret_place->name, path);
 		return 0;

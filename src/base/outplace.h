@@ -12,7 +12,7 @@
  */
 struct wtl_outplace {
 	int folder; /* AT_FDCWD: name is that of a descriptor, or there is none */
-	char name[PATH_MAX];
+	char name[NAME_MAX + 1];
 	uid_t owner;	/* of the folder */
 	bool is_shared; /* anybody can make a file in it */
 	bool is_others; /* somebody can, beside this user and root */
