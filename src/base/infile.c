@@ -16,9 +16,14 @@
 
 bool wtl_infile_is_descriptor(const char *path)
 {
+	static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+
+	/* What is below a directory's is no descriptor. */
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+		if (wtl_text_starts(path, folders[i]))
+			return !strchr(path + strlen(folders[i]), '/');
 	return strcmp(path, "/dev/stdin") == 0 || strcmp(path, "/dev/stdout") == 0 ||
-	       strcmp(path, "/dev/stderr") == 0 || wtl_text_starts(path, "/dev/fd/") ||
-	       wtl_text_starts(path, "/proc/self/fd/");
+	       strcmp(path, "/dev/stderr") == 0;
 }
 
 static int check_kind(const struct stat *st)

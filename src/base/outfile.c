@@ -5,21 +5,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/capability.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/fd.h"
-#include "base/infile.h"
+#include "base/outplace.h"
 
 enum { LEFT_AFTER_S = 60 }; /* far longer than from making a file to locking it */
 
@@ -31,150 +27,47 @@ static int close_checked(int fd, int rc)
 	return rc;
 }
 
-/* Whether this process may read what other programs of the machine's users may not. */
-static bool is_privileged(void)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {{0}};
-
-	if (geteuid() == 0 || getauxval(AT_SECURE) || syscall(SYS_capget, &header, sets) < 0)
-		return true;
-	/* systemd gives this one to everybody who logs in. */
-	sets[1].effective &= ~CAP_TO_MASK(CAP_WAKE_ALARM);
-	sets[1].permitted &= ~CAP_TO_MASK(CAP_WAKE_ALARM);
-	return sets[0].effective || sets[0].permitted || sets[1].effective || sets[1].permitted;
-}
-
-/* ---- What others have made ---- */
-
-/* The one that path is in. */
-static void name_folder(const char *path, char folder[PATH_MAX])
-{
-	const char *slash = strrchr(path, '/');
-
-	snprintf(folder, PATH_MAX, "%.*s", slash ? (int)(slash + 1 - path) : 1, slash ? path : ".");
-}
-
-/* Of the folder of path; one that cannot be looked at is taken for anybody's. */
-struct folder {
-	uid_t owner;
-	bool is_shared; /* anybody can make a file in it */
-	bool is_others; /* somebody can, beside this user and root */
-};
-
-static struct folder look_at_folder(const char *path)
-{
-	char name[PATH_MAX];
-	struct stat st;
-
-	name_folder(path, name);
-	if (stat(name, &st) < 0)
-		return (struct folder){.owner = (uid_t)-1, .is_shared = true, .is_others = true};
-	return (struct folder){
-		.owner = st.st_uid,
-		.is_shared = st.st_mode & (S_ISVTX | S_IWOTH),
-		.is_others = st.st_mode & (S_ISVTX | S_IWGRP | S_IWOTH) ||
-			     (st.st_uid != geteuid() && st.st_uid != 0),
-	};
-}
-
-/* In a folder like /tmp, nothing of others is written to; in their own folder, no file of a third one that has another
- * name, too. */
-static int check_owner(const char *path, const struct stat *st)
-{
-	bool is_linked = S_ISREG(st->st_mode) && st->st_nlink > 1;
-	struct folder folder;
-
-	if (!is_privileged() || (st->st_uid == geteuid() && !is_linked))
-		return 0;
-	folder = look_at_folder(path);
-	if (folder.is_shared || (is_linked && folder.is_others && st->st_uid != folder.owner))
-		return -WTL_EOTHERS;
-	return 0;
-}
-
-/* Others can make a link to whatever this user alone may write: only what is theirs as well was meant. */
-static int check_link(const char *path, const struct stat *link, const struct stat *st)
-{
-	if (link->st_uid == geteuid() || (st && st->st_uid == link->st_uid) || !is_privileged())
-		return 0;
-	return look_at_folder(path).is_others ? -WTL_EOTHERS : 0;
-}
-
-/* What is to be written to. */
-struct target {
-	char *path; /* free(): links are followed here alone, because others may make one meanwhile */
-	bool is_open_link; /* a link of which only the kernel knows where it leads: into /proc/self/fd, or nowhere */
-	bool has_old; /* there is something */
-	struct stat old;
-};
-
-static int follow(const char *path, struct target *target)
-{
-	const struct stat link = target->old;
-	int rc;
-
-	target->path = realpath(path, NULL);
-	target->is_open_link = !target->path;
-	rc = stat(target->path ? target->path : path, &target->old) < 0 ? -errno : 0;
-	if (rc == 0 && !target->path && S_ISREG(target->old.st_mode))
-		rc = -EINVAL;
-	if (rc == 0 && target->path)
-		rc = check_owner(target->path, &target->old);
-	if (rc == 0 || rc == -ENOENT) {
-		int why = check_link(path, &link, rc == 0 ? &target->old : NULL);
-
-		rc = why < 0 ? why : rc;
-	}
-	return rc;
-}
-
-/* A symbolic link stays one. */
-static int find_target(const char *path, struct target *ret_target)
-{
-	struct target target = {.path = NULL};
-	int rc = lstat(path, &target.old) < 0 ? -errno : check_owner(path, &target.old);
-
-	if (rc == 0 && S_ISLNK(target.old.st_mode))
-		rc = follow(path, &target);
-	if (rc < 0 && rc != -ENOENT) {
-		free(target.path);
-		return rc;
-	}
-	target.has_old = rc == 0;
-	if (!target.path)
-		target.path = strdup(path);
-	*ret_target = target;
-	return target.path ? 0 : -ENOMEM;
-}
-
 int wtl_outfile_check(const char *path)
 {
-	struct target target;
-	int rc = wtl_infile_is_descriptor(path) ? -ENOENT : find_target(path, &target);
+	struct wtl_outplace place;
+	int rc = wtl_outplace_find(path, true, &place);
 
 	if (rc == 0)
-		free(target.path);
+		wtl_outplace_done(&place);
 	return rc == -WTL_EOTHERS ? rc : 0;
+}
+
+int wtl_outfile_remove(const char *path)
+{
+	struct wtl_outplace place;
+	int rc = wtl_outplace_find(path, false, &place);
+
+	if (rc < 0)
+		return rc;
+	rc = unlinkat(place.folder, place.name, 0) < 0 ? -errno : 0;
+	wtl_outplace_done(&place);
+	return rc;
 }
 
 /* ---- One way to make files ---- */
 
-static bool is_pipe(const char *path)
+static bool is_pipe(const struct wtl_outplace *place)
 {
 	struct stat st;
 
-	return stat(path, &st) == 0 && S_ISFIFO(st.st_mode);
+	return fstatat(place->folder, place->name, &st, 0) == 0 && S_ISFIFO(st.st_mode);
 }
 
-/* open(), but a pipe's reader is waited for only until a signal asks for the end. A descriptor or a negative errno. */
-static int open_patiently(const char *path, int flags, mode_t mode)
+/* openat(), but a pipe's reader is waited for only until a signal asks for the end. What has become a link since it was
+ * looked at is not followed. A descriptor or a negative errno. */
+static int open_patiently(const struct wtl_outplace *place, int flags, mode_t mode)
 {
 	const struct timespec nap = {.tv_nsec = 20000000};
-	int fd;
+	int exact = place->is_open_link ? 0 : O_NOFOLLOW, fd;
 
-	while ((fd = open(path, flags | O_NONBLOCK | O_CLOEXEC, mode)) < 0) {
-		if (errno != ENXIO || flags & O_NONBLOCK || !is_pipe(path))
+	while ((fd = openat(place->folder, place->name, flags | exact | O_NONBLOCK | O_CLOEXEC,
+			    mode)) < 0) {
+		if (errno != ENXIO || flags & O_NONBLOCK || !is_pipe(place))
 			return -errno;
 		if (wtl_fd_end_is_asked_for())
 			return -ECANCELED;
@@ -186,33 +79,29 @@ static int open_patiently(const char *path, int flags, mode_t mode)
 }
 
 /* Nothing is changed before it is known to be the one that was looked at. */
-static int take_opened(int fd, const char *path, int flags)
+static int take_opened(int fd, const struct wtl_outplace *place, int flags)
 {
 	struct stat st;
-	int rc = 0;
+	int rc = fstat(fd, &st) < 0 ? -errno : wtl_outplace_check(place, &st);
 
-	if (!wtl_infile_is_descriptor(path))
-		rc = fstat(fd, &st) < 0 ? -errno : check_owner(path, &st);
 	if (rc == 0 && flags & O_TRUNC && ftruncate(fd, 0) < 0 && errno != EINVAL)
 		rc = -errno;
 	return rc;
 }
 
-/* Of that name itself, or of one that nobody else can make a link of. */
-static int open_target(const char *path, int flags, mode_t mode)
+static int open_place(const struct wtl_outplace *place, int flags, mode_t mode)
 {
 	bool is_exact = mode & WTL_MODE_GIVEN;
-	struct stat st;
 	int fd, rc;
 
 	if (mode == 0)
-		mode = is_privileged() ? 0600 : 0666;
-	if (is_exact && !(flags & O_EXCL) && stat(path, &st) == 0)
+		mode = wtl_outplace_is_privileged() ? 0600 : 0666;
+	if (is_exact && !(flags & O_EXCL) && (place->has_old || place->folder == AT_FDCWD))
 		is_exact = false;
-	fd = open_patiently(path, (flags & ~O_TRUNC) | O_CREAT, mode & 0777);
+	fd = open_patiently(place, (flags & ~O_TRUNC) | O_CREAT, mode & 0777);
 	if (fd < 0)
 		return fd;
-	rc = take_opened(fd, path, flags);
+	rc = take_opened(fd, place, flags);
 	if (rc < 0)
 		return close_checked(fd, rc);
 	/* A file system that has no modes has none to change. */
@@ -223,17 +112,13 @@ static int open_target(const char *path, int flags, mode_t mode)
 
 int wtl_outfile_open(const char *path, int flags, mode_t mode)
 {
-	struct target target;
-	int rc;
+	struct wtl_outplace place;
+	int rc = wtl_outplace_find(path, !(flags & (O_EXCL | O_NOFOLLOW)), &place);
 
-	if (flags & (O_EXCL | O_NOFOLLOW) || wtl_infile_is_descriptor(path))
-		return open_target(path, flags, mode);
-	rc = find_target(path, &target);
 	if (rc < 0)
 		return rc;
-	/* What has become a link since it was looked at is not followed. */
-	rc = open_target(target.path, target.is_open_link ? flags : flags | O_NOFOLLOW, mode);
-	free(target.path);
+	rc = open_place(&place, flags, mode);
+	wtl_outplace_done(&place);
 	return rc;
 }
 
@@ -282,33 +167,38 @@ static void remove_left(int folder, const char *name)
 
 void wtl_outfile_sweep(const char *path)
 {
-	char folder[PATH_MAX];
+	struct wtl_outplace place;
 	struct dirent *entry;
 	DIR *dir;
+	int fd;
 
-	name_folder(path, folder);
-	dir = opendir(folder);
-	if (!dir)
+	if (wtl_outplace_find(path, false, &place) < 0)
 		return;
+	fd = openat(place.folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	wtl_outplace_done(&place);
+	dir = fd >= 0 ? fdopendir(fd) : NULL;
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
 	while ((entry = readdir(dir)))
 		if (is_temp(entry))
 			remove_left(dirfd(dir), entry->d_name);
 	closedir(dir);
 }
 
-int wtl_outfile_temp(const char *path, mode_t mode, char *temp, size_t size)
+/* A fresh file beside it, and its name. */
+static int make_temp(const struct wtl_outplace *place, mode_t mode, struct wtl_outplace *ret_temp)
 {
-	const char *slash = strrchr(path, '/');
-	int dir_len = slash ? (int)(slash + 1 - path) : 0;
-
+	*ret_temp = *place;
+	ret_temp->has_old = ret_temp->is_open_link = false;
 	for (unsigned i = 0; i < 1000; i++) {
-		int len = snprintf(temp, size, "%.*s" TEMP_BEGIN "%ld-%u" TEMP_END, dir_len, path,
-				   (long)getpid(), i);
 		int fd;
 
-		if (len < 0 || (size_t)len >= size)
-			return -ENAMETOOLONG;
-		fd = wtl_outfile_open(temp, O_WRONLY | O_EXCL | O_NOFOLLOW, mode);
+		snprintf(ret_temp->name, sizeof(ret_temp->name), TEMP_BEGIN "%ld-%u" TEMP_END,
+			 (long)getpid(), i);
+		fd = open_place(ret_temp, O_WRONLY | O_EXCL, mode);
 		if (fd == -EEXIST)
 			continue;
 		if (fd >= 0)
@@ -316,6 +206,40 @@ int wtl_outfile_temp(const char *path, mode_t mode, char *temp, size_t size)
 		return fd;
 	}
 	return -EEXIST;
+}
+
+int wtl_outfile_temp(const char *path, mode_t mode, char *temp, size_t size)
+{
+	const char *slash = strrchr(path, '/');
+	struct wtl_outplace place, made;
+	int len, fd = wtl_outplace_find(path, false, &place);
+
+	if (fd < 0)
+		return fd;
+	fd = make_temp(&place, mode, &made);
+	len = snprintf(temp, size, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path, made.name);
+	if (fd >= 0 && (len < 0 || (size_t)len >= size)) {
+		unlinkat(made.folder, made.name, 0);
+		fd = close_checked(fd, -ENAMETOOLONG);
+	}
+	wtl_outplace_done(&place);
+	return fd;
+}
+
+int wtl_outfile_try(const char *path)
+{
+	struct wtl_outplace place, made;
+	int fd = wtl_outplace_find(path, true, &place);
+
+	if (fd < 0)
+		return fd;
+	fd = make_temp(&place, 0600, &made);
+	if (fd >= 0) {
+		unlinkat(made.folder, made.name, 0);
+		fd = close_checked(fd, 0);
+	}
+	wtl_outplace_done(&place);
+	return fd;
 }
 
 int wtl_outfile_name(const char *temp, const char *path)
@@ -329,44 +253,50 @@ int wtl_outfile_name(const char *temp, const char *path)
 	return 0;
 }
 
-/* Gives the temporary file the rights of the old one (NULL: there is none) and its place; or throws it
+/* Gives the temporary file the rights of the old one, if there is one, and its place; or throws it
  * away, with rc < 0. */
-static int temp_finish(int fd, const char *temp, const char *path, const struct stat *old, int rc)
+static int temp_finish(int fd, const struct wtl_outplace *temp, const struct wtl_outplace *place,
+		       int rc)
 {
-	if (rc == 0 && old) {
+	if (rc == 0 && place->has_old) {
 		/* Only root may give files away; without that the writer owns the new file. */
-		int not_given = fchown(fd, old->st_uid, old->st_gid);
+		int not_given = fchown(fd, place->old.st_uid, place->old.st_gid);
 		mode_t kept = not_given ? 0777 : 07777;
 
-		if (fchmod(fd, old->st_mode & kept) < 0)
+		if (fchmod(fd, place->old.st_mode & kept) < 0)
 			rc = -errno;
 	}
 	if (rc == 0 && fsync(fd) < 0 && errno != EINVAL && errno != EROFS)
 		rc = -errno;
 	rc = close_checked(fd, rc);
-	if (rc == 0 && rename(temp, path) < 0)
+	if (rc == 0 && renameat(temp->folder, temp->name, place->folder, place->name) < 0)
 		rc = -errno;
 	if (rc < 0)
-		unlink(temp);
+		unlinkat(temp->folder, temp->name, 0);
 	return rc;
 }
 
-/* old is NULL when there is no file yet. */
-static int replace_regular(const char *path, const void *data, size_t len, const struct stat *old,
+static int replace_regular(const struct wtl_outplace *place, const void *data, size_t len,
 			   mode_t mode)
 {
-	char temp[PATH_MAX];
-	int fd = wtl_outfile_temp(path, old ? 0600 : mode, temp, sizeof(temp));
+	struct wtl_outplace temp;
+	int fd = make_temp(place, place->has_old ? 0600 : mode, &temp);
 
 	if (fd < 0)
 		return fd;
-	return temp_finish(fd, temp, path, old, wtl_fd_write_all(fd, data, len));
+	return temp_finish(fd, &temp, place, wtl_fd_write_all(fd, data, len));
 }
 
-static int write_direct(const char *path, const void *data, size_t len)
+/* A rename would leave an open file behind. */
+static bool is_direct(const struct wtl_outplace *place)
+{
+	return place->is_open_link || (place->has_old && !S_ISREG(place->old.st_mode));
+}
+
+static int write_direct(const struct wtl_outplace *place, const void *data, size_t len)
 {
 	/* O_APPEND, for a /dev/stdout that is a file with something in it. */
-	int fd = open_patiently(path, O_WRONLY | O_APPEND | O_NOCTTY, 0);
+	int fd = open_patiently(place, O_WRONLY | O_APPEND | O_NOCTTY, 0);
 
 	if (fd < 0)
 		return fd;
@@ -375,21 +305,14 @@ static int write_direct(const char *path, const void *data, size_t len)
 
 static int replace(const char *path, const void *data, size_t len, mode_t mode)
 {
-	struct target target;
-	int rc;
+	struct wtl_outplace place;
+	int rc = wtl_outplace_find(path, true, &place);
 
-	/* A rename would leave the open file behind. */
-	if (wtl_infile_is_descriptor(path))
-		return write_direct(path, data, len);
-	rc = find_target(path, &target);
 	if (rc < 0)
 		return rc;
-	if (target.has_old && !S_ISREG(target.old.st_mode))
-		rc = write_direct(target.path, data, len);
-	else
-		rc = replace_regular(target.path, data, len, target.has_old ? &target.old : NULL,
-				     mode);
-	free(target.path);
+	rc = is_direct(&place) ? write_direct(&place, data, len)
+			       : replace_regular(&place, data, len, mode);
+	wtl_outplace_done(&place);
 	return rc;
 }
 
@@ -425,55 +348,26 @@ int wtl_outfile_write(const char *path, const void *data, size_t len, enum wtl_o
 
 /* ---- Piece by piece ---- */
 
-static int open_direct(struct wtl_outstream *stream, const char *path)
-{
-	if (path)
-		stream->fd = open_patiently(path, O_WRONLY | O_APPEND | O_NOCTTY, 0);
-	else
-		stream->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-	if (stream->fd >= 0)
-		return 0;
-	return path ? stream->fd : -errno;
-}
-
-static int open_temp(struct wtl_outstream *stream, mode_t mode)
-{
-	char temp[PATH_MAX];
-
-	stream->fd =
-		wtl_outfile_temp(stream->target, stream->has_old ? 0600 : mode, temp, sizeof(temp));
-	if (stream->fd < 0)
-		return stream->fd;
-	stream->temp = strdup(temp);
-	if (stream->temp)
-		return 0;
-	close(stream->fd);
-	unlink(temp);
-	return -ENOMEM;
-}
-
 int wtl_outstream_open(struct wtl_outstream *stream, const char *path, mode_t mode)
 {
-	struct target target;
-	bool is_direct;
 	int rc;
 
 	*stream = (struct wtl_outstream){.fd = -1};
-	if (!path || wtl_infile_is_descriptor(path))
-		return open_direct(stream, path);
-	rc = find_target(path, &target);
+	if (!path) {
+		stream->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+		return stream->fd < 0 ? -errno : 0;
+	}
+	rc = wtl_outplace_find(path, true, &stream->place);
 	if (rc < 0)
 		return rc;
-	stream->target = target.path;
-	stream->old = target.old;
-	stream->has_old = target.has_old;
-	is_direct = stream->has_old && !S_ISREG(stream->old.st_mode);
-	rc = is_direct ? open_direct(stream, stream->target) : open_temp(stream, mode);
-	if (rc < 0 || is_direct) {
-		free(stream->target);
-		stream->target = NULL;
-	}
-	return rc;
+	stream->is_temp = !is_direct(&stream->place);
+	stream->fd = stream->is_temp
+			     ? make_temp(&stream->place, stream->place.has_old ? 0600 : mode,
+					 &stream->temp)
+			     : open_patiently(&stream->place, O_WRONLY | O_APPEND | O_NOCTTY, 0);
+	if (stream->fd < 0 || !stream->is_temp)
+		wtl_outplace_done(&stream->place);
+	return stream->fd < 0 ? stream->fd : 0;
 }
 
 int wtl_outstream_write(struct wtl_outstream *stream, const void *data, size_t len)
@@ -485,11 +379,9 @@ int wtl_outstream_close(struct wtl_outstream *stream, bool keep)
 {
 	int rc;
 
-	if (!stream->target)
+	if (!stream->is_temp)
 		return close_checked(stream->fd, 0);
-	rc = temp_finish(stream->fd, stream->temp, stream->target,
-			 stream->has_old ? &stream->old : NULL, keep ? 0 : -ECANCELED);
-	free(stream->target);
-	free(stream->temp);
+	rc = temp_finish(stream->fd, &stream->temp, &stream->place, keep ? 0 : -ECANCELED);
+	wtl_outplace_done(&stream->place);
 	return keep ? rc : 0;
 }

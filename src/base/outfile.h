@@ -2,11 +2,11 @@
 #ifndef WTL_BASE_OUTFILE_H
 #define WTL_BASE_OUTFILE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/stat.h>
 
 #include "base/io.h"
+#include "base/outplace.h"
 
 /*
  * The mode of files that are made. 0: only for the owner where this process has rights that others' lack (root, a
@@ -19,10 +19,16 @@
 /*
  * Whether this process may write to what has that name (nothing may have). Where it has rights as above, not what
  * another user has made first in a folder that anybody can write to, /tmp for one: it would stay that user's, and he may
- * have it open. Nor, by a link that he has made in any folder, to what is not his. 0 or -WTL_EOTHERS; all of these
- * check that.
+ * have it open. Nor, by a link that he has made anywhere on the way, to what is not his. 0 or -WTL_EOTHERS; all of these
+ * check that, and stay in the folder that they have found, whatever is put in its place meanwhile.
  */
 int wtl_outfile_check(const char *path);
+/* Whether a file can be made there: tried, because permission bits do not tell of read-only file systems, or of those
+ * like /proc. 0 or a negative errno. */
+int wtl_outfile_try(const char *path);
+
+/* unlink(). */
+int wtl_outfile_remove(const char *path);
 
 /* open(), with O_CREAT and O_CLOEXEC, and the mode for a file that was not there. A descriptor or a negative errno. A pipe's
  * reader is waited for (without O_NONBLOCK), until a signal comes: -ECANCELED where that is blocked. */
@@ -48,10 +54,8 @@ int wtl_outfile_name(const char *temp, const char *path);
 /* As wtl_outfile_write() for what comes piece by piece: nothing replaces the old file before the end. */
 struct wtl_outstream {
 	int fd;
-	char *target; /* to be replaced by the temporary file; NULL: it is written directly */
-	char *temp;
-	bool has_old;
-	struct stat old;
+	bool is_temp; /* else it is written directly */
+	struct wtl_outplace place, temp;
 };
 
 /* path NULL: standard output. 0 or negative errno, then there is nothing to close. */

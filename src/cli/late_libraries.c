@@ -71,6 +71,9 @@
 	   int *ret_counts),                                                                      \
 	  (db, database, table, column, ret_type, ret_collation, ret_not_null, ret_is_key,        \
 	   ret_counts))                                                                           \
+	F(sqlite3_vfs *, sqlite3_vfs_find, (const char *name), (name))                            \
+	F(int, sqlite3_vfs_register, (sqlite3_vfs * vfs, int is_usual), (vfs, is_usual))          \
+	F(int, sqlite3_vfs_unregister, (sqlite3_vfs * vfs), (vfs))                                \
 	F(int, sqlite3_wal_checkpoint_v2,                                                         \
 	  (sqlite3 * db, const char *name, int mode, int *ret_frames, int *ret_done),             \
 	  (db, name, mode, ret_frames, ret_done))

@@ -76,27 +76,6 @@ static void find_style(const struct wtl_settings *settings, const struct place *
 	ret_style->quiet = settings->quiet;
 }
 
-/* A file can be made in the folder of path: tried, because permission bits do not tell of read-only
- * file systems, or of those like /proc. */
-static int check_folder(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	int len = slash ? (int)(slash + 1 - path) : 0, fd;
-	char probe[PATH_MAX];
-
-	if (slash && !slash[1])
-		return -EISDIR;
-	if (snprintf(probe, sizeof(probe), "%.*s.wattle-%ld-probe.tmp", len, path,
-		     (long)getpid()) >= (int)sizeof(probe))
-		return -ENAMETOOLONG;
-	fd = open(probe, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return -errno;
-	close(fd);
-	unlink(probe);
-	return 0;
-}
-
 /* Appending follows a link that leads nowhere yet. */
 static int check_append(const char *path, mode_t mode)
 {
@@ -104,7 +83,7 @@ static int check_append(const char *path, mode_t mode)
 	int fd;
 
 	if (lstat(path, &status) < 0)
-		return check_folder(path);
+		return wtl_outfile_try(path);
 	fd = wtl_outfile_open(path, O_WRONLY | O_APPEND | O_NOCTTY, mode);
 	return fd < 0 ? fd : close(fd);
 }
@@ -112,7 +91,6 @@ static int check_append(const char *path, mode_t mode)
 static int check_path(const char *path, bool append, mode_t mode)
 {
 	struct stat status;
-	char *target;
 	int rc;
 
 	if (!path[0])
@@ -123,19 +101,14 @@ static int check_path(const char *path, bool append, mode_t mode)
 	if (stat(path, &status) < 0)
 		return errno != ENOENT ? -errno
 		       : append	       ? check_append(path, mode)
-				       : check_folder(path);
+				       : wtl_outfile_try(path);
 	if (S_ISDIR(status.st_mode))
 		return -EISDIR;
 	if (access(path, W_OK) < 0)
 		return -errno;
 	if (append || !S_ISREG(status.st_mode))
 		return 0;
-	target = realpath(path, NULL);
-	if (!target)
-		return -errno;
-	rc = check_folder(target);
-	free(target);
-	return rc;
+	return wtl_outfile_try(path);
 }
 
 /* As its header says, which has SQLite's name and wattle's, also while it is being written. */

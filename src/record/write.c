@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/outfile.h"
 #include "base/text.h"
 #include "base/thread.h"
 #include "energy/units.h"
@@ -119,7 +120,7 @@ int wtl_store_create(const char *path, const struct wtl_store_options *options,
 			wtl_err_set(err, rc, "record", path, "no thread can be started: %s",
 				    wtl_err_text(rc));
 			wtl_file_close(&writer->file, true);
-			unlink(path);
+			wtl_outfile_remove(path);
 		}
 	}
 	if (rc < 0) {

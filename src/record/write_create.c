@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,7 +27,7 @@ enum { BUSY_MS = 10000, SQL_MAX = 65536 };
 
 static int complain_new(struct wtl_file *file, int code, struct wtl_err *err)
 {
-	const char *path = wtl_database_path_shown(file->path);
+	const char *path = file->shown;
 	int rc;
 
 	if (code == WTL_DATABASE_NO_LIBRARY)
@@ -41,7 +42,7 @@ static int complain_new(struct wtl_file *file, int code, struct wtl_err *err)
 
 static int complain_exists(struct wtl_file *file, struct wtl_err *err)
 {
-	const char *path = wtl_database_path_shown(file->path);
+	const char *path = file->shown;
 	struct stat st;
 
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
@@ -59,8 +60,8 @@ static int complain_exists(struct wtl_file *file, struct wtl_err *err)
 /* The journal of what comes before the WAL is in memory: in a file, it could be somebody else's. */
 static int connect(struct wtl_file *file, const char *path)
 {
-	int rc =
-		sqlite3_open_v2(path, &file->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	int rc = sqlite3_open_v2(path, &file->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+				 file->vfs ? file->vfs->zName : NULL);
 
 	if (rc)
 		return rc;
@@ -144,10 +145,10 @@ static int make_beside(struct wtl_file *file, size_t i, struct wtl_err *err)
 	struct stat st;
 
 	if (fd < 0 && errno == EEXIST)
-		return wtl_err_set(err, EEXIST, "record", wtl_database_path_shown(file->path),
-				   "there is a file %s already, and SQLite would take it for its "
+		return wtl_err_set(err, EEXIST, "record", file->shown,
+				   "there is a file %s%s already, and SQLite would take it for its "
 				   "own: remove it, or record to another name",
-				   wtl_database_path_shown(name));
+				   file->shown, wtl_file_ends[i]);
 	if (fd < 0)
 		return complain_new(file, -errno, err);
 	if (fstat(fd, &st) < 0)
@@ -167,7 +168,7 @@ static void remove_first(const char *path, size_t n)
 
 		if (asprintf(&one, "%s%s", path, wtl_file_ends[i]) < 0)
 			continue;
-		unlink(one);
+		wtl_outfile_remove(one);
 		free(one);
 	}
 }
@@ -263,7 +264,7 @@ static int open_new(void *context)
 
 static int hold(struct wtl_file *file, struct wtl_err *err)
 {
-	const char *path = wtl_database_path_shown(file->path);
+	const char *path = file->shown;
 
 	file->lock = wtl_database_lock(file->path);
 	if (file->lock < 0)
@@ -314,18 +315,47 @@ void wtl_store_remove(const char *path)
 	remove_first(path, WTL_FILE_ENDS);
 }
 
+/* SQLite takes a path alone: by the descriptor's name it stays in that folder, whatever is put in the place of one on the
+ * way. */
+static int find_place(struct wtl_file *file, const char *path)
+{
+	struct wtl_outplace place;
+	int rc;
+
+	file->shown = strdup(path);
+	file->path = wtl_database_path(path);
+	if (!file->shown || !file->path)
+		return -ENOMEM;
+	if (!wtl_outplace_is_privileged() || access("/proc/self/fd", X_OK) < 0)
+		return 0;
+	rc = wtl_outplace_find(path, false, &place);
+	if (rc < 0)
+		return rc;
+	file->folder = place.folder;
+	free(file->path);
+	if (asprintf(&file->path, "/proc/self/fd/%d/%s", place.folder, place.name) < 0)
+		file->path = NULL;
+	return file->path ? wtl_vfs_new(&file->vfs) : -ENOMEM;
+}
+
 int wtl_file_create(struct wtl_file *file, const char *path,
 		    const struct wtl_store_options *options,
 		    const struct wtl_row_recording *recording, struct wtl_err *err)
 {
+	struct stat st;
 	int rc;
 
-	*file = (struct wtl_file){.lock = -1, .io = options->io, .guard = options->guard};
+	*file = (struct wtl_file){
+		.lock = -1, .folder = -1, .io = options->io, .guard = options->guard};
 	wtl_crc_init(&file->crc);
-	file->path = wtl_database_path(path);
-	if (!file->path)
-		return wtl_err_set(err, ENOMEM, "record", path, "out of memory");
-	rc = create(file, options, recording, err);
+	rc = find_place(file, path);
+	if (rc == -ENOMEM)
+		wtl_err_set(err, ENOMEM, "record", path, "out of memory");
+	else if (rc < 0)
+		rc = lstat(path, &st) == 0 ? complain_exists(file, err)
+					   : complain_new(file, rc, err);
+	else
+		rc = create(file, options, recording, err);
 	if (rc < 0) {
 		wtl_file_close(file, false);
 		if (err)

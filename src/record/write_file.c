@@ -30,6 +30,7 @@ static void abandon(struct wtl_file *file)
 	memset(file->inserts, 0, sizeof(file->inserts));
 	file->begin = file->commit = NULL;
 	file->db = NULL;
+	file->vfs = NULL;
 	file->fault = -EIO;
 }
 
@@ -227,7 +228,7 @@ int wtl_file_errno(struct wtl_file *file, int code)
 
 int wtl_file_complain(struct wtl_file *file, int code, struct wtl_err *err)
 {
-	const char *path = wtl_database_path_shown(file->path);
+	const char *path = file->shown;
 	int rc = wtl_file_errno(file, code);
 
 	if (code == SQLITE_READONLY_DBMOVED)
@@ -378,28 +379,6 @@ static const char *find_beside(const char *path, struct stat *ret_stat, int *why
 	return "";
 }
 
-int wtl_file_end(struct wtl_file *file, struct wtl_err *err)
-{
-	int why = wtl_file_guarded(file, tidy_and_disconnect, file);
-	struct stat st = {.st_size = 0};
-	char *path = file->path;
-	const char *beside, *shown = wtl_database_path_shown(path);
-	bool is_wal;
-
-	why = why == WTL_FILE_SHM_CUT ? -EIO : why;
-	file->path = NULL;
-	wtl_file_close(file, false);
-	beside = find_beside(path, &st, &why);
-	is_wal = strcmp(beside, "-wal") == 0;
-	if (beside[0])
-		wtl_err_set(err, why, "record", shown, "all is recorded, but %s%s %s: %s", shown,
-			    beside,
-			    is_wal && st.st_size > 0 ? "has a part of it still" : "stays beside it",
-			    why == -EBUSY ? "another program has it open" : wtl_err_text(why));
-	free(path);
-	return beside[0] != '\0';
-}
-
 void wtl_file_disconnect(struct wtl_file *file, bool is_intact)
 {
 	for (size_t i = 0; i < WTL_STATEMENTS_MAX; i++) {
@@ -428,13 +407,43 @@ static int disconnect(void *file)
 	return SQLITE_OK;
 }
 
-void wtl_file_close(struct wtl_file *file, bool is_intact)
+static void close_database(struct wtl_file *file, bool is_intact)
 {
 	wtl_file_guarded(file, is_intact ? disconnect_intact : disconnect, file);
 	if (file->lock >= 0)
 		close(file->lock);
+	file->lock = -1;
+}
+
+void wtl_file_close(struct wtl_file *file, bool is_intact)
+{
+	close_database(file, is_intact);
 	free(file->path);
+	free(file->shown);
+	wtl_vfs_free(file->vfs);
+	if (file->folder >= 0)
+		close(file->folder);
 	for (size_t i = 0; i < WTL_FILE_ENDS; i++)
 		free(file->names[i]);
-	*file = (struct wtl_file){.lock = -1};
+	*file = (struct wtl_file){.lock = -1, .folder = -1};
+}
+
+int wtl_file_end(struct wtl_file *file, struct wtl_err *err)
+{
+	int why = wtl_file_guarded(file, tidy_and_disconnect, file);
+	struct stat st = {.st_size = 0};
+	const char *beside, *shown = file->shown;
+	bool is_wal;
+
+	why = why == WTL_FILE_SHM_CUT ? -EIO : why;
+	close_database(file, false);
+	beside = find_beside(file->path, &st, &why);
+	is_wal = strcmp(beside, "-wal") == 0;
+	if (beside[0])
+		wtl_err_set(err, why, "record", shown, "all is recorded, but %s%s %s: %s", shown,
+			    beside,
+			    is_wal && st.st_size > 0 ? "has a part of it still" : "stays beside it",
+			    why == -EBUSY ? "another program has it open" : wtl_err_text(why));
+	wtl_file_close(file, false);
+	return beside[0] != '\0';
 }

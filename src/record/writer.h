@@ -17,6 +17,7 @@
 #include "record/names.h"
 #include "record/store.h"
 #include "record/table.h"
+#include "record/vfs.h"
 
 /* The parts of a writer, for write.c (what callers do), write_create.c (its files), write_file.c (the
  * database), write_thread.c (a commit), write_stretch.c (what it is made of), write_merge.c (a period's end) and
@@ -52,7 +53,10 @@ struct wtl_stretch {
 /* ---- The database ---- */
 
 struct wtl_file {
-	char *path;
+	char *path; /* where this process has rights that others' lack: by the folder's descriptor */
+	char *shown;						  /* as it was given */
+	int folder;						  /* or -1 */
+	sqlite3_vfs *vfs;					  /* for such a path, or NULL */
 	struct wtl_io *io;					  /* may be NULL */
 	int (*guard)(void (*work)(void *context), void *context); /* may be NULL */
 	int fault; /* of io, where it answered with an error, or of FILE-shm */

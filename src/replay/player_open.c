@@ -13,8 +13,7 @@
 #include "replay/player_state.h"
 #include "replay/recorder_windows.h"
 
-/* As many as a recorder knows at once, and some that the player and its user open. */
-enum { WINDOWS_OPEN_MAX = WTL_KNOWN_WINDOWS + 16 };
+enum { WINDOWS_OF_USER = 16 }; /* what the player and its user open beside the recording's */
 
 static void restore_machine(struct wtl_player *player)
 {
@@ -95,8 +94,11 @@ static const char *why_no_sample(const struct wtl_store_reader *reader)
 /* The first sample is the meter's state to begin with. */
 static int open_meter(struct wtl_player *player, struct wtl_err *err)
 {
-	const struct wattle_options options = {.size = sizeof(options),
-					       .max_windows = WINDOWS_OPEN_MAX};
+	/* A recorder knows no more at once. */
+	const size_t n_recorded =
+		player->n_windows < WTL_KNOWN_WINDOWS ? player->n_windows : WTL_KNOWN_WINDOWS;
+	const struct wattle_options options = {
+		.size = sizeof(options), .max_windows = (uint32_t)n_recorded + WINDOWS_OF_USER};
 	const struct wtl_env env = {.io = &player->io.io};
 	int64_t op = -1;
 	int rc = find_first(player, err);

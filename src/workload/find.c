@@ -7,7 +7,9 @@
  * listed at the start, when the numbers began anew, after a great step, and every 10 s for those who
  * got their number in another way (CRIU); or at each scan where that field is not to be trusted.
  */
+#include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -53,7 +55,7 @@ static int own_thread(struct wtl_workload *workload)
 	return tid == pid ? 0 : (int)tid;
 }
 
-void wtl_find_open(struct wtl_workload *workload)
+int wtl_find_open(struct wtl_workload *workload)
 {
 	struct wtl_finder *find = &workload->find;
 	uint64_t limit;
@@ -64,12 +66,17 @@ void wtl_find_open(struct wtl_workload *workload)
 	    limit < PID_LIMIT)
 		find->limit = (int)limit;
 	find->loadavg = wtl_io_file_open(workload->io, "/proc/loadavg");
+	find->pids = calloc(WTL_PROBE_MAX, sizeof(*find->pids));
+	find->answers = calloc(WTL_PROBE_MAX, sizeof(*find->answers));
+	return find->pids && find->answers ? 0 : -ENOMEM;
 }
 
 void wtl_find_close(struct wtl_workload *workload)
 {
 	wtl_io_file_close(workload->io, workload->find.loadavg);
 	wtl_buf_done(&workload->find.names);
+	free(workload->find.pids);
+	free(workload->find.answers);
 }
 
 /* Looks up the numbers from `from` on, `n` of them at most WTL_PROBE_MAX; those above `known` are new

@@ -54,8 +54,8 @@ struct wtl_finder {
 	int64_t t_listed_ns;
 	uint32_t scans_since; /* the last full listing */
 	struct wtl_buf names;
-	int pids[WTL_PROBE_MAX];
-	int64_t answers[WTL_PROBE_MAX];
+	int *pids; /* WTL_PROBE_MAX of both; NULL in one that is restored */
+	int64_t *answers;
 };
 
 /* What folded consumers have in common. */
@@ -77,11 +77,13 @@ struct wtl_row_key {
 	char name[32];
 };
 
+struct wtl_folded_row {
+	struct wtl_row_key key;
+	uint32_t slot;
+};
+
 struct wtl_folded_rows {
-	struct wtl_folded_row {
-		struct wtl_row_key key;
-		uint32_t slot;
-	} rows[WTL_ROWS_MAX];
+	struct wtl_folded_row *rows; /* WTL_ROWS_MAX; NULL in one that is restored */
 	uint32_t n;
 	struct wtl_hash by_key; /* places of rows */
 };
@@ -191,7 +193,7 @@ void wtl_children_bill(struct wtl_workload *workload, uint32_t parent, int64_t u
 
 /* ---- find.c ---- */
 
-void wtl_find_open(struct wtl_workload *workload);
+int wtl_find_open(struct wtl_workload *workload);
 void wtl_find_close(struct wtl_workload *workload);
 void wtl_find_new(struct wtl_workload *workload);
 /* Is there a process of that number? Takes it up if so. WTL_NO_SLOT, or its slot. */

@@ -45,13 +45,13 @@ int wtl_workload_new(const struct wtl_env *env, const struct wtl_workload_option
 	workload->find.loadavg = workload->stat = workload->exits = -1;
 	options_set(&workload->options, options);
 	workload->groups = wtl_groups_new();
-	if (!workload->groups ||
+	workload->rows.rows = calloc(WTL_ROWS_MAX, sizeof(*workload->rows.rows));
+	if (!workload->groups || !workload->rows.rows ||
 	    wtl_roster_init(&workload->roster, workload->options.max_slots) < 0 ||
-	    wtl_clocks_open(workload) < 0) {
+	    wtl_clocks_open(workload) < 0 || wtl_find_open(workload) < 0) {
 		wtl_workload_free(workload);
 		return wtl_err_set(err, ENOMEM, "workload", NULL, "out of memory");
 	}
-	wtl_find_open(workload);
 	wtl_ended_open(workload);
 	wtl_short_lived_open(workload);
 	wtl_means_open(workload);
@@ -78,6 +78,7 @@ void wtl_workload_free(struct wtl_workload *workload)
 	for (unsigned i = 0; i < WTL_SETS_MAX; i++)
 		free(workload->chosen_groups[i]);
 	wtl_hash_done(&workload->rows.by_key);
+	free(workload->rows.rows);
 	free(workload);
 }
 

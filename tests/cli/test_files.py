@@ -9,6 +9,7 @@ import signal
 import stat
 import struct
 import subprocess
+import sys
 import tempfile
 import termios
 import threading
@@ -504,6 +505,98 @@ def test_links_in_the_folder_of_another_user(shared, maker, mode, kind):
     words = ["link" if word == "made" else word for word in words]
     assert run_wattle(command, *words, cwd=his, env=own_places(shared)).code in (0, 3)
     assert made.stat().st_size > 0 and made.stat().st_uid == NOBODY
+
+
+LINKED = [maker for maker in MAKERS if maker != "query"]  # that has a name of its own choice
+
+
+@pytest.mark.parametrize("maker", LINKED)
+def test_a_folder_that_is_a_link_of_another_user(shared, maker):
+    """As a link in the place of the file: on the way to what is not his, it is not followed, and to what is his, it is."""
+    needs_root()
+    his, own, roots = shared / "his", shared / "own", shared / "roots"
+    for folder in his, own, roots:
+        folder.mkdir(mode=0o755)
+    for name in "own", "roots":
+        (his / name).symlink_to(f"../{name}")
+        os.chown(his / name, NOBODY, NOBODY, follow_symlinks=False)
+    os.chown(his, NOBODY, NOBODY)
+    os.chown(own, NOBODY, NOBODY)
+    command, *words = map(str, MAKERS[maker])
+
+    def go(folder):
+        return run_wattle(command, *(f"his/{folder}/{word}" if word == "made" else word for word in words), cwd=shared, env=own_places(shared))
+
+    result = go("roots")
+    if maker != "run --idle-file":  # it runs without
+        assert result.code == (125 if command in ("run", "compare") else 1), result
+        assert re.search("made.*: another user has made it, in a folder that others can write to", result.complaint())
+    assert not os.listdir(roots)
+    result = go("own")
+    assert result.code in (0, 3), result
+    assert (own / "made").stat().st_size > 0
+
+
+SWAP = """
+import ctypes, os, sys
+os.setgid({0}); os.setuid({0})
+exchange = lambda a, b: ctypes.CDLL(None).renameat2(-100, a, -100, b, 2)
+while os.getppid() == {1}: exchange(b"sub", b"link")
+"""
+
+
+@pytest.mark.parametrize("maker", ["doctor", "run --append", "run --tape-record", "record", "import"])
+def test_a_folder_that_becomes_a_link_meanwhile(shared, maker):
+    """Whoever owns a folder on the way can put something else in its place at any moment: he gets nothing written or removed elsewhere."""
+    needs_root()
+    his, roots = shared / "his", shared / "roots"
+    (his / "sub").mkdir(parents=True)
+    roots.mkdir()
+    (his / "link").symlink_to("../roots")
+    ends = ("", "-wal", "-shm", "-journal") if maker in ("record", "import") else ("",)
+    for path in his, his / "sub", his / "link":
+        os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+    command, *words = map(str, MAKERS[maker])
+    words = ["sub/made" if word == "made" else "0.05" if word == "0.2" else word for word in words]
+    swapping = subprocess.Popen([sys.executable, "-c", SWAP.format(NOBODY, os.getpid())], cwd=his)
+    try:
+        for i in range(60):
+            # In every other round there is something that could be replaced or removed.
+            kept = {roots / f"made{end}": f"kept {i}" for end in ends if i % 2}
+            for path, text in kept.items():
+                path.write_text(text)
+            run_wattle(command, *words, cwd=his, env=own_places(shared))
+            assert {path.name: path.read_text() for path in roots.iterdir()} == {path.name: text for path, text in kept.items()}
+            for path in kept:
+                path.unlink()
+            for folder in "sub", "link":
+                for path in (his / folder).glob("made*"):
+                    path.unlink(missing_ok=True)
+    finally:
+        swapping.kill()
+        swapping.wait()
+
+
+def test_a_folder_that_becomes_a_link_while_it_is_recorded_to(shared):
+    """Its files are written, looked for and removed where they were made."""
+    needs_root()
+    his, roots = shared / "his", shared / "roots"
+    (his / "sub").mkdir(parents=True)
+    roots.mkdir()
+    os.chown(his, NOBODY, NOBODY)
+    kept = {f"made{end}": "kept" for end in ("", "-wal", "-shm", "-journal")}
+    for name, text in kept.items():
+        (roots / name).write_text(text)
+    recorder = start_wattle("record", "-q", "-o", "sub/made", cwd=his, env=own_places(shared))
+    wait_for(lambda: (his / "sub" / "made").exists() and not (his / "sub" / "made-journal").exists(), "the recording")
+    (his / "sub").rename(his / "was")
+    (his / "sub").symlink_to("../roots")
+    os.chown(his / "sub", NOBODY, NOBODY, follow_symlinks=False)
+    recorder.send_signal(signal.SIGINT)
+    assert finish(recorder).code == 0
+    assert {path.name: path.read_text() for path in roots.iterdir()} == kept
+    assert os.listdir(his / "was") == ["made"]
+    assert run_wattle("report", "--check", his / "was" / "made").code == 0
 
 
 def test_what_another_user_has_made_is_written_to_without_rights(shared):

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/num.h"
+#include "base/outfile.h"
 #include "base/text.h"
 #include "commands/limit/limit.h"
 #include "cli/process.h"
@@ -180,7 +181,8 @@ int wtl_limit_hold_remove(const char *folder, const struct wtl_limit_hold *hold)
 
 	if (rc < 0)
 		return rc;
-	return unlink(path) < 0 && errno != ENOENT ? -errno : 0;
+	rc = wtl_outfile_remove(path);
+	return rc == -ENOENT ? 0 : rc;
 }
 
 /* Two numbers with a blank between. */

@@ -219,7 +219,7 @@ void wtl_background_leave(struct wtl_background *background, int code)
 
 	tell_foreground(background, &word);
 	if (background->log[0] && stat(background->log, &status) == 0 && status.st_size == 0)
-		unlink(background->log);
+		wtl_outfile_remove(background->log);
 }
 
 /* ---- Stopping one ---- */
