@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What GPUs' users are learned to draw, and how their energy is divided by that. */
 #include <errno.h>
-#include <string.h>
 
-#include "energy/units.h"
 #include "meter/consumers_state.h"
 #include "workload/gpu_use.h"
 
@@ -80,11 +78,17 @@ void wtl_consumers_doubt_gpu_watts(struct wtl_consumers *consumers)
 			wtl_gpu_learned_doubt(consumers->gpu_divisions[i].learned);
 }
 
-/* While it rests, what it draws is not divided anew: those who work later have no part in it. */
-static bool is_chunked(const struct wtl_gpu_division *division)
+/* While it rests, it is divided as ever. */
+static bool is_weighed(const struct wtl_gpu_division *division)
 {
 	return is_sampled(division) && wtl_gpu_learned_is_shared(division->learned) &&
 	       division->use_ppm > wtl_baseline_use_max_ppm(1);
+}
+
+/* Whoever was alone in a look has all of it, and those who work later have no part in that: it is not divided anew. */
+static bool is_chunked(const struct wtl_gpu_division *division)
+{
+	return is_weighed(division) && wtl_gpu_learned_is_mixed(division->learned);
 }
 
 static void settle(const struct wtl_consumers *consumers, struct wtl_book *book, size_t gpu)
@@ -107,7 +111,6 @@ void wtl_consumers_add_to_gpu_chunks(const struct wtl_consumers *consumers, stru
 	}
 }
 
-/* Whoever was alone in a look has all of it. So until watts are known, looks are divided one by one. */
 bool wtl_consumers_bill_gpu(const struct wtl_consumers *consumers, struct wtl_book *book,
 			    const struct wtl_divided_domain *domain, uint64_t energy_uj,
 			    int64_t duration_ns)
@@ -115,20 +118,50 @@ bool wtl_consumers_bill_gpu(const struct wtl_consumers *consumers, struct wtl_bo
 	size_t i = (size_t)(domain - consumers->domains);
 	struct wtl_gpu_learned *learned = wtl_consumers_gpu_learned(consumers, domain);
 	struct wtl_attribution *recent = book->chunk.recent;
+	const struct wtl_gpu_division *division;
 	struct wtl_learned_uses uses;
+	bool is_of_chunk;
 
-	if (!learned || !recent || (size_t)domain->gpu >= book->chunk.n_gpus ||
-	    !is_chunked(&consumers->gpu_divisions[domain->gpu]))
+	if (!learned || !recent || (size_t)domain->gpu >= book->chunk.n_gpus)
 		return false;
-	if (wtl_gpu_learned_has(learned)) {
+	division = &consumers->gpu_divisions[domain->gpu];
+	if (!is_weighed(division))
+		return false;
+	is_of_chunk = is_chunked(division);
+	if (is_of_chunk && wtl_gpu_learned_has(learned)) {
 		wtl_gpu_learned_weigh(learned, &book->chunk.gpus[domain->gpu],
 				      wtl_attribution_total(recent, i).full_uj + energy_uj, &uses);
 		wtl_attribution_redivide(book->attribution, recent, i, energy_uj, duration_ns,
 					 uses.uses, uses.doubts_ppm, uses.n);
 		return true;
 	}
+	/* Until watts are known, looks are divided one by one, and once they are, anew. */
 	wtl_gpu_learned_weigh(learned, NULL, energy_uj, &uses);
-	wtl_attribution_add_recent(book->attribution, recent, i, energy_uj, duration_ns, uses.uses,
-				   uses.doubts_ppm, uses.n);
+	wtl_attribution_add_recent(book->attribution, is_of_chunk ? recent : NULL, i, energy_uj,
+				   duration_ns, uses.uses, is_of_chunk ? uses.doubts_ppm : NULL,
+				   uses.n);
 	return true;
+}
+
+void wtl_consumers_per_gpu(const struct wtl_consumers *consumers, size_t slot,
+			   struct wtl_per_cpu *ret_per_gpu)
+{
+	struct wtl_watts_figure sum = {0.0, 0.0};
+	double n = 0.0;
+
+	for (size_t i = 0; i < consumers->n_gpus; i++) {
+		struct wtl_watts_figure watts;
+
+		if (!wtl_gpu_learned_watts(consumers->gpu_divisions[i].learned, (uint32_t)slot,
+					   &watts))
+			continue;
+		sum.w += watts.w;
+		sum.uncertainty_w += watts.uncertainty_w;
+		n++;
+	}
+	*ret_per_gpu = (struct wtl_per_cpu){.power_uw = 0};
+	if (n > 0.0)
+		*ret_per_gpu = (struct wtl_per_cpu){
+			.power_uw = (uint64_t)(sum.w / n * 1e6),
+			.uncertainty_uw = (uint64_t)(2.0 * sum.uncertainty_w / n * 1e6)};
 }

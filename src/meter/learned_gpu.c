@@ -57,7 +57,7 @@ struct block {
 struct wtl_gpu_learned {
 	struct wtl_watts *watts;
 	struct place places[PLACES];
-	bool is_shared, is_restored;
+	bool is_shared, is_mixed, is_restored; /* is_mixed: by several in the newest scan */
 	uint64_t n_scans;
 	double jumps, jumps_looks,
 		all; /* the last: of all places, in the newest scan that told of any */
@@ -185,12 +185,14 @@ void wtl_gpu_learned_reset(struct wtl_gpu_learned *learned, const struct wtl_wor
 /* No driver has sampled since: smoothed use stays as it was. Or it was the same. */
 static bool is_pending(const struct wtl_gpu_learned *learned, const double told[])
 {
-	bool is_same = learned->n_used > 0;
+	double all = 0.0;
 
-	for (size_t i = 0; i < PLACES; i++)
-		is_same &= told[i] ==
-			   (learned->places[i].averaged_s > 0.0 ? learned->places[i].ppm : 0.0);
-	return is_same;
+	for (size_t i = 0; i < PLACES; i++) {
+		all += told[i];
+		if (told[i] != (learned->places[i].averaged_s > 0.0 ? learned->places[i].ppm : 0.0))
+			return false;
+	}
+	return all > 0.0;
 }
 
 /* The inverse of what wtl_gpu_smooth_step() does to samples. Of who has ended, what is told is not smoothed. */
@@ -302,8 +304,11 @@ static void find_parts(struct wtl_gpu_learned *learned, const struct wtl_workloa
 
 static void note_shared(struct wtl_gpu_learned *learned)
 {
-	size_t n = 0;
+	size_t n = 0, n_now = 0;
 
+	for (size_t i = 0; i < learned->n_used; i++)
+		n_now += learned->used[i].use_s > USED_LEAST * learned->duration_s;
+	learned->is_mixed = n_now > 1;
 	for (size_t i = 0; i < PLACES; i++)
 		n += learned->places[i].seen > 0 && learned->places[i].pid;
 	learned->is_shared |= n > 1 || (n == 1 && learned->places[OTHERS].part > USED_LEAST);
@@ -320,8 +325,12 @@ void wtl_gpu_learned_scan(struct wtl_gpu_learned *learned, const struct wtl_work
 	learned->n_scans++;
 	learned->n_used = 0;
 	learned->duration_s = learned->span_s = 0.0;
-	for (size_t i = 0; i < PLACES; i++)
+	learned->is_mixed = false;
+	for (size_t i = 0; i < PLACES; i++) {
 		learned->places[i].is_there = false;
+		if (!uses)
+			learned->places[i].averaged_s = 0.0;
+	}
 	if (!uses || duration_ns <= 0 ||
 	    wtl_array_reserve(&learned->used, &learned->used_room, n, sizeof(*learned->used)) < 0)
 		return;
@@ -369,35 +378,15 @@ static void end_block(struct wtl_gpu_learned *learned, const struct wtl_baseline
 	*block = (struct block){.changed2 = changed2};
 }
 
-static bool is_at_end(const struct wtl_gpu_learned *learned)
-{
-	return learned->block.duration_s >= BLOCK_S &&
-	       learned->span_s < 1.1 * learned->duration_s && learned->span_s > 0.0;
-}
-
-void wtl_gpu_learned_add(struct wtl_gpu_learned *learned, uint64_t energy_uj, int64_t duration_ns,
-			 double noise_j, const struct wtl_baseline *baseline)
+static void add_use_to_block(struct wtl_gpu_learned *learned)
 {
 	struct block *block = &learned->block;
-	double duration_s = (double)duration_ns / WTL_NS_PER_S;
 
-	if (!(learned->duration_s > 0.0) ||
-	    fabs(duration_s - learned->duration_s) > DURATIONS_OFF * duration_s)
-		return;
-	learned->was_added = true;
-	if (is_at_end(learned))
-		end_block(learned, baseline);
-	if (learned->span_s > 0.0 && block->n_scans++ == 0)
-		for (size_t i = 0; i < PLACES; i++)
-			block->first[i] = learned->places[i].part;
-	else if (learned->span_s > 0.0 && block->n_scans == 2)
+	block->n_scans++;
+	for (size_t i = 0; block->n_scans == 1 && i < PLACES; i++)
+		block->first[i] = learned->places[i].part;
+	if (block->n_scans == 2)
 		block->changed2 += learned->changed * learned->changed;
-	learned->changed_before = learned->changed;
-	block->energy_j += (double)energy_uj / 1e6;
-	block->duration_s += duration_s;
-	block->noise_j2 += noise_j * noise_j;
-	if (!(learned->span_s > 0.0))
-		return;
 	for (size_t i = 0; i < learned->n_used; i++) {
 		const struct wtl_gpu_used *used = &learned->used[i];
 		size_t place = place_of(learned, used->slot);
@@ -405,6 +394,32 @@ void wtl_gpu_learned_add(struct wtl_gpu_learned *learned, uint64_t energy_uj, in
 		block->use_s[place] += used->use_s;
 		block->variance_s2[place] += used->variance_s2;
 	}
+}
+
+/* What the newest scan tells of may be more than its own time. So a block ends before one that tells of its own alone; or
+ * behind one before which nothing changed. */
+void wtl_gpu_learned_add(struct wtl_gpu_learned *learned, uint64_t energy_uj, int64_t duration_ns,
+			 double noise_j, const struct wtl_baseline *baseline)
+{
+	struct block *block = &learned->block;
+	double duration_s = (double)duration_ns / WTL_NS_PER_S;
+	bool is_told_of = learned->span_s > 0.0;
+	bool is_of_more = learned->span_s > 1.1 * learned->duration_s;
+
+	if (!(learned->duration_s > 0.0) ||
+	    fabs(duration_s - learned->duration_s) > DURATIONS_OFF * duration_s)
+		return;
+	learned->was_added = true;
+	if (is_told_of && !is_of_more && block->duration_s >= BLOCK_S)
+		end_block(learned, baseline);
+	block->energy_j += (double)energy_uj / 1e6;
+	block->duration_s += duration_s;
+	block->noise_j2 += noise_j * noise_j;
+	if (is_told_of)
+		add_use_to_block(learned);
+	learned->changed_before = learned->changed;
+	if (is_of_more && learned->changed == 0.0 && block->duration_s >= BLOCK_S)
+		end_block(learned, baseline);
 }
 
 void wtl_gpu_learned_doubt(struct wtl_gpu_learned *learned)
@@ -415,6 +430,11 @@ void wtl_gpu_learned_doubt(struct wtl_gpu_learned *learned)
 bool wtl_gpu_learned_is_shared(const struct wtl_gpu_learned *learned)
 {
 	return learned && learned->is_shared;
+}
+
+bool wtl_gpu_learned_is_mixed(const struct wtl_gpu_learned *learned)
+{
+	return learned->is_mixed;
 }
 
 static bool is_told(const struct wtl_gpu_learned *learned)

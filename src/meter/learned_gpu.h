@@ -38,6 +38,7 @@ void wtl_gpu_learned_doubt(struct wtl_gpu_learned *learned);
 
 /* Several used it at some time: until then there is nothing to divide. */
 bool wtl_gpu_learned_is_shared(const struct wtl_gpu_learned *learned);
+bool wtl_gpu_learned_is_mixed(const struct wtl_gpu_learned *learned); /* in the newest scan */
 /* And enough was seen to go by what is learned; or that was so, and nothing follows. */
 bool wtl_gpu_learned_has(const struct wtl_gpu_learned *learned);
 void wtl_gpu_learned_restore(struct wtl_gpu_learned *learned);
