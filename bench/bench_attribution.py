@@ -21,6 +21,10 @@ same recording by CPU time.
     learned-equal    equal watts, idle power not told, 30 s      bias of the dynamic energy 1 %
     learned-restless a background that never ends, not told      idle power within 3 % and covered after 30 s
     learned-watched  10 s of looking on, then 5 s of a command   its dynamic energy within 3 %
+    learned-gpu      two or three on one GPU, 120 to 400 W each, on and off in phases of 10 s, 300 s; samples rightly divided
+    learned-gpu-jumps the same, of samples that jump
+    learned-gpu-equal equal watts, samples that jump: no worse than by use
+    learned-gpu-steady both steady
     bounds           what any way to learn from the same looks could reach
     each of them     covered in 95 of 100; where use varies, a median ± of at most 5 times the median error
 """
@@ -287,6 +291,40 @@ def idle_of(machine_w, found):
     return float(domain["idle_w"]) / machine_w - 1, float(domain["idle_uncertainty_w"]) / machine_w
 
 
+def on_gpu(seed, duration=300, phase=10, jumps=0, equal=False, n=None):
+    """Two or three that share one, by turns where they ask for more than there is. Samples end up to 0.9 s before they are told."""
+    machine = Machine(seed, duration)
+    n = n or machine.random.randint(2, 3)
+    machine.add(f"socket idle=50\nothers 15\ngpu idle=60 jumps={jumps} late={machine.random.uniform(0, 0.9):.2f}")
+    machine.known("package-0", 50)
+    machine.known("gpu-0", 60)
+    for i in range(n):
+        machine.add(f"worker g{i} watts=15 duty={machine.random.uniform(0.1, 0.9):.2f}")
+    for i in range(n):
+        watts = 250 if equal else machine.random.uniform(120, 400)
+        machine.add(f"gpu-use g{i} watts={watts:.1f} sm={machine.random.uniform(0.3, 1):.2f}" + (f" phase={phase}" if phase else ""))
+    return machine
+
+
+def gpu_errors(found):
+    """Of those with 5 % of what was used of it: the error of its energy, and whether all of their energy is covered."""
+    scores = list(found.scores())
+    all_j = sum(score.true_gpu_j for score in scores)
+    return [(abs(score.gpu_error), score.is_covered, score.stated_of_division) for score in scores if score.true_gpu_j >= 0.05 * all_j]
+
+
+def learned_gpu(what, make):
+    found = [], []
+    for seed in range(FIRST, FIRST + SEEDS):
+        for errors, tried in zip(found, try_learned(make(seed), True, 0)):
+            errors += gpu_errors(tried)
+    for words, errors in zip(("learned", "by use"), found):
+        sizes = sorted(error for error, _, _ in errors)
+        print(f"{what}, {words}: {len(errors)} workers, {100 * statistics.median(sizes):.1f} / "
+              f"{100 * sizes[min(int(0.95 * len(sizes)), len(sizes) - 1)]:.1f} %, covered {sum(covered for _, covered, _ in errors)}, "
+              f"median ± of the division {100 * statistics.median(doubt for _, _, doubt in errors):.1f} %")
+
+
 def tell(what, scores, beside="", more=""):
     """Sensor and told idle power are exact there: of the ±, what is of the division alone is told, too, and how far that is beyond
     the errors."""
@@ -439,6 +477,11 @@ LEARNED = {
     "learned-vector": lambda what: learned(what, vector),
     "learned-equal": lambda what: learned(what, lambda seed: turns(seed, 30, phased, equal=True), is_told=False),
     "learned-restless": lambda what: learned(what, restless, is_told=False),
+    "learned-gpu": lambda what: learned_gpu(what, on_gpu),
+    "learned-gpu-jumps": lambda what: learned_gpu(what, lambda seed: on_gpu(seed, jumps=4)),
+    "learned-gpu-minute": lambda what: learned_gpu(what, lambda seed: on_gpu(seed, 60, jumps=4)),
+    "learned-gpu-equal": lambda what: learned_gpu(what, lambda seed: on_gpu(seed, jumps=4, equal=True)),
+    "learned-gpu-steady": lambda what: learned_gpu(what, lambda seed: on_gpu(seed, phase=None)),
     "learned-watched": lambda what: learned(what, watched, is_told=False, begin_s=10),
 }
 PARTS = {

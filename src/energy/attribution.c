@@ -207,6 +207,13 @@ static void add(struct wtl_attribution *attribution, struct wtl_attribution *rec
 	}
 }
 
+void wtl_attribution_add_recent(struct wtl_attribution *attribution, struct wtl_attribution *recent,
+				size_t domain, uint64_t energy_uj, int64_t duration_ns,
+				const struct wtl_use uses[], const uint32_t doubts_ppm[], size_t n)
+{
+	add(attribution, recent, domain, energy_uj, duration_ns, uses, doubts_ppm, n);
+}
+
 void wtl_attribution_add(struct wtl_attribution *attribution, size_t domain, uint64_t energy_uj,
 			 int64_t duration_ns, const struct wtl_use uses[], size_t n)
 {
@@ -227,7 +234,7 @@ static void share_take(struct wtl_share *share, const struct wtl_share *part)
 	share->doubt_uj -= part->doubt_uj;
 }
 
-static void empty(struct wtl_attribution *recent, size_t domain)
+void wtl_attribution_keep_recent(struct wtl_attribution *recent, size_t domain)
 {
 	memset(shares_of(recent, domain), 0, recent->n_used * sizeof(struct wtl_share));
 	recent->domains[domain].total = (struct wtl_share){0};
@@ -246,7 +253,7 @@ void wtl_attribution_redivide(struct wtl_attribution *attribution, struct wtl_at
 		for (size_t i = 0; i < recent->n_used; i++)
 			share_take(share_named(attribution, domain, i), &parts[i]);
 		share_take(&attribution->domains[domain].total, &total);
-		empty(recent, domain);
+		wtl_attribution_keep_recent(recent, domain);
 	}
 	add(attribution, recent, domain, energy_uj + total.full_uj, duration_ns + total.share_ns,
 	    uses, doubts_ppm, n);

@@ -78,6 +78,12 @@ void wtl_attribution_restore(struct wtl_attribution *attribution, uint32_t slot,
 void wtl_attribution_redivide(struct wtl_attribution *attribution, struct wtl_attribution *recent,
 			      size_t domain, uint64_t energy_uj, int64_t duration_ns,
 			      const struct wtl_use uses[], const uint32_t doubts_ppm[], size_t n);
+/* Nothing is taken back, but it may be by the next call of _redivide(); and no more: all that `recent` has in that domain
+ * stays as it is. */
+void wtl_attribution_add_recent(struct wtl_attribution *attribution, struct wtl_attribution *recent,
+				size_t domain, uint64_t energy_uj, int64_t duration_ns,
+				const struct wtl_use uses[], const uint32_t doubts_ppm[], size_t n);
+void wtl_attribution_keep_recent(struct wtl_attribution *recent, size_t domain);
 /*
  * A domain's energy so far turned out to be total_uj, and no interval will be added for that: less
  * than was billed (a correction of sampled power) is taken back, from everybody in proportion; more

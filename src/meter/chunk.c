@@ -20,6 +20,9 @@ int wtl_chunk_init(struct wtl_chunk *chunk, size_t n_domains, size_t capacity)
 
 void wtl_chunk_done(struct wtl_chunk *chunk)
 {
+	for (size_t i = 0; i < chunk->n_gpus; i++)
+		wtl_gpu_chunk_done(&chunk->gpus[i]);
+	free(chunk->gpus);
 	wtl_attribution_free(chunk->recent);
 	free(chunk->uses);
 	free(chunk->at);
@@ -35,10 +38,21 @@ int wtl_chunk_grow(struct wtl_chunk *chunk, size_t capacity)
 	return wtl_array_widen(&chunk->at, &chunk->n_at, capacity, sizeof(*chunk->at));
 }
 
+int wtl_chunk_add_gpus(struct wtl_chunk *chunk, size_t n_gpus)
+{
+	if (!chunk->recent || n_gpus == 0)
+		return 0;
+	chunk->gpus = calloc(n_gpus, sizeof(*chunk->gpus));
+	chunk->n_gpus = chunk->gpus ? n_gpus : 0;
+	return chunk->gpus ? 0 : -ENOMEM;
+}
+
 void wtl_chunk_settle(struct wtl_chunk *chunk)
 {
 	if (!chunk->recent)
 		return;
+	for (size_t i = 0; i < chunk->n_gpus; i++)
+		wtl_gpu_chunk_settle(&chunk->gpus[i]);
 	wtl_attribution_reset(chunk->recent);
 	for (size_t i = 0; i < chunk->n_uses; i++)
 		chunk->at[chunk->uses[i].slot] = 0;
@@ -68,6 +82,8 @@ void wtl_chunk_fold(struct wtl_chunk *chunk, const struct wtl_fold *fold)
 	if (!chunk->recent)
 		return;
 	wtl_attribution_fold(chunk->recent, fold->from, fold->into);
+	for (size_t i = 0; i < chunk->n_gpus; i++)
+		wtl_gpu_chunk_fold(&chunk->gpus[i], fold);
 	if (fold->from >= chunk->n_at || chunk->at[fold->from] == 0)
 		return;
 	weight = chunk->uses[chunk->at[fold->from] - 1].weight;

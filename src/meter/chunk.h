@@ -7,6 +7,7 @@
 
 #include "energy/attribution.h"
 #include "meter/learned.h"
+#include "meter/learned_gpu.h"
 #include "workload/workload.h"
 
 /* A chunk: the newest stretch of a book, which is divided anew with each bill. */
@@ -18,12 +19,15 @@ struct wtl_chunk {
 	uint32_t *at; /* one a slot: where in uses, + 1 */
 	size_t n_at;
 	double awake_s, duration_s;
+	struct wtl_gpu_chunk *gpus; /* one a GPU that is learned */
+	size_t n_gpus;
 };
 
 /* -ENOMEM: zeroed afterwards. */
 int wtl_chunk_init(struct wtl_chunk *chunk, size_t n_domains, size_t capacity);
 void wtl_chunk_done(struct wtl_chunk *chunk); /* a zeroed one is fine */
 int wtl_chunk_grow(struct wtl_chunk *chunk, size_t capacity);
+int wtl_chunk_add_gpus(struct wtl_chunk *chunk, size_t n_gpus); /* before the first use of them */
 /* What it has stays divided as it is. */
 void wtl_chunk_settle(struct wtl_chunk *chunk);
 void wtl_chunk_fold(struct wtl_chunk *chunk, const struct wtl_fold *fold);

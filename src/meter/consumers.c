@@ -235,6 +235,8 @@ int wtl_consumers_new(struct wattle_meter *meter, struct wtl_io *io,
 		rc = book_open(&consumers->own, consumers);
 	if (rc == 0)
 		rc = wtl_consumers_open_gpus(consumers, &env, options, err);
+	if (rc == 0 && consumers->learned)
+		rc = wtl_consumers_learn_gpus(consumers);
 	return finish_opening(consumers, rc, ret_consumers, err);
 }
 
@@ -330,6 +332,7 @@ static void take_scan(struct wtl_consumers *consumers)
 		wtl_chunk_fold(&consumers->own.chunk, fold);
 		if (consumers->learned)
 			wtl_learned_fold(consumers->learned, fold);
+		wtl_consumers_fold_gpu_watts(consumers, fold);
 		for (struct wtl_book *book = consumers->books; book; book = book->next)
 			book_fold(book, fold);
 		wtl_consumers_fold_gpus(consumers, fold->from, fold->into);
@@ -338,6 +341,7 @@ static void take_scan(struct wtl_consumers *consumers)
 	make_room(consumers);
 	if (consumers->learned)
 		wtl_learned_scan(consumers->learned, consumers->workload);
+	wtl_consumers_scan_gpu_watts(consumers);
 	tell_observer(consumers, WTL_SCAN_TAKEN, 0);
 }
 
@@ -358,6 +362,7 @@ void wtl_consumers_begin(struct wtl_consumers *consumers)
 	wtl_chunk_settle(&consumers->own.chunk);
 	if (consumers->learned)
 		wtl_learned_forget_slots(consumers->learned);
+	wtl_consumers_reset_gpu_watts(consumers);
 	memset(consumers->own.billed, 0, consumers->n_domains * sizeof(*consumers->own.billed));
 	make_room(consumers);
 	for (size_t i = 0; i < consumers->n_domains; i++) {
@@ -568,18 +573,18 @@ static void book_bill(struct wtl_book *book, struct wtl_consumers *consumers, si
 			       bill->energy_uj, bill->duration_ns);
 	} else {
 		divide(consumers, i, bill);
-		wtl_attribution_redivide(book->attribution, NULL, i, bill->energy_uj,
-					 bill->duration_ns, bill->uses, bill->doubts_ppm,
-					 bill->n_uses);
+		if (bill->is_corrected ||
+		    !wtl_consumers_bill_gpu(consumers, book, domain, bill->energy_uj,
+					    bill->duration_ns))
+			wtl_attribution_add_recent(book->attribution, NULL, i, bill->energy_uj,
+						   bill->duration_ns, bill->uses, bill->doubts_ppm,
+						   bill->n_uses);
 	}
 	if (bill->is_corrected) {
 		begin_chunk(book, consumers);
 		wtl_attribution_settle(book->attribution, i, energy->energy_uj);
 	}
-	if (domain->is_gpu && domain->gpu >= 0 && !wtl_consumers_gpu_is_guess(consumers, domain))
-		wtl_attribution_add(book->attribution, consumers->n_domains,
-				    (uint64_t)((double)bill->duration_ns * bill->use_ppm / 1e6), 0,
-				    bill->uses, bill->n_uses);
+	wtl_consumers_bill_gpu_time(consumers, book, domain, bill->duration_ns);
 	billed->time_ns += bill->duration_ns;
 	wtl_billed_note(billed, domain, energy);
 }
@@ -591,6 +596,7 @@ static void learn_watts(struct wtl_consumers *consumers, size_t i,
 	const struct wtl_divided_domain *domain = &consumers->domains[i];
 	const struct wtl_account *account = consumers->meter->domains[i].account;
 	const struct wtl_billed *billed = &consumers->own.billed[i];
+	struct wtl_gpu_learned *gpu = wtl_consumers_gpu_learned(consumers, domain);
 	struct wtl_baseline baseline;
 	struct bill bill;
 	double noise_j;
@@ -605,8 +611,11 @@ static void learn_watts(struct wtl_consumers *consumers, size_t i,
 			account ? (double)wtl_account_edge_ns(account) : 0.0) *
 		  (double)bill.energy_uj / 1e6 / (double)bill.duration_ns;
 	wtl_baseline_learner_get(domain->learner, &baseline);
-	wtl_learned_add(consumers->learned, i, bill.energy_uj, bill.duration_ns, noise_j,
-			&baseline);
+	if (gpu)
+		wtl_gpu_learned_add(gpu, bill.energy_uj, bill.duration_ns, noise_j, &baseline);
+	else
+		wtl_learned_add(consumers->learned, i, bill.energy_uj, bill.duration_ns, noise_j,
+				&baseline);
 }
 
 static void learn_all_watts(struct wtl_consumers *consumers, const struct wattle_energy energies[])
@@ -626,6 +635,7 @@ static void bill_domain(struct wtl_consumers *consumers, size_t i,
 {
 	struct wtl_divided_domain *domain = &consumers->domains[i];
 	const struct wtl_workload_scan *scan = wtl_workload_scan(consumers->workload);
+	struct wtl_gpu_learned *gpu = wtl_consumers_gpu_learned(consumers, domain);
 	struct bill bill = {.n_uses = 0};
 
 	/* Of a scan without a capacity it is not known who used what; where nobody did, the energy is nobody's. */
@@ -639,6 +649,8 @@ static void bill_domain(struct wtl_consumers *consumers, size_t i,
 	book_bill(&consumers->own, consumers, i, energy, &bill);
 	if (bill.is_learned) /* chunks were weighed in its place */
 		divide(consumers, i, &bill);
+	if (gpu)
+		wtl_gpu_learned_scale(gpu, &bill.uses, bill.n_uses);
 	note_recent(consumers, domain, &bill);
 	learn(consumers, i, &bill, t_utc_ns);
 }
@@ -657,9 +669,12 @@ static void add_to_chunks(struct wtl_consumers *consumers)
 {
 	if (!consumers->learned)
 		return;
-	for (struct wtl_book *book = consumers->books; book; book = book->next)
+	for (struct wtl_book *book = consumers->books; book; book = book->next) {
 		add_to_chunk(book, consumers);
+		wtl_consumers_add_to_gpu_chunks(consumers, book);
+	}
 	add_to_chunk(&consumers->own, consumers);
+	wtl_consumers_add_to_gpu_chunks(consumers, &consumers->own);
 }
 
 void wtl_consumers_look(struct wtl_consumers *consumers)
@@ -698,6 +713,7 @@ void wtl_consumers_machine_changed(struct wtl_consumers *consumers)
 	if (!consumers->learned)
 		return;
 	wtl_learned_doubt(consumers->learned);
+	wtl_consumers_doubt_gpu_watts(consumers);
 	wtl_chunk_settle(&consumers->own.chunk);
 	for (struct wtl_book *book = consumers->books; book; book = book->next)
 		wtl_chunk_settle(&book->chunk);
@@ -717,7 +733,9 @@ struct wtl_book *wtl_consumers_open_book(struct wtl_consumers *consumers)
 	book->cpu_base_ns = calloc(n_slots, sizeof(*book->cpu_base_ns));
 	book->next = consumers->books;
 	consumers->books = book;
-	if (book_open(book, consumers) < 0 || !book->energies || !book->cpu_base_ns) {
+	if (book_open(book, consumers) < 0 || !book->energies || !book->cpu_base_ns ||
+	    (wtl_consumers_learns_gpus(consumers) &&
+	     wtl_chunk_add_gpus(&book->chunk, consumers->n_gpus) < 0)) {
 		wtl_consumers_close_book(consumers, book);
 		return NULL;
 	}

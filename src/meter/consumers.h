@@ -138,6 +138,9 @@ bool wtl_consumers_power(const struct wtl_consumers *consumers, size_t slot, enu
 /* 0 where watts are not learned. */
 void wtl_consumers_per_cpu(const struct wtl_consumers *consumers, size_t slot,
 			   struct wtl_per_cpu *ret_per_cpu);
+/* The same while it keeps one GPU busy: of several that it uses, the mean. */
+void wtl_consumers_per_gpu(const struct wtl_consumers *consumers, size_t slot,
+			   struct wtl_per_cpu *ret_per_gpu);
 
 /* The command: all consumers with is_in_tree together. */
 struct wtl_command_account {

@@ -89,6 +89,7 @@ int wtl_consumers_open_gpus(struct wtl_consumers *consumers, const struct wtl_en
 
 bool wtl_consumers_close_gpus(struct wtl_consumers *consumers)
 {
+	wtl_consumers_free_gpu_watts(consumers);
 	for (size_t i = 0; i < consumers->n_gpus; i++) {
 		free(consumers->gpu_divisions[i].room);
 		free(consumers->gpu_divisions[i].seen);
@@ -303,6 +304,20 @@ size_t wtl_consumers_gpu_uses(const struct wtl_consumers *consumers,
 	*ret_uses = division->uses;
 	*ret_use_ppm = division->use_ppm;
 	return division->n_uses;
+}
+
+void wtl_consumers_bill_gpu_time(const struct wtl_consumers *consumers, struct wtl_book *book,
+				 const struct wtl_divided_domain *domain, int64_t duration_ns)
+{
+	const struct wtl_use *uses;
+	uint32_t use_ppm;
+	size_t n;
+
+	if (!domain->is_gpu || domain->gpu < 0 || wtl_consumers_gpu_is_guess(consumers, domain))
+		return;
+	n = wtl_consumers_gpu_uses(consumers, domain, &uses, &use_ppm);
+	wtl_attribution_add(book->attribution, consumers->n_domains,
+			    (uint64_t)((double)duration_ns * use_ppm / 1e6), 0, uses, n);
 }
 
 bool wtl_consumers_gpu_is_guess(const struct wtl_consumers *consumers,

@@ -136,7 +136,7 @@ static void add_doubts(const struct wtl_consumers *consumers, const struct wtl_b
 	doubts->sensor_uj +=
 		sensor_doubt_uj(domain, &book->billed[i], share, own_uj, baseline->is_known);
 	doubts->idle_uj += (double)baseline->uncertainty_uw * (double)share->share_ns / 1e9;
-	if (wtl_learned_has(consumers->learned, i))
+	if (wtl_consumers_is_learned(consumers, i))
 		doubts->weight_uj +=
 			fmin(learned_doubt_uj(book, i, share) * own_uj / fmax(above_uj, 1.0),
 			     all_used_uj(book, i, baseline) / 2.0);
@@ -302,7 +302,10 @@ bool wtl_consumers_power(const struct wtl_consumers *consumers, size_t slot, enu
 
 bool wtl_consumers_is_learned(const struct wtl_consumers *consumers, size_t domain)
 {
-	return wtl_learned_has(consumers->learned, domain);
+	const struct wtl_gpu_learned *gpu =
+		wtl_consumers_gpu_learned(consumers, &consumers->domains[domain]);
+
+	return gpu ? wtl_gpu_learned_has(gpu) : wtl_learned_has(consumers->learned, domain);
 }
 
 void wtl_consumers_per_cpu(const struct wtl_consumers *consumers, size_t slot,
@@ -491,7 +494,9 @@ const char *wtl_consumers_weight(const struct wtl_consumers *consumers, size_t d
 			return "learned, smoothed backwards";
 		return wtl_weight_name(weight);
 	case WTL_DIVIDED_BY_GPU:
-		return wtl_consumers_gpu_weight(consumers, divided);
+		return wtl_consumers_is_learned(consumers, domain)
+			       ? wtl_weight_name(WTL_WEIGHT_LEARNED)
+			       : wtl_consumers_gpu_weight(consumers, divided);
 	case WTL_DIVIDED_NOT:
 		break;
 	}

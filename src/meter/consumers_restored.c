@@ -30,7 +30,12 @@ int wtl_consumers_restore_per_cpu(struct wtl_consumers *consumers, uint32_t slot
 
 void wtl_consumers_restore_learned(struct wtl_consumers *consumers, size_t domain)
 {
-	if (consumers->learned)
+	struct wtl_gpu_learned *gpu =
+		wtl_consumers_gpu_learned(consumers, &consumers->domains[domain]);
+
+	if (gpu)
+		wtl_gpu_learned_restore(gpu);
+	else if (consumers->learned)
 		wtl_learned_restore(consumers->learned, domain);
 }
 

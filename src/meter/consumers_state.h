@@ -15,6 +15,7 @@
 #include "meter/consumers.h"
 #include "meter/gpu_watch.h"
 #include "meter/learned.h"
+#include "meter/learned_gpu.h"
 #include "meter/observer.h"
 #include "workload/workload.h"
 
@@ -92,6 +93,7 @@ struct wtl_gpu_division {
 	size_t size_before;
 	struct wtl_use *room; /* for uses; NULL where they are told */
 	size_t size_room;
+	struct wtl_gpu_learned *learned; /* NULL: nothing is */
 };
 
 struct wtl_consumers {
@@ -145,10 +147,31 @@ size_t wtl_consumers_gpu_uses(const struct wtl_consumers *consumers,
 			      const struct wtl_divided_domain *domain,
 			      const struct wtl_use **ret_uses, uint32_t *ret_use_ppm);
 
+/* How long each used it, behind the domains of a book's accounts. */
+void wtl_consumers_bill_gpu_time(const struct wtl_consumers *consumers, struct wtl_book *book,
+				 const struct wtl_divided_domain *domain, int64_t duration_ns);
+
 /* Only the processes' memory on it is known: its division is a guess. */
 bool wtl_consumers_gpu_is_guess(const struct wtl_consumers *consumers,
 				const struct wtl_divided_domain *domain);
 const char *wtl_consumers_gpu_weight(const struct wtl_consumers *consumers,
 				     const struct wtl_divided_domain *domain);
+
+/* ---- consumers_gpu_learned.c: what GPUs' users are learned to draw ---- */
+
+/* The GPU that a domain is, where its users' watts are learned; NULL: they are not. */
+struct wtl_gpu_learned *wtl_consumers_gpu_learned(const struct wtl_consumers *consumers,
+						  const struct wtl_divided_domain *domain);
+void wtl_consumers_scan_gpu_watts(struct wtl_consumers *consumers);
+void wtl_consumers_fold_gpu_watts(struct wtl_consumers *consumers, const struct wtl_fold *fold);
+void wtl_consumers_reset_gpu_watts(struct wtl_consumers *consumers);
+void wtl_consumers_doubt_gpu_watts(struct wtl_consumers *consumers);
+/* The newest scan's uses. */
+void wtl_consumers_add_to_gpu_chunks(const struct wtl_consumers *consumers, struct wtl_book *book);
+/* Bills what a book has of a GPU since its last bill. false: it is to be divided as told. */
+bool wtl_consumers_bill_gpu(const struct wtl_consumers *consumers, struct wtl_book *book,
+			    const struct wtl_divided_domain *domain, uint64_t energy_uj,
+			    int64_t duration_ns);
+void wtl_consumers_free_gpu_watts(struct wtl_consumers *consumers);
 
 #endif

@@ -92,6 +92,9 @@ void wtl_consumers_restore_gpu(struct wtl_consumers *consumers, size_t i,
 /* Watts are learned (WTL_WEIGHT_LEARNED), before the first bill; is_told: with those whom the restored consumers'
  * watts_key names. -ENOMEM. */
 int wtl_consumers_learn_watts(struct wtl_consumers *consumers, bool is_told);
+/* After that: of GPUs' users, too. -ENOMEM. */
+int wtl_consumers_learn_gpus(struct wtl_consumers *consumers);
+bool wtl_consumers_learns_gpus(const struct wtl_consumers *consumers);
 /* Then, for what is gone through twice: meter/learned.h. Before each bill; and behind the last one of the first time.
  * -ENOMEM. */
 struct wtl_watts_past;

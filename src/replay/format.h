@@ -155,6 +155,7 @@ struct wtl_device_value {
 #define WTL_FACT_CONTAINER  "container"
 #define WTL_FACT_GPU_DOMAIN "gpu.%zu.domain"
 #define WTL_FACT_GPUS	    "gpus"
+#define WTL_FACT_GPU_WATTS  "gpus.learned"  /* "1": what their users draw was learned, too */
 #define WTL_FACT_WEIGHT	    "cpu-weight"    /* of the use of processors: wtl_weight_names */
 #define WTL_FACT_IMPORTED   "imported-from" /* another tool: the format of its file */
 #define WTL_FACT_LATE	    "begins-late" /* "1": accounts begin with the first bill that there is */

@@ -211,6 +211,9 @@ static int open_weight(struct wtl_player *player)
 	if (wtl_consumers_learn_watts(player->consumers, player->has_keys) < 0 ||
 	    (player->has_keys && restore_known(player) < 0))
 		return -ENOMEM;
+	if ((player->policy.has_weight || wtl_store_get_fact(player->reader, WTL_FACT_GPU_WATTS)) &&
+	    wtl_consumers_learn_gpus(player->consumers) < 0)
+		return -ENOMEM;
 	return player->policy.past ? wtl_consumers_use_past(player->consumers, player->policy.past)
 				   : 0;
 }

@@ -149,6 +149,8 @@ void wtl_recorder_write_known(struct wtl_recorder *recorder)
 static void write_gpu_users(struct wtl_recorder *recorder)
 {
 	fact_number(recorder, WTL_FACT_GPUS, recorder->n_gpus);
+	if (recorder->consumers && wtl_consumers_learns_gpus(recorder->consumers))
+		wtl_store_fact(recorder->writer, WTL_FACT_GPU_WATTS, "1");
 	for (size_t i = 0; i < recorder->n_gpus; i++) {
 		struct wtl_gpu_scan gpu;
 		char key[WTL_STORE_NAME_SIZE];

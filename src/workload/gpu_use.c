@@ -23,7 +23,7 @@
 
 /* What a percent of the SMs weighs against one of a video engine: the engines of fixed function draw
  * little (judgement). */
-enum { SM_WEIGHT = 8, PPM_PER_PERCENT = 10000 };
+enum { SM_WEIGHT = WTL_GPU_USE_WHOLE / 1000000, PPM_PER_PERCENT = 10000 };
 
 /* One GPU, and what it takes to ask for it. */
 struct one {

@@ -60,6 +60,8 @@ struct wtl_gpu_use_gpu {
 
 enum { WTL_GPU_USE_PROCESSES_MAX = 1024 }; /* for each GPU */
 
+enum { WTL_GPU_USE_WHOLE = 8000000 }; /* the weight of all SMs, where samples tell */
+
 struct wtl_gpu_use;
 
 /*

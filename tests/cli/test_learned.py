@@ -155,3 +155,56 @@ def test_programs_that_were_seen_before(tmp_path):
 def test_a_background_that_never_rests(tmp_path):
     for machine, found, _ in trials(tmp_path, bench_attribution.restless, is_told=False):
         assert abs(float(found.report["domains"][0]["idle_w"]) / machine.idle["package-0"] - 1) < 0.03
+
+
+# ---- GPUs ----
+
+def gpu_trials(tmp_path, make, seeds=SEEDS):
+    """Of each seed, by learned watts and by use."""
+    for seed in seeds:
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        machine = make(seed)
+        yield virtual.run(command_path(), folder, machine.text, machine.idle)
+
+
+def gpu_errors(tried):
+    learned, used = [], []
+    for by_learned, by_use in tried:
+        assert {domain["name"]: domain["weight"] for domain in by_learned.report["domains"]}["gpu-0"] == "learned"
+        assert {domain["name"]: domain["weight"] for domain in by_use.report["domains"]}["gpu-0"] == "sm-use"
+        learned += bench_attribution.gpu_errors(by_learned)
+        used += bench_attribution.gpu_errors(by_use)
+    assert sum(covered for _, covered, _ in learned) >= 0.95 * len(learned)
+    return sorted(error for error, _, _ in learned), sorted(error for error, _, _ in used)
+
+
+@pytest.mark.parametrize("jumps", (0, 4))
+def test_gpu_users_that_draw_unlike(tmp_path, jumps):
+    learned, used = gpu_errors(gpu_trials(tmp_path, lambda seed: bench_attribution.on_gpu(seed, 120, jumps=jumps)))
+    assert at(learned, 0.5) < 0.06 and at(learned, 0.95) < 0.25
+    assert at(used, 0.5) > 0.10
+
+
+def test_gpu_users_that_draw_alike(tmp_path):
+    learned, used = gpu_errors(gpu_trials(tmp_path, lambda seed: bench_attribution.on_gpu(seed, 120, jumps=4, equal=True)))
+    for part in (0.5, 0.95):
+        assert at(learned, part) < at(used, part) + 0.02
+
+
+def test_one_gpu_user_alone_is_billed_as_ever(tmp_path):
+    machine = bench_attribution.on_gpu(1, 40, n=1)
+    learned, used = virtual.run(command_path(), tmp_path, machine.text, machine.idle)
+    assert {domain["name"]: domain["weight"] for domain in learned.report["domains"]}["gpu-0"] == "sm-use"
+    assert [row["gpu_dynamic_j"] for row in learned.report["processes"]] == [row["gpu_dynamic_j"] for row in used.report["processes"]]
+
+
+def test_gpus_learned_watts_are_played_again(tmp_path):
+    machine = bench_attribution.on_gpu(2, 120, jumps=4)
+    live, played, by_use = virtual.run(command_path(), tmp_path, machine.text, machine.idle,
+                                       policies=(virtual.LIVE, ("--policy", "weight=learned"), virtual.BY_TIME))
+    assert played.report["processes"] == live.report["processes"] != by_use.report["processes"]
+    assert played.report["ledger"] == live.report["ledger"]
+    for ledger in live.report["ledger"], by_use.report["ledger"]:
+        for line in ledger:
+            assert sum(line[f"{account}_j"] for account in ("live", "exited", "kernel", "idle", "unattributed")) == line["total_j"]

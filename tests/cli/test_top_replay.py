@@ -12,8 +12,14 @@ from decimal import Decimal
 
 import pytest
 
-from conftest import command_path, finish, run_wattle, start_wattle, wait_for
+from conftest import REPO, command_path, finish, run_wattle, start_wattle, wait_for
 from test_top import TAPES, screens, sleepers  # noqa: F401 pylint: disable=unused-import
+
+sys.path.insert(0, str(REPO / "tests" / "sim"))
+sys.path.insert(0, str(REPO / "bench"))
+
+import bench_attribution  # noqa: E402
+import virtual  # noqa: E402
 
 WORD = "wattle-recorded-sleeper"
 SECONDS = 6
@@ -155,6 +161,17 @@ def test_pause_and_seek(screen, recording):
     top.wait("the end")
     top.keys("q")
     top.wait("ENDED 0")
+
+
+def test_what_a_busy_gpu_draws_is_among_the_details(screen, tmp_path):
+    tape, recording = tmp_path / "gpu.tape", tmp_path / "gpu.wattle"
+    tape.write_text(virtual.Machine(bench_attribution.on_gpu(3, 60).text).tape(), encoding="utf-8")
+    assert run_wattle("record", "-q", "--tape", tape, "-o", recording).code == 0
+    top = screen("--replay", recording, "--speed", "max", rows=40, columns=120)
+    top.wait(r"0:01:00 of 0:01:00  the end(.|\n)* g1\b")
+    top.keys("Enter")
+    top.wait(r"learned +\d+\S* ±\d+\S* W per busy GPU")
+    top.keys("q")
 
 
 def test_help_and_kill(screen, recording):

@@ -208,6 +208,10 @@ static void say_energy(struct details *details, const struct wtl_top_process *pr
 		say(details, "learned", "%s ±%s W per busy CPU",
 		    wtl_figure_watts(cpu, process->per_cpu.power_uw),
 		    wtl_figure_watts(gpu, process->per_cpu.uncertainty_uw));
+	if (process->per_gpu.power_uw)
+		say(details, "learned", "%s ±%s W per busy GPU",
+		    wtl_figure_watts(cpu, process->per_gpu.power_uw),
+		    wtl_figure_watts(gpu, process->per_gpu.uncertainty_uw));
 }
 
 static void say_group(struct details *details, const struct wtl_top_process *process)

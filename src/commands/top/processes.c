@@ -102,6 +102,7 @@ static void take_process(struct wtl_top_processes *processes, size_t slot,
 	process->has_dynamic = energy.has_dynamic;
 	process->uncertainty_uj = energy.uncertainty_uj;
 	wtl_consumers_per_cpu(processes->consumers, slot, &process->per_cpu);
+	wtl_consumers_per_gpu(processes->consumers, slot, &process->per_gpu);
 	take_shares(energy.full_uj, energy.has_dynamic, energy.dynamic_uj, process->energy_uj);
 	process->has_power = wtl_consumers_power(processes->consumers, slot, WTL_PART_CPU, &power);
 	if (process->has_power) {

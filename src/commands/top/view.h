@@ -91,7 +91,7 @@ struct wtl_top_process {
 	uint64_t cpu_uw[WTL_TOP_SHARES], gpu_uw[WTL_TOP_SHARES];
 	uint64_t energy_uj[WTL_TOP_SHARES];
 	uint64_t uncertainty_uj;
-	struct wtl_per_cpu per_cpu;
+	struct wtl_per_cpu per_cpu, per_gpu; /* the latter: while it keeps one GPU busy */
 };
 
 /* ---- The whole ---- */
