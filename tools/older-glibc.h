@@ -5,6 +5,8 @@
  */
 #include <features.h>
 
+#define WTL_OLDER_GLIBC 1 /* meson.build asks for it */
+
 #if defined(__GLIBC__) && defined(__x86_64__)
 __asm__(".symver hypot, hypot@GLIBC_2.2.5");
 #elif defined(__GLIBC__) && defined(__aarch64__)
