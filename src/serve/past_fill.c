@@ -251,7 +251,7 @@ void wtl_past_fill_take(struct wtl_past_fill *fill, struct wtl_past *past)
 	if (!fill || fill->is_taken || !atomic_load(&fill->is_done) || !wtl_past_has_begun(past))
 		return;
 	wtl_past_take(past, &fill->past);
-	for (size_t i = 0; i < fill->past.n_windows && i < WTL_PAST_WINDOWS; i++)
+	for (size_t i = 0; i < fill->past.state.n_windows && i < WTL_PAST_WINDOWS; i++)
 		wtl_past_add_window(past, &fill->past.windows[i]);
 	wtl_past_done(&fill->past);
 	malloc_trim(0); /* what was played is large, and never comes again */
