@@ -240,41 +240,30 @@ void wtl_metrics_decimal(struct wtl_metrics_writer *writer, uint64_t value, unsi
 	put_char(writer->buf, '\n');
 }
 
-static uint64_t positive(int64_t value)
-{
-	return value > 0 ? (uint64_t)value : 0;
-}
-
 void wtl_metrics_put_number(struct wtl_metrics_writer *writer, const void *of)
 {
-	const struct wtl_metrics_family *family = writer->family;
-	const char *at = (const char *)of + family->what;
-	uint64_t value = 0;
+	static const struct {
+		int64_t divisor;
+		unsigned decimals;
+	} forms[] = {[WTL_METRICS_FLAG] = {1, 0},
+		     [WTL_METRICS_COUNT] = {1, 0},
+		     [WTL_METRICS_MILLIONTHS] = {1, 6},
+		     [WTL_METRICS_NS_MS] = {1000000, 3},
+		     [WTL_METRICS_NS_US] = {1000, 6}};
+	enum wtl_metrics_form form = writer->family->form;
+	const char *at = (const char *)of + writer->family->what;
+	int64_t value;
 
-	if (family->form == WTL_METRICS_FLAG)
+	if (form == WTL_METRICS_FLAG)
 		value = *(const bool *)at;
 	else
 		memcpy(&value, at, sizeof(value));
-	switch (family->form) {
-	case WTL_METRICS_DOWN:
-	case WTL_METRICS_NEAR:
-	case WTL_METRICS_UP:
-		wtl_metrics_eighths(writer, value, family->form);
-		break;
-	case WTL_METRICS_FLAG:
-	case WTL_METRICS_COUNT:
-		wtl_metrics_number(writer, value);
-		break;
-	case WTL_METRICS_MILLIONTHS:
-		wtl_metrics_decimal(writer, value, 6);
-		break;
-	case WTL_METRICS_NS_MS:
-		wtl_metrics_decimal(writer, positive((int64_t)value) / 1000000, 3);
-		break;
-	case WTL_METRICS_NS_US:
-		wtl_metrics_decimal(writer, positive((int64_t)value) / 1000, 6);
-		break;
-	}
+	value = value > 0 ? value : 0;
+	if (form <= WTL_METRICS_UP)
+		wtl_metrics_eighths(writer, (uint64_t)value, form);
+	else
+		wtl_metrics_decimal(writer, (uint64_t)(value / forms[form].divisor),
+				    forms[form].decimals);
 }
 
 /* ---- Of a snapshot ---- */
