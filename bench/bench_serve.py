@@ -175,7 +175,7 @@ def watch_filled(folder):
     agent = Server(WATTLE, "serve", "--port", "0", "--store", folder, env=clock)
     there = http.client.HTTPConnection("127.0.0.1", agent.port, timeout=30)
     while True:
-        there.request("GET", f"/api/v1/history?from={DAY_BEGAN + 60}&to={DAY_BEGAN + DAY_S - 60}")
+        there.request("GET", f"/api/v1/history?from={DAY_BEGAN + 3600}&to={DAY_BEGAN + 3660}")
         if any(json.loads(there.getresponse().read())["domains"][0]["power_w"]):
             break
         time.sleep(1)
