@@ -34,7 +34,7 @@ OTHERS = (
     ("node_exporter", os.environ.get("NODE_EXPORTER", "prometheus-node-exporter"), ("--web.listen-address=127.0.0.1:9348",), 9348),
     ("scaphandre", os.environ.get("SCAPHANDRE", "scaphandre"), ("--no-header", "prometheus", "-a", "127.0.0.1", "-p", "9349"), 9349),
 )
-DAY_BEGAN = 1795219200  # the first second that bench_report writes, of so many processes
+DAY_BEGAN = 1795219200  # the first second of what bench_report writes
 DAY_S, DAY_PROCESSES = 86400, 200
 # One program that has so many children asleep: a shell for each would take the memory of the machine.
 SLEEPERS = "import os, signal, sys\nfor i in range(int(sys.argv[1])):\n    if os.fork() == 0:\n        signal.pause()\nprint('ready', flush=True)\nsignal.pause()\n"

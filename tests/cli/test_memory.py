@@ -4,6 +4,7 @@
 import json
 import shutil
 import time
+from pathlib import Path
 
 import pytest
 
@@ -67,5 +68,5 @@ def test_an_agent_beside_builds(machine, tmp_path):
     with Agent("--root", root.path, "--store", tmp_path / "store", "--socket", "none") as again:
         again.scrape()
         wait_for(lambda: any(json.loads(again.ask(f"/api/v1/history?from={before - 60:.0f}&to={before:.0f}")[2])["total"]["power_w"]), "the past")
-        status = open(f"/proc/{again.process.pid}/status", encoding="ascii").read()
+        status = Path(f"/proc/{again.process.pid}/status").read_text(encoding="ascii")
         assert int(status.split("VmHWM:")[1].split()[0]) * 1024 < last + 4_000_000, (status, last)
