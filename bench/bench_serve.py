@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What `wattle serve` costs: a scrape, CPU time and memory beside many processes; and node_exporter and scaphandre in the same run.
+"""What `wattle serve` costs: a scrape, CPU time and memory beside many processes, also where it found a recording of the day before; and
+node_exporter and scaphandre in the same run.
 
-Prints ratios and the targets of the issue, and never fails for being slow. BESIDE=1000,10000 says how many sleep. SCAPHANDRE and
+Prints ratios and the targets, and never fails for being slow. BESIDE=1000,10000 says how many sleep. The recording needs a build with tests. SCAPHANDRE and
 NODE_EXPORTER name the programs; scaphandre is `cargo install scaphandre --no-default-features --features prometheus,json`. It needs RAPL: without it,
 run this in the simulated machine (tests/sim), with SCAPHANDRE_PRELOAD as in bench_peers.py.
 """
 
 import http.client
+import json
 import os
 import re
 import shutil
@@ -32,6 +34,8 @@ OTHERS = (
     ("node_exporter", os.environ.get("NODE_EXPORTER", "prometheus-node-exporter"), ("--web.listen-address=127.0.0.1:9348",), 9348),
     ("scaphandre", os.environ.get("SCAPHANDRE", "scaphandre"), ("--no-header", "prometheus", "-a", "127.0.0.1", "-p", "9349"), 9349),
 )
+DAY_BEGAN = 1795219200  # the first second of what bench_report writes
+DAY_S, DAY_PROCESSES = 86400, 200
 # One program that has so many children asleep: a shell for each would take the memory of the machine.
 SLEEPERS = "import os, signal, sys\nfor i in range(int(sys.argv[1])):\n    if os.fork() == 0:\n        signal.pause()\nprint('ready', flush=True)\nsignal.pause()\n"
 
@@ -76,10 +80,10 @@ def page(port, end):
 
 
 class Server:
-    def __init__(self, *command, port=None, preload=None):
+    def __init__(self, *command, port=None, preload=None, env=()):
         # pylint: disable=consider-using-with
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE if port is None else subprocess.DEVNULL,
-                                        env={**os.environ, **({"LD_PRELOAD": preload} if preload else {})})
+                                        env={**os.environ, **({"LD_PRELOAD": preload} if preload else {}), **dict(env)})
         self.port = port or int(re.search(r":(\d+)/", next(line for line in map(bytes.decode, self.process.stderr) if "serving at" in line))[1])
         for _ in range(300):
             try:
@@ -151,6 +155,36 @@ def compare(name, program, words, port, ours):
     print(f"  {name}/wattle: {theirs[2][False][0] / ours[2][False][0]:.1f} times as long a scrape, {theirs[1] / ours[1]:.1f} times the memory")
 
 
+def make_day(folder):
+    """A recording of a day in a folder, and the variables by which the clock shows that it has just ended. None: this build has no tests."""
+    generator, clock = BUILD / "bench" / "bench_report", BUILD / "tests" / "gate" / "libotherclock.so"
+    if not (generator.exists() and clock.exists()):
+        return None
+    path = Path(folder) / time.strftime("wattle-serve-%Y%m%d-%H%M%S.wattle", time.gmtime(DAY_BEGAN))
+    subprocess.run([generator, path, str(DAY_S), str(DAY_PROCESSES)], check=True, stdout=subprocess.DEVNULL)
+    os.utime(path, (DAY_BEGAN + DAY_S, DAY_BEGAN + DAY_S))
+    return {"LD_PRELOAD": str(clock), "WATTLE_TEST_CLOCK": str(DAY_BEGAN + DAY_S + 5)}
+
+
+def watch_filled(folder):
+    """Memory of an agent that finds a day: at most while it plays that, and then."""
+    clock = make_day(folder)
+    if not clock:
+        print("    this build has no tests: no recording of the day before")
+        return
+    agent = Server(WATTLE, "serve", "--port", "0", "--store", folder, env=clock)
+    there = http.client.HTTPConnection("127.0.0.1", agent.port, timeout=30)
+    while True:
+        there.request("GET", f"/api/v1/history?from={DAY_BEGAN + 3600}&to={DAY_BEGAN + 3660}")
+        if any(json.loads(there.getresponse().read())["domains"][0]["power_w"]):
+            break
+        time.sleep(1)
+    there.close()
+    memory = agent.watch(3)[1]
+    print(f"    with a recording of the day before: {memory:.1f} MB (target: 12 MB), {rss_mb(agent.process.pid, 'VmHWM'):.1f} MB while it is played")
+    agent.end()
+
+
 def beside(n, store):
     with subprocess.Popen(("python3", "-S", "-E", "-c", SLEEPERS, str(n)), stdout=subprocess.PIPE, process_group=0) as sleepers:
         try:
@@ -165,6 +199,8 @@ def beside(n, store):
             print(f"  a pass over every /proc/PID/stat: {reading * 1e3:.2f} ms; wattle serve takes {ours[0] / reading:.1f} times that a second")
             tell("wattle serve", ours, (" (target: 0.3 % beside 1000)", " (target: 12 MB)", " (target: 1 ms beside 10000)"))
             print(f"    with {PAGES} pages open: {share * 100:.2f} % of a core (target: 1 %), {memory:.1f} MB")
+            with tempfile.TemporaryDirectory() as folder:
+                watch_filled(folder)
             for name, program, words, port in OTHERS:
                 compare(name, program, words, port, ours)
         finally:

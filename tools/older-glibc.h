@@ -5,7 +5,7 @@
  */
 #include <features.h>
 
-#define WATTLE_OLDER_GLIBC 1 /* see meson.build */
+#define WTL_OLDER_GLIBC 1 /* meson.build asks for it */
 
 #if defined(__GLIBC__) && defined(__x86_64__)
 __asm__(".symver hypot, hypot@GLIBC_2.2.5");

@@ -136,9 +136,10 @@ function query() {
 	return `from=${(Math.max(from, 0) / 1000).toFixed(3)}&to=${(to / 1000).toFixed(3)}`;
 }
 
-let asking = 0;
+let asking = 0, waiting = 0; // the newest question's answer counts; how many there are to come
 async function readPast() {
 	const mine = ++asking, q = query();
+	waiting++;
 	try {
 		const [history, use, windows] = await Promise.all([ask(`api/v1/history?${q}`), ask(`api/v1/use?${q}`), ask(`api/v1/windows?${q}`)]);
 		if (mine !== asking) return;
@@ -153,6 +154,8 @@ async function readPast() {
 		show();
 	} catch (error) {
 		showState(error);
+	} finally {
+		waiting--;
 	}
 }
 
@@ -177,7 +180,7 @@ function take(frame) {
 		const rows = known.curve.rows, row = columns(frame).map(d => d.power_w === undefined ? null : [d.power_w, d.power_uncertainty_w, d.power_w, d.power_w]);
 		rows.push({t: end(), of: row.slice(0, known.curve.columns)});
 		while (rows.length > 0 && rows[0].t < stretch()[0]) rows.shift();
-		if (frame.number % 5 === 0) readPast();
+		if (frame.number % 5 === 0 && waiting === 0) readPast(); // else one that is slow would never count
 	}
 	show();
 }

@@ -120,6 +120,12 @@ static int play_scan(struct wtl_player *player, struct wtl_played *played)
 
 	if (op != WTL_OP_BILLED && op != WTL_OP_RESET)
 		return -EBADMSG;
+	if (player->policy.skips_use) {
+		player->cursors[WTL_SINGLE_OP].at++;
+		played->kind = WTL_PLAYED_SETTLED;
+		played->t_mono_ns = player->io.mono_ns;
+		return 0;
+	}
 	rc = wtl_player_restore_scan(player);
 	if (rc < 0)
 		return rc;

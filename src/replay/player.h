@@ -41,6 +41,7 @@ struct wtl_player_policy {
 	struct wtl_watts_past *past; /* borrowed; NULL: none */
 	bool only_summary;	     /* for wtl_player_summary() alone: who has gone is not read */
 	bool skips_energies; /* of windows, as they were stored, where they are computed again anyway */
+	bool skips_use;	     /* who used it is not read: as if nobody had been followed */
 };
 
 /* policy may be NULL. 0, or negative with the reason in err. */

@@ -242,7 +242,9 @@ static int read_misses(struct wtl_player *player)
 
 static int read_consumers(struct wtl_player *player)
 {
-	return wtl_store_each_consumer(player->reader, add_consumer, player);
+	return player->policy.skips_use
+		       ? 0
+		       : wtl_store_each_consumer(player->reader, add_consumer, player);
 }
 
 static int read_windows(struct wtl_player *player)

@@ -35,12 +35,22 @@ int wtl_player_count(struct wtl_player *player, enum wtl_single id, size_t *ret_
 	return 0;
 }
 
+static bool is_of_use(enum wtl_single id)
+{
+	return (id >= WTL_SINGLE_SCAN_MONO && id <= WTL_SINGLE_BILL_UTC) ||
+	       id >= WTL_SINGLE_CHANGES;
+}
+
 void wtl_player_find_series(struct wtl_player *player)
 {
+	bool skips_use = player->policy.skips_use;
 	char name[WTL_STORE_NAME_SIZE];
 
-	for (size_t i = 0; i < WTL_SINGLES; i++)
-		player->cursors[i].series = wtl_store_find(player->reader, wtl_single_names[i]);
+	for (enum wtl_single i = 0; i < WTL_SINGLES; i++)
+		player->cursors[i].series =
+			skips_use && is_of_use(i)
+				? -1
+				: wtl_store_find(player->reader, wtl_single_names[i]);
 	for (size_t i = 0; i < player->n_channels; i++)
 		for (enum wtl_of_channel k = 0; k < WTL_OF_CHANNEL; k++) {
 			wtl_channel_series_name(i, k, name);
@@ -50,7 +60,8 @@ void wtl_player_find_series(struct wtl_player *player)
 	for (size_t i = 0; i < player->n_gpus; i++)
 		for (enum wtl_of_gpu k = 0; k < WTL_OF_GPU; k++) {
 			wtl_gpu_series_name(i, k, name);
-			player->gpus[i].of[k].series = wtl_store_find(player->reader, name);
+			player->gpus[i].of[k].series =
+				skips_use ? -1 : wtl_store_find(player->reader, name);
 		}
 }
 

@@ -6,20 +6,17 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/text.h"
+
 static bool is_address(const char *host, size_t len)
 {
 	bool is_six = len > 2 && host[0] == '[' && host[len - 1] == ']';
 	struct in6_addr address;
 	char text[64];
 
-	if (is_six) {
-		host++;
-		len -= 2;
-	}
 	if (len >= sizeof(text))
 		return false;
-	memcpy(text, host, len);
-	text[len] = '\0';
+	wtl_text_copy(text, is_six ? len - 1 : len + 1, host + is_six);
 	return inet_pton(is_six ? AF_INET6 : AF_INET, text, &address) == 1;
 }
 

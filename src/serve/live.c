@@ -93,6 +93,11 @@ bool wtl_live_is(const struct wtl_live *live, const struct wtl_live_id *id)
 	return live->begin_utc_ns == id->begin_utc_ns && live->number == id->number;
 }
 
+bool wtl_live_has_counter(const struct wtl_live_domain *domain)
+{
+	return domain->has_energy || domain->energy_uj > 0;
+}
+
 bool wtl_live_is_retired(const struct wtl_live_group *group)
 {
 	return strcmp(group->name, WTL_TOTALS_RETIRED) == 0;

@@ -107,7 +107,7 @@ struct wtl_live {
 	struct wtl_live_process *processes; /* those that use most first */
 	struct wtl_live_gpu *gpus;
 	size_t n_domains, n_misses, n_groups, n_processes, n_gpus;
-	size_t n_running;      /* processes that were there */
+	uint64_t n_running;    /* processes that were there */
 	uint64_t memory_bytes; /* theirs, as far as it is known */
 	/* The machine: the sum of the domains that are in the total; of energy, over restarts, of those that were. */
 	uint64_t energy_uj, power_uw, power_uncertainty_uw;
@@ -147,6 +147,8 @@ struct wtl_live_id {
 };
 struct wtl_live_id wtl_live_id(const struct wtl_live *live);
 bool wtl_live_is(const struct wtl_live *live, const struct wtl_live_id *id);
+/* It was ever measured, by this agent or one before. */
+bool wtl_live_has_counter(const struct wtl_live_domain *domain);
 /* Is it what groups had used that gave up their places? */
 bool wtl_live_is_retired(const struct wtl_live_group *group);
 /* The accounts of each domain add up to its energy, and the groups of each grouping to the account of processes. */

@@ -10,98 +10,35 @@
 #include "serve/accept.h"
 #include "serve/live.h"
 
-static uint64_t positive(int64_t value)
-{
-	return value > 0 ? (uint64_t)value : 0;
-}
-
-static bool has_counter(const struct wtl_live_domain *domain)
-{
-	return domain->has_energy || domain->energy_uj > 0;
-}
-
 /* ---- Domains ---- */
 
 static void begin_domain(struct wtl_metrics_writer *writer, const struct wtl_live_domain *domain)
 {
-	wtl_metrics_begin(writer);
-	wtl_metrics_label(writer, "domain", domain->name);
-	wtl_metrics_label(writer, "kind", wattle_kind_name(domain->kind));
+	wtl_metrics_sample(writer, "domain", domain->name, "kind", wattle_kind_name(domain->kind),
+			   NULL);
 }
 
-enum domain_number {
-	DOMAIN_ENERGY,
-	DOMAIN_POWER,
-	DOMAIN_POWER_UNCERTAINTY,
-	DOMAIN_IDLE,
-	DOMAIN_IDLE_UNCERTAINTY,
-	DOMAIN_SESSION,
-	DOMAIN_SESSION_UNCERTAINTY,
-	DOMAIN_MEASURED,
-	DOMAIN_GAP
-};
-
-/* false: it is not known. */
-static bool get_domain(const struct wtl_live_domain *domain, enum domain_number number,
-		       uint64_t *ret)
+static bool knows_domain(const struct wtl_live_domain *domain, enum wtl_metrics_known what)
 {
-	switch (number) {
-	case DOMAIN_ENERGY:
-		*ret = domain->energy_uj;
-		return has_counter(domain);
-	case DOMAIN_POWER:
-		*ret = domain->power_uw;
+	if (what == WTL_METRICS_HAS_COUNTER)
+		return wtl_live_has_counter(domain);
+	if (what == WTL_METRICS_HAS_POWER)
 		return domain->has_power;
-	case DOMAIN_POWER_UNCERTAINTY:
-		*ret = domain->power_uncertainty_uw;
-		return domain->has_power;
-	case DOMAIN_IDLE:
-		*ret = domain->idle_uw;
-		return domain->has_idle;
-	case DOMAIN_IDLE_UNCERTAINTY:
-		*ret = domain->idle_uncertainty_uw;
-		return domain->has_idle;
-	case DOMAIN_SESSION:
-		*ret = domain->measured_uj;
-		return domain->has_energy;
-	case DOMAIN_SESSION_UNCERTAINTY:
-		*ret = domain->uncertainty_uj;
-		return domain->has_energy;
-	case DOMAIN_MEASURED:
-		*ret = positive(domain->measured_ns);
-		return domain->has_energy;
-	case DOMAIN_GAP:
-		*ret = positive(domain->gap_ns);
-		return domain->has_energy;
-	}
-	return false;
+	return what == WTL_METRICS_HAS_IDLE ? domain->has_idle : domain->has_energy;
 }
 
-static void put_domains(struct wtl_metrics_writer *writer, const struct wtl_live *live,
-			unsigned what)
+static void put_domains(struct wtl_metrics_writer *writer, const struct wtl_live *live)
 {
 	for (size_t i = 0; i < live->n_domains; i++) {
-		const struct wtl_live_domain *domain = &live->domains[i];
-		uint64_t value;
-
-		if (!get_domain(domain, what, &value))
+		if (!knows_domain(&live->domains[i], writer->family->known))
 			continue;
-		begin_domain(writer, domain);
-		if (what == DOMAIN_MEASURED || what == DOMAIN_GAP)
-			wtl_metrics_decimal(writer, value / 1000000, 3);
-		else if (what == DOMAIN_ENERGY)
-			wtl_metrics_eighths(writer, value, WTL_METRICS_DOWN);
-		else if (what == DOMAIN_POWER || what == DOMAIN_IDLE || what == DOMAIN_SESSION)
-			wtl_metrics_eighths(writer, value, WTL_METRICS_NEAR);
-		else
-			wtl_metrics_eighths(writer, value, WTL_METRICS_UP);
+		begin_domain(writer, &live->domains[i]);
+		wtl_metrics_put_number(writer, &live->domains[i]);
 	}
 }
 
-static void put_domain_info(struct wtl_metrics_writer *writer, const struct wtl_live *live,
-			    unsigned what)
+static void put_domain_info(struct wtl_metrics_writer *writer, const struct wtl_live *live)
 {
-	(void)what;
 	for (size_t i = 0; i < live->n_domains; i++) {
 		const struct wtl_live_domain *domain = &live->domains[i];
 
@@ -116,8 +53,7 @@ static void put_domain_info(struct wtl_metrics_writer *writer, const struct wtl_
 	}
 }
 
-static void put_ledger(struct wtl_metrics_writer *writer, const struct wtl_live *live,
-		       unsigned what)
+static void put_ledger(struct wtl_metrics_writer *writer, const struct wtl_live *live)
 {
 	static const char *const names[WTL_TOTALS_ACCOUNTS] = {
 		[WTL_TOTALS_PROCESSES] = "processes",
@@ -126,16 +62,14 @@ static void put_ledger(struct wtl_metrics_writer *writer, const struct wtl_live 
 		[WTL_TOTALS_UNATTRIBUTED] = "unattributed",
 	};
 
-	(void)what;
 	for (size_t i = 0; i < live->n_domains; i++) {
 		const struct wtl_live_domain *domain = &live->domains[i];
 
-		for (size_t k = 0; has_counter(domain) && k < WTL_TOTALS_ACCOUNTS; k++) {
+		for (size_t k = 0; wtl_live_has_counter(domain) && k < WTL_TOTALS_ACCOUNTS; k++) {
 			if (k == WTL_TOTALS_IDLE && !domain->has_idle && !domain->accounts_uj[k])
 				continue;
-			wtl_metrics_begin(writer);
-			wtl_metrics_label(writer, "domain", domain->name);
-			wtl_metrics_label(writer, "account", names[k]);
+			wtl_metrics_sample(writer, "domain", domain->name, "account", names[k],
+					   NULL);
 			wtl_metrics_eighths(writer, domain->accounts_uj[k], WTL_METRICS_DOWN);
 		}
 	}
@@ -184,144 +118,48 @@ static bool was_told(const struct wtl_live *live, size_t i, const struct source 
 	return false;
 }
 
-static void put_sources(struct wtl_metrics_writer *writer, const struct wtl_live *live,
-			unsigned what)
+static void put_sources(struct wtl_metrics_writer *writer, const struct wtl_live *live)
 {
-	(void)what;
 	for (size_t i = 0; i < live->n_domains + live->n_misses; i++) {
 		struct source source = source_at(live, i);
 
 		/* Names of domains are unique, so only what is missing can be there twice. */
 		if (i >= live->n_domains && was_told(live, i, &source))
 			continue;
-		wtl_metrics_begin(writer);
-		wtl_metrics_label(writer, "source", source.source);
-		wtl_metrics_label(writer, "domain", source.domain);
-		wtl_metrics_label(writer, "reason", source.reason);
+		wtl_metrics_sample(writer, "source", source.source, "domain", source.domain,
+				   "reason", source.reason, NULL);
 		wtl_metrics_number(writer, source.is_up);
 	}
 }
 
 /* ---- The machine, and wattle itself ---- */
 
-static bool has_host_energy(const struct wtl_live *live)
+/* A kilowatt-hour has 3.6 million joules. */
+static void put_intensity(struct wtl_metrics_writer *writer, const struct wtl_live *live)
 {
-	for (size_t i = 0; i < live->n_domains; i++)
-		if (live->domains[i].in_total && has_counter(&live->domains[i]))
-			return true;
-	return false;
-}
-
-enum host_number {
-	HOST_ENERGY,
-	HOST_POWER,
-	HOST_POWER_UNCERTAINTY,
-	HOST_COMPLETE,
-	HOST_PROCESSES,
-	CARBON_EMITTED,
-	CARBON_UNCERTAINTY,
-	CARBON_INTENSITY,
-	SELF_CPU,
-	SELF_MEMORY,
-	SELF_ENERGY,
-	SELF_UNCERTAINTY,
-	SELF_TICKS,
-	SELF_LATE_TICKS,
-	SELF_RECORDS,
-	SELF_UNRECORDED,
-	TIME_START,
-	TIME_COUNTERS,
-	TIME_SNAPSHOT,
-	TIME_SCRAPE,
-	HOST_NUMBERS
-};
-
-static bool knows_host(const struct wtl_live *live, enum host_number number)
-{
-	if (number == HOST_ENERGY || number == CARBON_EMITTED || number == CARBON_UNCERTAINTY)
-		return has_host_energy(live);
-	if (number == HOST_POWER || number == HOST_POWER_UNCERTAINTY)
-		return live->has_power;
-	if (number == SELF_ENERGY || number == SELF_UNCERTAINTY)
-		return live->has_self_energy;
-	if (number == SELF_MEMORY)
-		return live->rss_bytes > 0;
-	if (number == SELF_UNRECORDED)
-		return live->recording[0];
-	return true;
-}
-
-static void put_joules(struct wtl_metrics_writer *writer, const struct wtl_live *live,
-		       enum host_number number)
-{
-	const struct {
-		uint64_t value;
-		enum wtl_metrics_round round;
-	} joules[HOST_NUMBERS] = {
-		[HOST_ENERGY] = {live->energy_uj, WTL_METRICS_DOWN},
-		[HOST_POWER] = {live->power_uw, WTL_METRICS_NEAR},
-		[HOST_POWER_UNCERTAINTY] = {live->power_uncertainty_uw, WTL_METRICS_UP},
-		[SELF_ENERGY] = {live->self_uj, WTL_METRICS_DOWN},
-		[SELF_UNCERTAINTY] = {live->self_uncertainty_uj, WTL_METRICS_UP},
-	};
-
-	wtl_metrics_eighths(writer, joules[number].value, joules[number].round);
-}
-
-static void put_decimals(struct wtl_metrics_writer *writer, const struct wtl_live *live,
-			 enum host_number number)
-{
-	const struct {
-		uint64_t value;
-		unsigned decimals;
-	} decimals[HOST_NUMBERS] = {
-		[HOST_COMPLETE] = {live->is_complete, 0},
-		[HOST_PROCESSES] = {live->n_running, 0},
-		[CARBON_EMITTED] = {live->emitted_ug, 6},
-		[CARBON_UNCERTAINTY] = {live->emitted_uncertainty_ug, 6},
-		/* A kilowatt-hour has 3.6 million joules. */
-		[CARBON_INTENSITY] = {(live->intensity_mg_per_kwh * 2500000 + 4) / 9, 15},
-		[SELF_CPU] = {positive(live->cpu_ns) / 1000, 6},
-		[SELF_MEMORY] = {live->rss_bytes, 0},
-		[SELF_TICKS] = {live->ticks, 0},
-		[SELF_LATE_TICKS] = {live->late_ticks, 0},
-		[SELF_RECORDS] = {live->is_recorded, 0},
-		[SELF_UNRECORDED] = {positive(live->unrecorded_ns) / 1000000, 3},
-		[TIME_START] = {positive(live->begin_utc_ns) / 1000000, 3},
-		[TIME_COUNTERS] = {positive(live->counters_utc_ns) / 1000000, 3},
-		[TIME_SNAPSHOT] = {positive(live->t_utc_ns) / 1000000, 3},
-		[TIME_SCRAPE] = {positive(wtl_thread_clock_ns() - writer->begun_ns), 9},
-	};
-
-	wtl_metrics_decimal(writer, decimals[number].value, decimals[number].decimals);
-}
-
-static void put_host(struct wtl_metrics_writer *writer, const struct wtl_live *live, unsigned what)
-{
-	if (!knows_host(live, what))
-		return;
 	wtl_metrics_begin(writer);
-	if (what <= HOST_POWER_UNCERTAINTY || what == SELF_ENERGY || what == SELF_UNCERTAINTY)
-		put_joules(writer, live, what);
-	else
-		put_decimals(writer, live, what);
+	wtl_metrics_decimal(writer, (live->intensity_mg_per_kwh * 2500000 + 4) / 9, 15);
 }
 
-static void put_build(struct wtl_metrics_writer *writer, const struct wtl_live *live, unsigned what)
+static void put_scrape(struct wtl_metrics_writer *writer, const struct wtl_live *live)
 {
-	(void)what;
+	int64_t took_ns = wtl_thread_clock_ns() - writer->begun_ns;
+
+	(void)live;
 	wtl_metrics_begin(writer);
-	wtl_metrics_label(writer, "version", live->version);
+	wtl_metrics_decimal(writer, took_ns > 0 ? (uint64_t)took_ns : 0, 9);
+}
+
+static void put_build(struct wtl_metrics_writer *writer, const struct wtl_live *live)
+{
+	wtl_metrics_sample(writer, "version", live->version, NULL);
 	wtl_metrics_number(writer, 1);
 }
 
-static void put_place(struct wtl_metrics_writer *writer, const struct wtl_live *live, unsigned what)
+static void put_place(struct wtl_metrics_writer *writer, const struct wtl_live *live)
 {
-	(void)what;
-	wtl_metrics_begin(writer);
-	wtl_metrics_label(writer, "location", live->location);
-	wtl_metrics_label(writer, "dataset", live->dataset);
-	wtl_metrics_label(writer, "assumed", live->is_default_place ? "1" : "0");
+	wtl_metrics_sample(writer, "location", live->location, "dataset", live->dataset, "assumed",
+			   live->is_default_place ? "1" : "0", NULL);
 	wtl_metrics_number(writer, 1);
 }
 
@@ -379,8 +217,7 @@ static void put_group_domains(struct wtl_metrics_writer *writer, const struct wt
 {
 	struct wtl_metrics_mark mark;
 
-	wtl_metrics_begin(writer);
-	wtl_metrics_label(writer, label, value);
+	wtl_metrics_sample(writer, label, value, NULL);
 	mark = wtl_metrics_mark(writer);
 	for (size_t i = 0; i < live->n_domains; i++)
 		if (live->domains[i].in_total)
@@ -388,9 +225,9 @@ static void put_group_domains(struct wtl_metrics_writer *writer, const struct wt
 	wtl_metrics_drop(writer, &mark);
 }
 
-static void put_group_energy(struct wtl_metrics_writer *writer, const struct wtl_live *live,
-			     unsigned by)
+static void put_group_energy(struct wtl_metrics_writer *writer, const struct wtl_live *live)
 {
+	unsigned by = writer->family->what;
 	bool is_there = is_grouped(live, by);
 
 	for (size_t i = 0; is_there && i < live->n_groups; i++)
@@ -398,47 +235,45 @@ static void put_group_energy(struct wtl_metrics_writer *writer, const struct wtl
 			put_group_domains(writer, live, i, group_labels[by], live->groups[i].name);
 }
 
-static void put_group_power(struct wtl_metrics_writer *writer, const struct wtl_live *live,
-			    unsigned by)
+static void put_group_power(struct wtl_metrics_writer *writer, const struct wtl_live *live)
 {
+	unsigned by = writer->family->what;
 	bool is_there = is_grouped(live, by) && live->has_power;
 
 	for (size_t i = 0; is_there && i < live->n_groups; i++) {
 		if (live->groups[i].by != by || wtl_live_is_retired(&live->groups[i]) ||
 		    !is_visible_group(live, i))
 			continue;
-		wtl_metrics_begin(writer);
-		wtl_metrics_label(writer, group_labels[by], live->groups[i].name);
+		wtl_metrics_sample(writer, group_labels[by], live->groups[i].name, NULL);
 		wtl_metrics_eighths(writer, live->groups[i].power_uw, WTL_METRICS_NEAR);
 	}
 }
 
 /* What people call the groups of a grouping: "NAMESPACE/NAME" of a pod, the user of a job. */
-static void put_titles(struct wtl_metrics_writer *writer, const struct wtl_live *live, unsigned by)
+static void put_titles(struct wtl_metrics_writer *writer, const struct wtl_live *live)
 {
-	for (size_t i = 0; i < live->n_groups; i++) {
-		const char *title = live->groups[i].title;
-		const char *slash = by == BY_POD ? strchr(title, '/') : NULL;
-		char space[WTL_POD_TITLE_SIZE];
+	unsigned by = writer->family->what;
 
-		if (live->groups[i].by != by || !title[0])
+	for (size_t i = 0; i < live->n_groups; i++) {
+		const struct wtl_live_group *group = &live->groups[i];
+		char space[WTL_POD_TITLE_SIZE] = "";
+		const char *name = group->title;
+
+		if (group->by != by || !name[0])
 			continue;
-		wtl_metrics_begin(writer);
-		wtl_metrics_label(writer, group_labels[by], live->groups[i].name);
-		if (slash) {
-			wtl_text_copy(space, (size_t)(slash - title) + 1, title);
+		wtl_metrics_sample(writer, group_labels[by], group->name, NULL);
+		if (by == BY_POD)
+			name = wtl_metrics_split(name, space, sizeof(space));
+		if (space[0])
 			wtl_metrics_label(writer, "namespace", space);
-		}
-		wtl_metrics_label(writer, slash ? "pod" : "user", slash ? slash + 1 : title);
+		wtl_metrics_label(writer, space[0] ? "pod" : "user", name);
 		wtl_metrics_number(writer, 1);
 	}
 }
 
 /* No counter: it grows by what was used long ago. */
-static void put_retired(struct wtl_metrics_writer *writer, const struct wtl_live *live,
-			unsigned what)
+static void put_retired(struct wtl_metrics_writer *writer, const struct wtl_live *live)
 {
-	(void)what;
 	for (size_t i = 0; i < live->n_groups; i++)
 		if (wtl_live_is_retired(&live->groups[i]))
 			put_group_domains(writer, live, i, "grouping",
@@ -447,24 +282,13 @@ static void put_retired(struct wtl_metrics_writer *writer, const struct wtl_live
 
 /* ---- Processes ---- */
 
-enum process_number { PROCESS_ENERGY, PROCESS_POWER };
-
-static void put_processes(struct wtl_metrics_writer *writer, const struct wtl_live *live,
-			  unsigned what)
+static void put_processes(struct wtl_metrics_writer *writer, const struct wtl_live *live)
 {
 	for (size_t i = 0; i < live->n_processes; i++) {
-		const struct wtl_live_process *process = &live->processes[i];
-
-		if (!process->is_running || !wtl_metrics_has_room(writer))
+		if (!wtl_metrics_begin_process(writer, &live->processes[i], "command"))
 			continue;
-		wtl_metrics_begin(writer);
-		wtl_metrics_label_number(writer, "pid", (uint64_t)process->pid);
-		wtl_metrics_label(writer, "command", process->name);
-		wtl_metrics_label(writer, "user", process->user);
-		if (what == PROCESS_ENERGY)
-			wtl_metrics_eighths(writer, process->counted_uj, WTL_METRICS_DOWN);
-		else
-			wtl_metrics_eighths(writer, process->power_uw, WTL_METRICS_NEAR);
+		wtl_metrics_label(writer, "user", live->processes[i].user);
+		wtl_metrics_put_number(writer, &live->processes[i]);
 	}
 }
 
@@ -476,24 +300,26 @@ static bool begin_gpu(struct wtl_metrics_writer *writer, const struct wtl_live_g
 {
 	if (!(gpu->has & (UINT64_C(1) << number)))
 		return false;
-	wtl_metrics_begin(writer);
-	wtl_metrics_label(writer, "domain", gpu->domain);
+	wtl_metrics_sample(writer, "domain", gpu->domain, NULL);
 	return true;
 }
 
-static void put_gpu(struct wtl_metrics_writer *writer, const struct wtl_live *live, unsigned what)
+static void put_gpu(struct wtl_metrics_writer *writer, const struct wtl_live *live)
 {
+	unsigned what = writer->family->what;
+
 	for (size_t i = 0; i < live->n_gpus; i++) {
 		int64_t value = live->gpus[i].values[what];
+		uint64_t positive = value > 0 ? (uint64_t)value : 0;
 
 		if (!begin_gpu(writer, &live->gpus[i], what))
 			continue;
 		if (what == WTL_DEVICE_USE_PERCENT || what == WTL_DEVICE_FAN_PERCENT)
-			wtl_metrics_decimal(writer, positive(value), 2);
+			wtl_metrics_decimal(writer, positive, 2);
 		else if (what == WTL_DEVICE_CLOCK_MHZ || what == WTL_DEVICE_MEMORY_CLOCK_MHZ)
-			wtl_metrics_number(writer, positive(value) * 1000000);
+			wtl_metrics_number(writer, positive * 1000000);
 		else if (what == WTL_DEVICE_LIMIT_UW)
-			wtl_metrics_eighths(writer, positive(value), WTL_METRICS_NEAR);
+			wtl_metrics_eighths(writer, positive, WTL_METRICS_NEAR);
 		else
 			wtl_metrics_signed(writer, value);
 	}
@@ -514,9 +340,10 @@ static const struct {
 	{WTL_THROTTLE_DISPLAY_CLOCKS, "display_clocks"},
 };
 
-static void put_throttle(struct wtl_metrics_writer *writer, const struct wtl_live *live,
-			 unsigned what)
+static void put_throttle(struct wtl_metrics_writer *writer, const struct wtl_live *live)
 {
+	unsigned what = writer->family->what;
+
 	for (size_t i = 0; i < live->n_gpus; i++)
 		for (size_t k = 0; k < sizeof(throttles) / sizeof(throttles[0]); k++) {
 			if (!begin_gpu(writer, &live->gpus[i], what))
@@ -527,15 +354,11 @@ static void put_throttle(struct wtl_metrics_writer *writer, const struct wtl_liv
 		}
 }
 
-static void put_gpu_info(struct wtl_metrics_writer *writer, const struct wtl_live *live,
-			 unsigned what)
+static void put_gpu_info(struct wtl_metrics_writer *writer, const struct wtl_live *live)
 {
-	(void)what;
 	for (size_t i = 0; i < live->n_gpus; i++) {
-		wtl_metrics_begin(writer);
-		wtl_metrics_label(writer, "domain", live->gpus[i].domain);
-		wtl_metrics_label(writer, "name", live->gpus[i].name);
-		wtl_metrics_label(writer, "uuid", live->gpus[i].uuid);
+		wtl_metrics_sample(writer, "domain", live->gpus[i].domain, "name",
+				   live->gpus[i].name, "uuid", live->gpus[i].uuid, NULL);
 		wtl_metrics_number(writer, 1);
 	}
 }
@@ -546,160 +369,164 @@ static void put_gpu_info(struct wtl_metrics_writer *writer, const struct wtl_liv
 #define COUNTER WTL_METRICS_COUNTER
 #define INFO	WTL_METRICS_INFO
 
-#define BOTH_GROUPED(what, label, by, of)                                                 \
-	{"wattle_" what "_energy_joules_total",                                           \
-	 label ", domain, part",                                                          \
-	 "joules",                                                                        \
-	 "Energy of the processes of " of ", in the domains of the total, over restarts", \
-	 put_group_energy,                                                                \
-	 by,                                                                              \
-	 COUNTER,                                                                         \
-	 0},                                                                              \
-	{                                                                                 \
-		"wattle_" what "_power_watts", label, "watts",                            \
-			"Power of the processes of " of                                   \
-			" over the last interval, with their part "                       \
-			"of idle power, in the domains of the total",                     \
-			put_group_power, by, GAUGE, 0                                     \
+#define UNCERTAINTY_OF "Uncertainty (plus or minus, coverage factor k = 2) of "
+#define IN_DOMAINS(member, form_, known_)                                       \
+	.write = put_domains, .what = offsetof(struct wtl_live_domain, member), \
+	.form = WTL_METRICS_##form_, .known = WTL_METRICS_##known_
+#define GROUP_ENERGY(name, label, place, whose)                                \
+	{                                                                      \
+		"wattle_" name "_energy_joules_total", label ", domain, part", \
+			"Energy of the processes of " whose                    \
+			", in the domains of the total, over restarts",        \
+			COUNTER, .write = put_group_energy, .what = place      \
+	}
+#define GROUP_POWER(name, label, place, whose)                                                                 \
+	{                                                                                                      \
+		"wattle_" name "_power_watts", label,                                                          \
+			"Power of the processes of " whose                                                     \
+			" over the last interval, with their part of idle power, in the domains of the total", \
+			GAUGE, .write = put_group_power, .what = place                                         \
 	}
 
 const struct wtl_metrics_family wtl_metrics_families[] = {
-	{"wattle_host_energy_joules_total", "", "joules",
-	 "Energy of the machine: the sum of the domains in its total, over restarts", put_host,
-	 HOST_ENERGY, COUNTER, 0},
-	{"wattle_host_power_watts", "", "watts", "Power of the machine over the last interval",
-	 put_host, HOST_POWER, GAUGE, 0},
-	{"wattle_host_power_uncertainty_watts", "", "watts",
-	 "Uncertainty (plus or minus, coverage factor k = 2) of wattle_host_power_watts", put_host,
-	 HOST_POWER_UNCERTAINTY, GAUGE, 0},
-	{"wattle_host_complete", "", "",
-	 "1: every domain of the machine's total has a figure; 0: the total is too low", put_host,
-	 HOST_COMPLETE, GAUGE, 0},
-	{"wattle_domain_energy_joules_total", "domain, kind", "joules",
-	 "Energy of a part of the machine, over restarts", put_domains, DOMAIN_ENERGY, COUNTER, 0},
-	{"wattle_domain_power_watts", "domain, kind", "watts",
-	 "Power of a part of the machine over the last interval", put_domains, DOMAIN_POWER, GAUGE,
-	 0},
-	{"wattle_domain_power_uncertainty_watts", "domain, kind", "watts",
-	 "Uncertainty (plus or minus, coverage factor k = 2) of wattle_domain_power_watts",
-	 put_domains, DOMAIN_POWER_UNCERTAINTY, GAUGE, 0},
-	{"wattle_domain_idle_watts", "domain, kind", "watts",
-	 "What a part of the machine draws at rest", put_domains, DOMAIN_IDLE, GAUGE, 0},
-	{"wattle_domain_idle_uncertainty_watts", "domain, kind", "watts",
-	 "Uncertainty (plus or minus, coverage factor k = 2) of wattle_domain_idle_watts",
-	 put_domains, DOMAIN_IDLE_UNCERTAINTY, GAUGE, 0},
-	{"wattle_domain_session_energy_joules", "domain, kind", "joules",
-	 "Energy of a part of the machine since wattle_start_time_seconds", put_domains,
-	 DOMAIN_SESSION, GAUGE, 0},
-	{"wattle_domain_energy_uncertainty_joules", "domain, kind", "joules",
-	 "Uncertainty (plus or minus, coverage factor k = 2) of "
-	 "wattle_domain_session_energy_joules",
-	 put_domains, DOMAIN_SESSION_UNCERTAINTY, GAUGE, 0},
-	{"wattle_domain_measured_seconds", "domain, kind", "seconds",
-	 "Time that was measured since wattle_start_time_seconds", put_domains, DOMAIN_MEASURED,
-	 GAUGE, 0},
-	{"wattle_domain_gap_seconds", "domain, kind", "seconds",
-	 "Time that could not be measured since wattle_start_time_seconds; its energy is in no "
-	 "counter",
-	 put_domains, DOMAIN_GAP, GAUGE, 0},
-	{"wattle_domain_info", "domain, kind, inside, in_total, source, method, device, uuid", "",
-	 "What is known of a part of the machine", put_domain_info, 0, INFO, 0},
-	{"wattle_source_up", "source, domain, reason", "",
-	 "1: the source tells of that domain; 0: it does not, for that reason", put_sources, 0,
-	 GAUGE, 0},
-	{"wattle_ledger_energy_joules_total", "domain, account", "joules",
-	 "The energy of each domain by account (processes, kernel, idle, unattributed): they add "
-	 "up to it",
-	 put_ledger, 0, COUNTER, 0},
-	BOTH_GROUPED("user", "user", 0, "a user"),
-	BOTH_GROUPED("unit", "unit", 1, "a systemd unit"),
-	BOTH_GROUPED("container", "container_id", 2, "a container"),
-	BOTH_GROUPED("pod", "pod_id", BY_POD, "a Kubernetes pod"),
-	BOTH_GROUPED("job", "job_id", BY_JOB, "a batch job"),
-	BOTH_GROUPED("command", "command", 5, "one name"),
-	{"wattle_pod_info", "pod_id, namespace, pod", "",
-	 "What a Kubernetes pod is called, as the kubelet's folders of logs tell", put_titles,
-	 BY_POD, INFO, 0},
-	{"wattle_job_info", "job_id, user", "", "Whose a batch job is", put_titles, BY_JOB, INFO,
-	 0},
-	{"wattle_retired_energy_joules", "grouping, domain, part", "joules",
+	{"wattle_host_energy_joules_total", "",
+	 "Energy of the machine: the sum of the domains in its total, over restarts", COUNTER,
+	 WTL_METRICS_OF_HOST(energy_uj, DOWN, HAS_COUNTER)},
+	{"wattle_host_power_watts", "", "Power of the machine over the last interval", GAUGE,
+	 WTL_METRICS_OF_HOST(power_uw, NEAR, HAS_POWER)},
+	{"wattle_host_power_uncertainty_watts", "", UNCERTAINTY_OF "wattle_host_power_watts", GAUGE,
+	 WTL_METRICS_OF_HOST(power_uncertainty_uw, UP, HAS_POWER)},
+	{"wattle_host_complete", "",
+	 "1: every domain of the machine's total has a figure; 0: the total is too low", GAUGE,
+	 WTL_METRICS_OF_HOST(is_complete, FLAG, ALWAYS)},
+	{"wattle_domain_energy_joules_total", "domain, kind",
+	 "Energy of a part of the machine, over restarts", COUNTER,
+	 IN_DOMAINS(energy_uj, DOWN, HAS_COUNTER)},
+	{"wattle_domain_power_watts", "domain, kind",
+	 "Power of a part of the machine over the last interval", GAUGE,
+	 IN_DOMAINS(power_uw, NEAR, HAS_POWER)},
+	{"wattle_domain_power_uncertainty_watts", "domain, kind",
+	 UNCERTAINTY_OF "wattle_domain_power_watts", GAUGE,
+	 IN_DOMAINS(power_uncertainty_uw, UP, HAS_POWER)},
+	{"wattle_domain_idle_watts", "domain, kind", "What a part of the machine draws at rest",
+	 GAUGE, IN_DOMAINS(idle_uw, NEAR, HAS_IDLE)},
+	{"wattle_domain_idle_uncertainty_watts", "domain, kind",
+	 UNCERTAINTY_OF "wattle_domain_idle_watts", GAUGE,
+	 IN_DOMAINS(idle_uncertainty_uw, UP, HAS_IDLE)},
+	{"wattle_domain_session_energy_joules", "domain, kind",
+	 "Energy of a part of the machine since wattle_start_time_seconds", GAUGE,
+	 IN_DOMAINS(measured_uj, NEAR, HAS_ENERGY)},
+	{"wattle_domain_energy_uncertainty_joules", "domain, kind",
+	 UNCERTAINTY_OF "wattle_domain_session_energy_joules", GAUGE,
+	 IN_DOMAINS(uncertainty_uj, UP, HAS_ENERGY)},
+	{"wattle_domain_measured_seconds", "domain, kind",
+	 "Time that was measured since wattle_start_time_seconds", GAUGE,
+	 IN_DOMAINS(measured_ns, NS_MS, HAS_ENERGY)},
+	{"wattle_domain_gap_seconds", "domain, kind",
+	 "Time that could not be measured since wattle_start_time_seconds; its energy is in no counter",
+	 GAUGE, IN_DOMAINS(gap_ns, NS_MS, HAS_ENERGY)},
+	{"wattle_domain_info", "domain, kind, inside, in_total, source, method, device, uuid",
+	 "What is known of a part of the machine", INFO, .write = put_domain_info},
+	{"wattle_source_up", "source, domain, reason",
+	 "1: the source tells of that domain; 0: it does not, for that reason", GAUGE,
+	 .write = put_sources},
+	{"wattle_ledger_energy_joules_total", "domain, account",
+	 "The energy of each domain by account (processes, kernel, idle, unattributed): they add up to it",
+	 COUNTER, .write = put_ledger},
+	GROUP_ENERGY("user", "user", 0, "a user"),
+	GROUP_POWER("user", "user", 0, "a user"),
+	GROUP_ENERGY("unit", "unit", 1, "a systemd unit"),
+	GROUP_POWER("unit", "unit", 1, "a systemd unit"),
+	GROUP_ENERGY("container", "container_id", 2, "a container"),
+	GROUP_POWER("container", "container_id", 2, "a container"),
+	GROUP_ENERGY("pod", "pod_id", BY_POD, "a Kubernetes pod"),
+	GROUP_POWER("pod", "pod_id", BY_POD, "a Kubernetes pod"),
+	GROUP_ENERGY("job", "job_id", BY_JOB, "a batch job"),
+	GROUP_POWER("job", "job_id", BY_JOB, "a batch job"),
+	GROUP_ENERGY("command", "command", 5, "one name"),
+	GROUP_POWER("command", "command", 5, "one name"),
+	{"wattle_pod_info", "pod_id, namespace, pod",
+	 "What a Kubernetes pod is called, as the kubelet's folders of logs tell", INFO,
+	 .write = put_titles, .what = BY_POD},
+	{"wattle_job_info", "job_id, user", "Whose a batch job is", INFO, .write = put_titles,
+	 .what = BY_JOB},
+	{"wattle_retired_energy_joules", "grouping, domain, part",
 	 "What groups had used whose series ended: not of the last interval, so take no rate of it",
-	 put_retired, 0, GAUGE, 0},
-	{"wattle_processes", "", "", "Processes that run", put_host, HOST_PROCESSES, GAUGE, 0},
-	{"wattle_process_energy_joules_total", "pid, command, user", "joules",
-	 "Energy of a process with its part of idle energy, in the domains of the total, since "
-	 "wattle_start_time_seconds",
-	 put_processes, PROCESS_ENERGY, COUNTER, WTL_METRICS_PER_PROCESS},
-	{"wattle_process_power_watts", "pid, command, user", "watts",
-	 "Power of a process over the last interval, with its part of idle power, in the domains "
-	 "of the total",
-	 put_processes, PROCESS_POWER, GAUGE, WTL_METRICS_PER_PROCESS},
-	{"wattle_gpu_use_ratio", "domain", "ratio", "How busy a GPU is, from 0 to 1", put_gpu,
-	 WTL_DEVICE_USE_PERCENT, GAUGE, 0},
-	{"wattle_gpu_memory_used_bytes", "domain", "bytes", "Memory of a GPU that is in use",
-	 put_gpu, WTL_DEVICE_MEMORY_USED_BYTES, GAUGE, 0},
-	{"wattle_gpu_memory_size_bytes", "domain", "bytes", "Memory of a GPU", put_gpu,
-	 WTL_DEVICE_MEMORY_TOTAL_BYTES, GAUGE, 0},
-	{"wattle_gpu_temperature_celsius", "domain", "celsius", "Temperature of a GPU", put_gpu,
-	 WTL_DEVICE_TEMPERATURE_C, GAUGE, 0},
-	{"wattle_gpu_memory_temperature_celsius", "domain", "celsius",
-	 "Temperature of a GPU's memory", put_gpu, WTL_DEVICE_MEMORY_TEMPERATURE_C, GAUGE, 0},
-	{"wattle_gpu_clock_hertz", "domain", "hertz", "Clock of a GPU's processors", put_gpu,
-	 WTL_DEVICE_CLOCK_MHZ, GAUGE, 0},
-	{"wattle_gpu_memory_clock_hertz", "domain", "hertz", "Clock of a GPU's memory", put_gpu,
-	 WTL_DEVICE_MEMORY_CLOCK_MHZ, GAUGE, 0},
-	{"wattle_gpu_power_limit_watts", "domain", "watts", "Power limit in force of a GPU",
-	 put_gpu, WTL_DEVICE_LIMIT_UW, GAUGE, 0},
-	{"wattle_gpu_fan_ratio", "domain", "ratio", "Speed of a GPU's fan, from 0 to 1", put_gpu,
-	 WTL_DEVICE_FAN_PERCENT, GAUGE, 0},
-	{"wattle_gpu_throttled", "domain, reason", "",
-	 "1: a GPU's clocks are held down for that reason", put_throttle, WTL_DEVICE_THROTTLE,
-	 GAUGE, 0},
-	{"wattle_gpu_info", "domain, name, uuid", "", "What is known of a GPU", put_gpu_info, 0,
-	 INFO, 0},
-	{"wattle_carbon_emissions_grams_total", "", "grams",
-	 "CO2 equivalent of the machine's energy since wattle_start_time_seconds", put_host,
-	 CARBON_EMITTED, COUNTER, 0},
-	{"wattle_carbon_emissions_uncertainty_grams", "", "grams",
-	 "Uncertainty (plus or minus, coverage factor k = 2) of "
-	 "wattle_carbon_emissions_grams_total",
-	 put_host, CARBON_UNCERTAINTY, GAUGE, 0},
-	{"wattle_carbon_intensity_grams_per_joule", "", "grams_per_joule",
-	 "CO2 equivalent of a joule at the place in wattle_carbon_info", put_host, CARBON_INTENSITY,
-	 GAUGE, 0},
-	{"wattle_carbon_info", "location, dataset, assumed", "",
-	 "The place that emissions are of; assumed=1: nobody said where the machine is", put_place,
-	 0, INFO, 0},
-	{"wattle_self_cpu_seconds_total", "", "seconds", "CPU time of wattle itself", put_host,
-	 SELF_CPU, COUNTER, 0},
-	{"wattle_self_resident_memory_max_bytes", "", "bytes",
-	 "Most memory that wattle itself ever had", put_host, SELF_MEMORY, GAUGE, 0},
-	{"wattle_self_energy_joules_total", "", "joules",
-	 "Energy of wattle itself, by its CPU time, since wattle_start_time_seconds", put_host,
-	 SELF_ENERGY, COUNTER, 0},
-	{"wattle_self_energy_uncertainty_joules", "", "joules",
-	 "Uncertainty (plus or minus, coverage factor k = 2) of wattle_self_energy_joules_total",
-	 put_host, SELF_UNCERTAINTY, GAUGE, 0},
-	{"wattle_self_ticks_total", "", "", "Times that all sensors were read", put_host,
-	 SELF_TICKS, COUNTER, 0},
-	{"wattle_self_late_ticks_total", "", "", "Of them, those that came late", put_host,
-	 SELF_LATE_TICKS, COUNTER, 0},
-	{"wattle_self_recording", "", "", "1: what is measured is recorded; 0: it is not", put_host,
-	 SELF_RECORDS, GAUGE, 0},
-	{"wattle_self_unrecorded_seconds_total", "", "seconds",
-	 "Time since wattle_start_time_seconds that should have been recorded, and was not: the disk was "
-	 "full, say",
-	 put_host, SELF_UNRECORDED, COUNTER, 0},
-	{"wattle_build_info", "version", "", "The version of wattle", put_build, 0, INFO, 0},
-	{"wattle_start_time_seconds", "", "seconds", "When this wattle started, since 1970",
-	 put_host, TIME_START, GAUGE, 0},
-	{"wattle_counters_start_time_seconds", "", "seconds",
-	 "When counters that go on over restarts were 0, since 1970", put_host, TIME_COUNTERS,
-	 GAUGE, 0},
-	{"wattle_snapshot_time_seconds", "", "seconds",
-	 "When what is told here was measured, since 1970", put_host, TIME_SNAPSHOT, GAUGE, 0},
-	{"wattle_self_scrape_seconds", "", "seconds", "Time that it took to write this text",
-	 put_host, TIME_SCRAPE, GAUGE, 0},
+	 GAUGE, .write = put_retired},
+	{"wattle_processes", "", "Processes that run", GAUGE,
+	 WTL_METRICS_OF_HOST(n_running, COUNT, ALWAYS)},
+	{"wattle_process_energy_joules_total", "pid, command, user",
+	 "Energy of a process with its part of idle energy, in the domains of the total, since wattle_start_time_seconds",
+	 COUNTER, .write = put_processes, .what = offsetof(struct wtl_live_process, counted_uj),
+	 .form = WTL_METRICS_DOWN, .set = WTL_METRICS_PER_PROCESS},
+	{"wattle_process_power_watts", "pid, command, user",
+	 "Power of a process over the last interval, with its part of idle power, in the domains of the total",
+	 GAUGE, .write = put_processes, .what = offsetof(struct wtl_live_process, power_uw),
+	 .form = WTL_METRICS_NEAR, .set = WTL_METRICS_PER_PROCESS},
+	{"wattle_gpu_use_ratio", "domain", "How busy a GPU is, from 0 to 1", GAUGE,
+	 .write = put_gpu, .what = WTL_DEVICE_USE_PERCENT},
+	{"wattle_gpu_memory_used_bytes", "domain", "Memory of a GPU that is in use", GAUGE,
+	 .write = put_gpu, .what = WTL_DEVICE_MEMORY_USED_BYTES},
+	{"wattle_gpu_memory_size_bytes", "domain", "Memory of a GPU", GAUGE, .write = put_gpu,
+	 .what = WTL_DEVICE_MEMORY_TOTAL_BYTES},
+	{"wattle_gpu_temperature_celsius", "domain", "Temperature of a GPU", GAUGE,
+	 .write = put_gpu, .what = WTL_DEVICE_TEMPERATURE_C},
+	{"wattle_gpu_memory_temperature_celsius", "domain", "Temperature of a GPU's memory", GAUGE,
+	 .write = put_gpu, .what = WTL_DEVICE_MEMORY_TEMPERATURE_C},
+	{"wattle_gpu_clock_hertz", "domain", "Clock of a GPU's processors", GAUGE, .write = put_gpu,
+	 .what = WTL_DEVICE_CLOCK_MHZ},
+	{"wattle_gpu_memory_clock_hertz", "domain", "Clock of a GPU's memory", GAUGE,
+	 .write = put_gpu, .what = WTL_DEVICE_MEMORY_CLOCK_MHZ},
+	{"wattle_gpu_power_limit_watts", "domain", "Power limit in force of a GPU", GAUGE,
+	 .write = put_gpu, .what = WTL_DEVICE_LIMIT_UW},
+	{"wattle_gpu_fan_ratio", "domain", "Speed of a GPU's fan, from 0 to 1", GAUGE,
+	 .write = put_gpu, .what = WTL_DEVICE_FAN_PERCENT},
+	{"wattle_gpu_throttled", "domain, reason",
+	 "1: a GPU's clocks are held down for that reason", GAUGE, .write = put_throttle,
+	 .what = WTL_DEVICE_THROTTLE},
+	{"wattle_gpu_info", "domain, name, uuid", "What is known of a GPU", INFO,
+	 .write = put_gpu_info},
+	{"wattle_carbon_emissions_grams_total", "",
+	 "CO2 equivalent of the machine's energy since wattle_start_time_seconds", COUNTER,
+	 WTL_METRICS_OF_HOST(emitted_ug, MILLIONTHS, HAS_COUNTER)},
+	{"wattle_carbon_emissions_uncertainty_grams", "",
+	 UNCERTAINTY_OF "wattle_carbon_emissions_grams_total", GAUGE,
+	 WTL_METRICS_OF_HOST(emitted_uncertainty_ug, MILLIONTHS, HAS_COUNTER)},
+	{"wattle_carbon_intensity_grams_per_joule", "",
+	 "CO2 equivalent of a joule at the place in wattle_carbon_info", GAUGE,
+	 .write = put_intensity},
+	{"wattle_carbon_info", "location, dataset, assumed",
+	 "The place that emissions are of; assumed=1: nobody said where the machine is", INFO,
+	 .write = put_place},
+	{"wattle_self_cpu_seconds_total", "", "CPU time of wattle itself", COUNTER,
+	 WTL_METRICS_OF_HOST(cpu_ns, NS_US, ALWAYS)},
+	{"wattle_self_resident_memory_max_bytes", "", "Most memory that wattle itself ever had",
+	 GAUGE, WTL_METRICS_OF_HOST(rss_bytes, COUNT, HAS_MEMORY)},
+	{"wattle_self_energy_joules_total", "",
+	 "Energy of wattle itself, by its CPU time, since wattle_start_time_seconds", COUNTER,
+	 WTL_METRICS_OF_HOST(self_uj, DOWN, HAS_SELF_ENERGY)},
+	{"wattle_self_energy_uncertainty_joules", "",
+	 UNCERTAINTY_OF "wattle_self_energy_joules_total", GAUGE,
+	 WTL_METRICS_OF_HOST(self_uncertainty_uj, UP, HAS_SELF_ENERGY)},
+	{"wattle_self_ticks_total", "", "Times that all sensors were read", COUNTER,
+	 WTL_METRICS_OF_HOST(ticks, COUNT, ALWAYS)},
+	{"wattle_self_late_ticks_total", "", "Of them, those that came late", COUNTER,
+	 WTL_METRICS_OF_HOST(late_ticks, COUNT, ALWAYS)},
+	{"wattle_self_recording", "", "1: what is measured is recorded; 0: it is not", GAUGE,
+	 WTL_METRICS_OF_HOST(is_recorded, FLAG, ALWAYS)},
+	{"wattle_self_unrecorded_seconds_total", "",
+	 "Time since wattle_start_time_seconds that should have been recorded, and was not: the disk was full, say",
+	 COUNTER, WTL_METRICS_OF_HOST(unrecorded_ns, NS_MS, HAS_STORE)},
+	{"wattle_build_info", "version", "The version of wattle", INFO, .write = put_build},
+	{"wattle_start_time_seconds", "", "When this wattle started, since 1970", GAUGE,
+	 WTL_METRICS_OF_HOST(begin_utc_ns, NS_MS, ALWAYS)},
+	{"wattle_counters_start_time_seconds", "",
+	 "When counters that go on over restarts were 0, since 1970", GAUGE,
+	 WTL_METRICS_OF_HOST(counters_utc_ns, NS_MS, ALWAYS)},
+	{"wattle_snapshot_time_seconds", "", "When what is told here was measured, since 1970",
+	 GAUGE, WTL_METRICS_OF_HOST(t_utc_ns, NS_MS, ALWAYS)},
+	{"wattle_self_scrape_seconds", "", "Time that it took to write this text", GAUGE,
+	 .write = put_scrape},
 	{0},
 };
 

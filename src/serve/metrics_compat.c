@@ -49,12 +49,9 @@ static uint64_t less(uint64_t from, uint64_t by)
 	return from > by ? from - by : 0;
 }
 
-static bool has_counter(const struct wtl_live_domain *domain)
-{
-	return domain->has_energy || domain->energy_uj > 0;
-}
-
 /* ---- Kepler ---- */
+
+enum { OF_ENERGY = 16, OF_GPUS = 32 }; /* beside the place of a grouping, or a number of a node */
 
 enum node_number {
 	NODE_JOULES,
@@ -73,13 +70,13 @@ static bool get_node(const struct wtl_live_domain *domain, enum node_number numb
 	switch (number) {
 	case NODE_JOULES:
 		*ret = domain->energy_uj;
-		return has_counter(domain);
+		return wtl_live_has_counter(domain);
 	case NODE_ACTIVE_JOULES:
 		*ret = less(domain->energy_uj, idle_uj);
-		return has_counter(domain);
+		return wtl_live_has_counter(domain);
 	case NODE_IDLE_JOULES:
 		*ret = idle_uj;
-		return has_counter(domain) && (domain->has_idle || idle_uj > 0);
+		return wtl_live_has_counter(domain) && (domain->has_idle || idle_uj > 0);
 	case NODE_WATTS:
 		*ret = domain->power_uw;
 		return domain->has_power;
@@ -93,37 +90,25 @@ static bool get_node(const struct wtl_live_domain *domain, enum node_number numb
 	return false;
 }
 
-static void put_kepler_cpu(struct wtl_metrics_writer *writer, const struct wtl_live *live,
-			   unsigned what)
+/* Processors and what else has a zone, or GPUs. */
+static void put_kepler_node(struct wtl_metrics_writer *writer, const struct wtl_live *live)
 {
+	unsigned what = writer->family->what % OF_GPUS;
+	bool is_gpu = writer->family->what & OF_GPUS;
+
 	for (size_t i = 0; i < live->n_domains; i++) {
 		const struct wtl_live_domain *domain = &live->domains[i];
 		uint64_t value;
 
-		if (!is_zone(domain) || !get_node(domain, what, &value))
+		if (!(is_gpu ? domain->kind == WATTLE_KIND_GPU : is_zone(domain)) ||
+		    !get_node(domain, what, &value))
 			continue;
-		wtl_metrics_begin(writer);
-		wtl_metrics_label(writer, "zone", zone_of(domain->kind));
-		wtl_metrics_label(writer, "path", domain->name);
-		wtl_metrics_label(writer, "node_name", live->host);
-		wtl_metrics_eighths(writer, value,
-				    what < NODE_WATTS ? WTL_METRICS_DOWN : WTL_METRICS_NEAR);
-	}
-}
-
-static void put_kepler_gpu(struct wtl_metrics_writer *writer, const struct wtl_live *live,
-			   unsigned what)
-{
-	for (size_t i = 0; i < live->n_domains; i++) {
-		const struct wtl_live_domain *domain = &live->domains[i];
-		uint64_t value;
-
-		if (domain->kind != WATTLE_KIND_GPU || !get_node(domain, what, &value))
-			continue;
-		wtl_metrics_begin(writer);
-		wtl_metrics_label(writer, "gpu", index_of(domain->name));
-		wtl_metrics_label(writer, "gpu_uuid", domain->uuid);
-		wtl_metrics_label(writer, "gpu_name", domain->device);
+		if (is_gpu)
+			wtl_metrics_sample(writer, "gpu", index_of(domain->name), "gpu_uuid",
+					   domain->uuid, "gpu_name", domain->device, NULL);
+		else
+			wtl_metrics_sample(writer, "zone", zone_of(domain->kind), "path",
+					   domain->name, NULL);
 		wtl_metrics_label(writer, "node_name", live->host);
 		wtl_metrics_eighths(writer, value,
 				    what < NODE_WATTS ? WTL_METRICS_DOWN : WTL_METRICS_NEAR);
@@ -148,11 +133,9 @@ static bool get_group(const struct wtl_live *live, size_t group, enum wattle_kin
 /* "docker/3f1c…" is a container's runtime and its number. */
 static void label_container(struct wtl_metrics_writer *writer, const char *name)
 {
-	const char *slash = strchr(name, '/'), *id = slash ? slash + 1 : name;
-	char runtime[WTL_TOTALS_NAME_SIZE] = "";
+	char runtime[WTL_TOTALS_NAME_SIZE];
+	const char *id = wtl_metrics_split(name, runtime, sizeof(runtime));
 
-	if (slash)
-		wtl_text_copy(runtime, (size_t)(slash - name) + 1, name);
 	wtl_metrics_label(writer, "container_id", id);
 	wtl_metrics_label(writer, "container_name", id);
 	wtl_metrics_label(writer, "runtime", runtime);
@@ -161,13 +144,11 @@ static void label_container(struct wtl_metrics_writer *writer, const char *name)
 /* "NAMESPACE/NAME" where it is known; else its number has to do. */
 static void label_pod(struct wtl_metrics_writer *writer, const struct wtl_live_group *group)
 {
-	const char *slash = strchr(group->title, '/');
-	char space[WTL_POD_TITLE_SIZE] = "";
+	char space[WTL_POD_TITLE_SIZE];
+	const char *name = wtl_metrics_split(group->title, space, sizeof(space));
 
-	if (slash)
-		wtl_text_copy(space, (size_t)(slash - group->title) + 1, group->title);
 	wtl_metrics_label(writer, "pod_id", group->name);
-	wtl_metrics_label(writer, "pod_name", slash ? slash + 1 : group->name);
+	wtl_metrics_label(writer, "pod_name", space[0] ? name : group->name);
 	wtl_metrics_label(writer, "pod_namespace", space);
 }
 
@@ -185,8 +166,6 @@ static void label_group(struct wtl_metrics_writer *writer, const struct wtl_live
 	wtl_metrics_label(writer, "state", "running");
 	wtl_metrics_label(writer, "node_name", live->host);
 }
-
-enum { OF_ENERGY = 16, OF_GPUS = 32 }; /* beside the place of a grouping */
 
 static void put_kepler_group(struct wtl_metrics_writer *writer, const struct wtl_live *live,
 			     size_t group, unsigned what)
@@ -207,9 +186,10 @@ static void put_kepler_group(struct wtl_metrics_writer *writer, const struct wtl
 	}
 }
 
-static void put_kepler_groups(struct wtl_metrics_writer *writer, const struct wtl_live *live,
-			      unsigned what)
+static void put_kepler_groups(struct wtl_metrics_writer *writer, const struct wtl_live *live)
 {
+	unsigned what = writer->family->what;
+
 	for (size_t i = 0; i < live->n_groups; i++)
 		if (live->groups[i].by == what % OF_ENERGY && live->groups[i].name[0] &&
 		    !wtl_live_is_retired(&live->groups[i]))
@@ -217,11 +197,12 @@ static void put_kepler_groups(struct wtl_metrics_writer *writer, const struct wt
 }
 
 /* By process: what processors and their memory draw is told as one zone. */
-static void put_kepler_processes(struct wtl_metrics_writer *writer, const struct wtl_live *live,
-				 unsigned what)
+static void put_kepler_processes(struct wtl_metrics_writer *writer, const struct wtl_live *live)
 {
+	unsigned what = writer->family->what;
+
 	if (!(writer->sets & WTL_METRICS_PER_PROCESS)) {
-		put_kepler_groups(writer, live, what);
+		put_kepler_groups(writer, live);
 		return;
 	}
 	for (size_t i = 0; i < live->n_processes; i++) {
@@ -229,12 +210,9 @@ static void put_kepler_processes(struct wtl_metrics_writer *writer, const struct
 		uint64_t all_uw = process->has_dynamic ? process->dynamic_uw : process->power_uw;
 		uint64_t gpu_uw = less(all_uw, process->cpu_dynamic_uw);
 
-		if (!process->is_running || !wtl_metrics_has_room(writer) ||
-		    (what & OF_GPUS && gpu_uw < EIGHTH))
+		if ((what & OF_GPUS && gpu_uw < EIGHTH) ||
+		    !wtl_metrics_begin_process(writer, process, "comm"))
 			continue;
-		wtl_metrics_begin(writer);
-		wtl_metrics_label_number(writer, "pid", (uint64_t)process->pid);
-		wtl_metrics_label(writer, "comm", process->name);
 		wtl_metrics_label(writer, "state", "running");
 		wtl_metrics_label(writer, "node_name", live->host);
 		if (!(what & OF_GPUS))
@@ -261,12 +239,8 @@ static void begin_dcgm(struct wtl_metrics_writer *writer, const struct wtl_live 
 	const char *number = index_of(gpu->domain);
 
 	wtl_text_copy(device + strlen(device), sizeof(device) - strlen(device), number);
-	wtl_metrics_begin(writer);
-	wtl_metrics_label(writer, "gpu", number);
-	wtl_metrics_label(writer, "UUID", gpu->uuid);
-	wtl_metrics_label(writer, "device", device);
-	wtl_metrics_label(writer, "modelName", gpu->name);
-	wtl_metrics_label(writer, "Hostname", live->host);
+	wtl_metrics_sample(writer, "gpu", number, "UUID", gpu->uuid, "device", device, "modelName",
+			   gpu->name, "Hostname", live->host, NULL);
 }
 
 /* NVIDIA's: only those are in dcgm-exporter. */
@@ -277,15 +251,16 @@ static bool is_nvidia(const struct wtl_live_domain *domain)
 
 enum { DCGM_WATTS, DCGM_MILLIJOULES };
 
-static void put_dcgm_power(struct wtl_metrics_writer *writer, const struct wtl_live *live,
-			   unsigned what)
+static void put_dcgm_power(struct wtl_metrics_writer *writer, const struct wtl_live *live)
 {
+	unsigned what = writer->family->what;
+
 	for (size_t i = 0; i < live->n_gpus; i++) {
 		const struct wtl_live_gpu *gpu = &live->gpus[i];
 		const struct wtl_live_domain *domain = domain_of(live, gpu->domain);
 
 		if (!is_nvidia(domain) ||
-		    !(what == DCGM_WATTS ? domain->has_power : has_counter(domain)))
+		    !(what == DCGM_WATTS ? domain->has_power : wtl_live_has_counter(domain)))
 			continue;
 		begin_dcgm(writer, live, gpu);
 		if (what == DCGM_WATTS)
@@ -314,8 +289,10 @@ static bool get_dcgm(const struct wtl_live_gpu *gpu, unsigned what, int64_t *ret
 	return gpu->has >> what & 1;
 }
 
-static void put_dcgm(struct wtl_metrics_writer *writer, const struct wtl_live *live, unsigned what)
+static void put_dcgm(struct wtl_metrics_writer *writer, const struct wtl_live *live)
 {
+	unsigned what = writer->family->what;
+
 	for (size_t i = 0; i < live->n_gpus; i++) {
 		int64_t value;
 
@@ -329,34 +306,34 @@ static void put_dcgm(struct wtl_metrics_writer *writer, const struct wtl_live *l
 
 /* ---- scaphandre ---- */
 
-/* In eighths, as all figures: powers to the nearest one, the counter down. */
-static void put_micro_joules(struct wtl_metrics_writer *writer, uint64_t energy_uj)
-{
-	wtl_metrics_number(writer, energy_uj / EIGHTH * EIGHTH);
-}
-
+/* In eighths, as all figures. */
 static void put_micro_watts(struct wtl_metrics_writer *writer, uint64_t power_uw)
 {
 	wtl_metrics_number(writer, (power_uw + EIGHTH / 2) / EIGHTH * EIGHTH);
 }
 
-enum { SCAPHANDRE_WATTS, SCAPHANDRE_JOULES, SCAPHANDRE_SOCKETS, SCAPHANDRE_DOMAINS };
-
-static void put_scaphandre_host(struct wtl_metrics_writer *writer, const struct wtl_live *live,
-				unsigned what)
+static void put_scaphandre_power(struct wtl_metrics_writer *writer, const struct wtl_live *live)
 {
-	if (what == SCAPHANDRE_WATTS ? !live->has_power : live->energy_uj == 0)
+	if (!live->has_power)
 		return;
 	wtl_metrics_begin(writer);
-	if (what == SCAPHANDRE_WATTS)
-		put_micro_watts(writer, live->power_uw);
-	else
-		put_micro_joules(writer, live->energy_uj);
+	put_micro_watts(writer, live->power_uw);
 }
 
-static void put_scaphandre_sockets(struct wtl_metrics_writer *writer, const struct wtl_live *live,
-				   unsigned what)
+static void put_scaphandre_energy(struct wtl_metrics_writer *writer, const struct wtl_live *live)
 {
+	if (live->energy_uj == 0)
+		return;
+	wtl_metrics_begin(writer);
+	wtl_metrics_number(writer, live->energy_uj / EIGHTH * EIGHTH);
+}
+
+enum { SCAPHANDRE_SOCKETS, SCAPHANDRE_DOMAINS };
+
+static void put_scaphandre_sockets(struct wtl_metrics_writer *writer, const struct wtl_live *live)
+{
+	unsigned what = writer->family->what;
+
 	for (size_t i = 0; i < live->n_domains; i++) {
 		const struct wtl_live_domain *domain = &live->domains[i];
 		bool is_socket = domain->kind == WATTLE_KIND_CPU;
@@ -375,47 +352,39 @@ static void put_scaphandre_sockets(struct wtl_metrics_writer *writer, const stru
 }
 
 /* Their cmdline, all arguments of a process, may hold secrets: it is empty. */
-static void put_scaphandre_processes(struct wtl_metrics_writer *writer, const struct wtl_live *live,
-				     unsigned what)
+static void put_scaphandre_processes(struct wtl_metrics_writer *writer, const struct wtl_live *live)
 {
 	bool by_process = writer->sets & WTL_METRICS_PER_PROCESS;
 
-	(void)what;
 	for (size_t i = 0; by_process && i < live->n_processes; i++) {
-		const struct wtl_live_process *process = &live->processes[i];
-
-		if (!process->is_running || !wtl_metrics_has_room(writer))
+		if (!wtl_metrics_begin_process(writer, &live->processes[i], "exe"))
 			continue;
-		wtl_metrics_begin(writer);
-		wtl_metrics_label_number(writer, "pid", (uint64_t)process->pid);
-		wtl_metrics_label(writer, "exe", process->name);
 		wtl_metrics_label(writer, "cmdline", "");
-		put_micro_watts(writer, process->power_uw);
+		put_micro_watts(writer, live->processes[i].power_uw);
 	}
 	for (size_t i = 0; !by_process && i < live->n_groups; i++) {
 		const struct wtl_live_group *group = &live->groups[i];
 
 		if (group->by != COMMAND || !group->name[0] || group->power_uw < EIGHTH)
 			continue;
-		wtl_metrics_begin(writer);
-		wtl_metrics_label(writer, "exe", group->name);
-		wtl_metrics_label(writer, "cmdline", "");
+		wtl_metrics_sample(writer, "exe", group->name, "cmdline", "", NULL);
 		put_micro_watts(writer, group->power_uw);
 	}
 }
 
 /* ---- node_exporter ---- */
 
-static void put_rapl(struct wtl_metrics_writer *writer, const struct wtl_live *live, unsigned kind)
+static void put_rapl(struct wtl_metrics_writer *writer, const struct wtl_live *live)
 {
+	unsigned kind = writer->family->what;
+
 	for (size_t i = 0; i < live->n_domains; i++) {
 		const struct wtl_live_domain *domain = &live->domains[i];
 
-		if (domain->kind != kind || !is_zone(domain) || !has_counter(domain))
+		if (domain->kind != kind || !is_zone(domain) || !wtl_live_has_counter(domain))
 			continue;
-		wtl_metrics_begin(writer);
-		wtl_metrics_label(writer, "index", index_of(domain->name));
-		wtl_metrics_label(writer, "path", domain->name);
+		wtl_metrics_sample(writer, "index", index_of(domain->name), "path", domain->name,
+				   NULL);
 		wtl_metrics_eighths(writer, domain->energy_uj, WTL_METRICS_DOWN);
 	}
 }
@@ -437,9 +406,9 @@ static bool sum_kind(const struct wtl_live *live, enum wattle_kind kind, uint64_
 }
 
 /* Where no cores are measured apart, the packages are all that is known of them. */
-static void put_aipowermeter_power(struct wtl_metrics_writer *writer, const struct wtl_live *live,
-				   unsigned kind)
+static void put_aipowermeter_power(struct wtl_metrics_writer *writer, const struct wtl_live *live)
 {
+	unsigned kind = writer->family->what;
 	uint64_t power_uw;
 
 	if (!sum_kind(live, kind, &power_uw) &&
@@ -449,9 +418,9 @@ static void put_aipowermeter_power(struct wtl_metrics_writer *writer, const stru
 	wtl_metrics_eighths(writer, power_uw, WTL_METRICS_NEAR);
 }
 
-static void put_aipowermeter_memory(struct wtl_metrics_writer *writer, const struct wtl_live *live,
-				    unsigned is_gpu)
+static void put_aipowermeter_memory(struct wtl_metrics_writer *writer, const struct wtl_live *live)
 {
+	unsigned is_gpu = writer->family->what;
 	uint64_t bytes = live->memory_bytes;
 	bool is_known = bytes > 0;
 
@@ -476,83 +445,76 @@ static void put_aipowermeter_memory(struct wtl_metrics_writer *writer, const str
 #define GAUGE	WTL_METRICS_GAUGE
 #define COUNTER WTL_METRICS_COUNTER
 
-#define KEPLER_NODE(what, unit, type, number)                                               \
-	{"kepler_node_cpu_" what,                                                           \
-	 "zone, path, node_name",                                                           \
-	 unit,                                                                              \
-	 "As Kepler: processors",                                                           \
-	 put_kepler_cpu,                                                                    \
-	 number,                                                                            \
-	 type,                                                                              \
-	 WTL_METRICS_KEPLER},                                                               \
-	{                                                                                   \
-		"kepler_node_gpu_" what, "gpu, gpu_uuid, gpu_name, node_name", unit,        \
-			"As Kepler: GPUs", put_kepler_gpu, number, type, WTL_METRICS_KEPLER \
+#define KEPLER(name, labels, help, type, writes, which)                                           \
+	{                                                                                         \
+		"kepler_" name, labels, "As Kepler: " help, type, .write = writes, .what = which, \
+								  .set = WTL_METRICS_KEPLER       \
 	}
+#define OF_CONTAINER "container_id, container_name, runtime, state, node_name"
+#define OF_POD	     "pod_id, pod_name, pod_namespace, state, node_name"
 
-#define KEPLER_GROUPS(what, labels, by)                                                    \
-	{"kepler_" what "_cpu_watts",                                                      \
-	 labels ", state, node_name, zone",                                                \
-	 "watts",                                                                          \
-	 "As Kepler: power above idle",                                                    \
-	 put_kepler_groups,                                                                \
-	 by,                                                                               \
-	 GAUGE,                                                                            \
-	 WTL_METRICS_KEPLER},                                                              \
-		{"kepler_" what "_cpu_joules_total",                                       \
-		 labels ", state, node_name, zone",                                        \
-		 "joules",                                                                 \
-		 "As Kepler: energy above idle",                                           \
-		 put_kepler_groups,                                                        \
-		 by + OF_ENERGY,                                                           \
-		 COUNTER,                                                                  \
-		 WTL_METRICS_KEPLER},                                                      \
-		{"kepler_" what "_gpu_watts",                                              \
-		 labels ", state, node_name",                                              \
-		 "watts",                                                                  \
-		 "As Kepler: power above idle",                                            \
-		 put_kepler_groups,                                                        \
-		 by + OF_GPUS,                                                             \
-		 GAUGE,                                                                    \
-		 WTL_METRICS_KEPLER},                                                      \
-	{                                                                                  \
-		"kepler_" what "_gpu_joules_total", labels ", state, node_name", "joules", \
-			"As Kepler: energy above idle", put_kepler_groups,                 \
-			by + OF_ENERGY + OF_GPUS, COUNTER, WTL_METRICS_KEPLER              \
+#define DCGM(name, help, number)                                                                  \
+	{                                                                                         \
+		"DCGM_FI_DEV_" name, OF_DCGM, "As dcgm-exporter: " help, GAUGE, put_dcgm, number, \
+			.set = WTL_METRICS_DCGM                                                   \
 	}
-
-#define DCGM(name, help, number)                                                             \
-	{                                                                                    \
-		"DCGM_FI_DEV_" name, "gpu, UUID, device, modelName, Hostname", "",           \
-			"As dcgm-exporter: " help, put_dcgm, number, GAUGE, WTL_METRICS_DCGM \
-	}
+#define OF_DCGM "gpu, UUID, device, modelName, Hostname"
 
 #define RAPL(zone, kind)                                                                          \
 	{                                                                                         \
-		"node_rapl_" zone "_joules_total", "index, path", "joules",                       \
-			"As node_exporter: energy of RAPL's zone " zone, put_rapl, kind, COUNTER, \
-			WTL_METRICS_NODE                                                          \
+		"node_rapl_" zone "_joules_total", "index, path",                                 \
+			"As node_exporter: energy of RAPL's zone " zone, COUNTER, put_rapl, kind, \
+			.set = WTL_METRICS_NODE                                                   \
 	}
 
 const struct wtl_metrics_family wtl_metrics_compat_families[] = {
-	KEPLER_NODE("joules_total", "joules", COUNTER, NODE_JOULES),
-	KEPLER_NODE("active_joules_total", "joules", COUNTER, NODE_ACTIVE_JOULES),
-	KEPLER_NODE("idle_joules_total", "joules", COUNTER, NODE_IDLE_JOULES),
-	KEPLER_NODE("watts", "watts", GAUGE, NODE_WATTS),
-	KEPLER_NODE("active_watts", "watts", GAUGE, NODE_ACTIVE_WATTS),
-	KEPLER_NODE("idle_watts", "watts", GAUGE, NODE_IDLE_WATTS),
-	KEPLER_GROUPS("container", "container_id, container_name, runtime", CONTAINER),
-	KEPLER_GROUPS("pod", "pod_id, pod_name, pod_namespace", POD),
-	{"kepler_process_cpu_watts", "pid, comm, state, node_name, zone", "watts",
-	 "As Kepler: power above idle", put_kepler_processes, COMMAND, GAUGE, WTL_METRICS_KEPLER},
-	{"kepler_process_gpu_watts", "pid, comm, state, node_name", "watts",
-	 "As Kepler: power above idle", put_kepler_processes, COMMAND + OF_GPUS, GAUGE,
-	 WTL_METRICS_KEPLER},
-	{"DCGM_FI_DEV_POWER_USAGE", "gpu, UUID, device, modelName, Hostname", "",
-	 "As dcgm-exporter: power in W", put_dcgm_power, DCGM_WATTS, GAUGE, WTL_METRICS_DCGM},
-	{"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "gpu, UUID, device, modelName, Hostname", "",
-	 "As dcgm-exporter: energy in mJ", put_dcgm_power, DCGM_MILLIJOULES, COUNTER,
-	 WTL_METRICS_DCGM},
+	KEPLER("node_cpu_joules_total", "zone, path, node_name", "processors", COUNTER,
+	       put_kepler_node, NODE_JOULES),
+	KEPLER("node_gpu_joules_total", "gpu, gpu_uuid, gpu_name, node_name", "GPUs", COUNTER,
+	       put_kepler_node, NODE_JOULES + OF_GPUS),
+	KEPLER("node_cpu_active_joules_total", "zone, path, node_name", "processors", COUNTER,
+	       put_kepler_node, NODE_ACTIVE_JOULES),
+	KEPLER("node_gpu_active_joules_total", "gpu, gpu_uuid, gpu_name, node_name", "GPUs",
+	       COUNTER, put_kepler_node, NODE_ACTIVE_JOULES + OF_GPUS),
+	KEPLER("node_cpu_idle_joules_total", "zone, path, node_name", "processors", COUNTER,
+	       put_kepler_node, NODE_IDLE_JOULES),
+	KEPLER("node_gpu_idle_joules_total", "gpu, gpu_uuid, gpu_name, node_name", "GPUs", COUNTER,
+	       put_kepler_node, NODE_IDLE_JOULES + OF_GPUS),
+	KEPLER("node_cpu_watts", "zone, path, node_name", "processors", GAUGE, put_kepler_node,
+	       NODE_WATTS),
+	KEPLER("node_gpu_watts", "gpu, gpu_uuid, gpu_name, node_name", "GPUs", GAUGE,
+	       put_kepler_node, NODE_WATTS + OF_GPUS),
+	KEPLER("node_cpu_active_watts", "zone, path, node_name", "processors", GAUGE,
+	       put_kepler_node, NODE_ACTIVE_WATTS),
+	KEPLER("node_gpu_active_watts", "gpu, gpu_uuid, gpu_name, node_name", "GPUs", GAUGE,
+	       put_kepler_node, NODE_ACTIVE_WATTS + OF_GPUS),
+	KEPLER("node_cpu_idle_watts", "zone, path, node_name", "processors", GAUGE, put_kepler_node,
+	       NODE_IDLE_WATTS),
+	KEPLER("node_gpu_idle_watts", "gpu, gpu_uuid, gpu_name, node_name", "GPUs", GAUGE,
+	       put_kepler_node, NODE_IDLE_WATTS + OF_GPUS),
+	KEPLER("container_cpu_watts", OF_CONTAINER ", zone", "power above idle", GAUGE,
+	       put_kepler_groups, CONTAINER),
+	KEPLER("container_cpu_joules_total", OF_CONTAINER ", zone", "energy above idle", COUNTER,
+	       put_kepler_groups, CONTAINER + OF_ENERGY),
+	KEPLER("container_gpu_watts", OF_CONTAINER, "power above idle", GAUGE, put_kepler_groups,
+	       CONTAINER + OF_GPUS),
+	KEPLER("container_gpu_joules_total", OF_CONTAINER, "energy above idle", COUNTER,
+	       put_kepler_groups, CONTAINER + OF_ENERGY + OF_GPUS),
+	KEPLER("pod_cpu_watts", OF_POD ", zone", "power above idle", GAUGE, put_kepler_groups, POD),
+	KEPLER("pod_cpu_joules_total", OF_POD ", zone", "energy above idle", COUNTER,
+	       put_kepler_groups, POD + OF_ENERGY),
+	KEPLER("pod_gpu_watts", OF_POD, "power above idle", GAUGE, put_kepler_groups,
+	       POD + OF_GPUS),
+	KEPLER("pod_gpu_joules_total", OF_POD, "energy above idle", COUNTER, put_kepler_groups,
+	       POD + OF_ENERGY + OF_GPUS),
+	KEPLER("process_cpu_watts", "pid, comm, state, node_name, zone", "power above idle", GAUGE,
+	       put_kepler_processes, COMMAND),
+	KEPLER("process_gpu_watts", "pid, comm, state, node_name", "power above idle", GAUGE,
+	       put_kepler_processes, COMMAND + OF_GPUS),
+	{"DCGM_FI_DEV_POWER_USAGE", OF_DCGM, "As dcgm-exporter: power in W", GAUGE,
+	 .write = put_dcgm_power, .what = DCGM_WATTS, .set = WTL_METRICS_DCGM},
+	{"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", OF_DCGM, "As dcgm-exporter: energy in mJ", COUNTER,
+	 .write = put_dcgm_power, .what = DCGM_MILLIJOULES, .set = WTL_METRICS_DCGM},
 	DCGM("GPU_TEMP", "temperature in C", WTL_DEVICE_TEMPERATURE_C),
 	DCGM("MEMORY_TEMP", "temperature of the memory in C", WTL_DEVICE_MEMORY_TEMPERATURE_C),
 	DCGM("SM_CLOCK", "clock in MHz", WTL_DEVICE_CLOCK_MHZ),
@@ -562,33 +524,34 @@ const struct wtl_metrics_family wtl_metrics_compat_families[] = {
 	DCGM("FB_FREE", "free memory in MiB", DCGM_FREE),
 	DCGM("POWER_MGMT_LIMIT", "power limit in W", WTL_DEVICE_LIMIT_UW),
 	DCGM("FAN_SPEED", "speed of the fan in percent", WTL_DEVICE_FAN_PERCENT),
-	{"scaph_host_power_microwatts", "", "microwatts", "As scaphandre: power of the machine",
-	 put_scaphandre_host, SCAPHANDRE_WATTS, GAUGE, WTL_METRICS_SCAPHANDRE},
-	{"scaph_host_energy_microjoules", "", "microjoules", "As scaphandre: energy of the machine",
-	 put_scaphandre_host, SCAPHANDRE_JOULES, COUNTER, WTL_METRICS_SCAPHANDRE},
-	{"scaph_socket_power_microwatts", "socket_id", "microwatts",
-	 "As scaphandre: power of a processor package", put_scaphandre_sockets, SCAPHANDRE_SOCKETS,
-	 GAUGE, WTL_METRICS_SCAPHANDRE},
-	{"scaph_domain_power_microwatts", "domain_name, domain_id, socket_id", "microwatts",
-	 "As scaphandre: power of a part of a package", put_scaphandre_sockets, SCAPHANDRE_DOMAINS,
-	 GAUGE, WTL_METRICS_SCAPHANDRE},
-	{"scaph_process_power_consumption_microwatts", "pid, exe, cmdline", "microwatts",
-	 "As scaphandre: power with its part of idle power", put_scaphandre_processes, 0, GAUGE,
-	 WTL_METRICS_SCAPHANDRE},
+	{"scaph_host_power_microwatts", "", "As scaphandre: power of the machine", GAUGE,
+	 .write = put_scaphandre_power, .set = WTL_METRICS_SCAPHANDRE},
+	{"scaph_host_energy_microjoules", "", "As scaphandre: energy of the machine", COUNTER,
+	 .write = put_scaphandre_energy, .set = WTL_METRICS_SCAPHANDRE},
+	{"scaph_socket_power_microwatts", "socket_id",
+	 "As scaphandre: power of a processor package", GAUGE, .write = put_scaphandre_sockets,
+	 .what = SCAPHANDRE_SOCKETS, .set = WTL_METRICS_SCAPHANDRE},
+	{"scaph_domain_power_microwatts", "domain_name, domain_id, socket_id",
+	 "As scaphandre: power of a part of a package", GAUGE, .write = put_scaphandre_sockets,
+	 .what = SCAPHANDRE_DOMAINS, .set = WTL_METRICS_SCAPHANDRE},
+	{"scaph_process_power_consumption_microwatts", "pid, exe, cmdline",
+	 "As scaphandre: power with its part of idle power", GAUGE, put_scaphandre_processes, 0,
+	 .set = WTL_METRICS_SCAPHANDRE},
 	RAPL("package", WATTLE_KIND_CPU),
 	RAPL("core", WATTLE_KIND_CORE),
 	RAPL("uncore", WATTLE_KIND_UNCORE),
 	RAPL("dram", WATTLE_KIND_DRAM),
 	RAPL("psys", WATTLE_KIND_PLATFORM),
-	{"power_draw_cpu", "", "", "As AIPowerMeter: power of the processors' cores in W",
-	 put_aipowermeter_power, WATTLE_KIND_CORE, GAUGE, WTL_METRICS_AIPOWERMETER},
-	{"intel_power", "", "", "As AIPowerMeter: power of all processor packages in W",
-	 put_aipowermeter_power, WATTLE_KIND_CPU, GAUGE, WTL_METRICS_AIPOWERMETER},
-	{"mem_used_cpu", "", "", "As AIPowerMeter: memory of all processes in bytes",
-	 put_aipowermeter_memory, false, GAUGE, WTL_METRICS_AIPOWERMETER},
-	{"mem_used_gpu", "", "", "As AIPowerMeter: used memory of all GPUs in bytes",
-	 put_aipowermeter_memory, true, GAUGE, WTL_METRICS_AIPOWERMETER},
-	{"power_draw_gpu", "", "", "As AIPowerMeter: power of all GPUs in W",
-	 put_aipowermeter_power, WATTLE_KIND_GPU, GAUGE, WTL_METRICS_AIPOWERMETER},
+	{"power_draw_cpu", "", "As AIPowerMeter: power of the processors' cores in W", GAUGE,
+	 .write = put_aipowermeter_power, .what = WATTLE_KIND_CORE,
+	 .set = WTL_METRICS_AIPOWERMETER},
+	{"intel_power", "", "As AIPowerMeter: power of all processor packages in W", GAUGE,
+	 .write = put_aipowermeter_power, .what = WATTLE_KIND_CPU, .set = WTL_METRICS_AIPOWERMETER},
+	{"mem_used_cpu", "", "As AIPowerMeter: memory of all processes in bytes", GAUGE,
+	 .write = put_aipowermeter_memory, .what = false, .set = WTL_METRICS_AIPOWERMETER},
+	{"mem_used_gpu", "", "As AIPowerMeter: used memory of all GPUs in bytes", GAUGE,
+	 .write = put_aipowermeter_memory, .what = true, .set = WTL_METRICS_AIPOWERMETER},
+	{"power_draw_gpu", "", "As AIPowerMeter: power of all GPUs in W", GAUGE,
+	 .write = put_aipowermeter_power, .what = WATTLE_KIND_GPU, .set = WTL_METRICS_AIPOWERMETER},
 	{0},
 };

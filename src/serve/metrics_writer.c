@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "serve/metrics_writer.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "serve/live.h"
 
 enum { DIGITS_MAX = 20, LABEL_MAX = 256 };
 
@@ -96,6 +98,27 @@ void wtl_metrics_label(struct wtl_metrics_writer *writer, const char *name, cons
 	put_char(writer->buf, '"');
 }
 
+void wtl_metrics_sample(struct wtl_metrics_writer *writer, ...)
+{
+	const char *name;
+	va_list labels;
+
+	wtl_metrics_begin(writer);
+	va_start(labels, writer);
+	while ((name = va_arg(labels, const char *)))
+		wtl_metrics_label(writer, name, va_arg(labels, const char *));
+	va_end(labels);
+}
+
+const char *wtl_metrics_split(const char *name, char *before, size_t size)
+{
+	const char *slash = strchr(name, '/');
+	size_t len = slash ? (size_t)(slash - name) : 0;
+
+	wtl_text_copy(before, len + 1 < size ? len + 1 : size, name);
+	return slash ? slash + 1 : name;
+}
+
 struct wtl_metrics_mark wtl_metrics_mark(const struct wtl_metrics_writer *writer)
 {
 	return (struct wtl_metrics_mark){.at = writer->at,
@@ -182,7 +205,7 @@ void wtl_metrics_signed(struct wtl_metrics_writer *writer, int64_t value)
 }
 
 void wtl_metrics_eighths(struct wtl_metrics_writer *writer, uint64_t millionths,
-			 enum wtl_metrics_round round)
+			 enum wtl_metrics_form round)
 {
 	static const char fractions[8][6] = {"\n",   ".125\n", ".25\n", ".375\n",
 					     ".5\n", ".625\n", ".75\n", ".875\n"};
@@ -217,6 +240,74 @@ void wtl_metrics_decimal(struct wtl_metrics_writer *writer, uint64_t value, unsi
 	put_char(writer->buf, '\n');
 }
 
+void wtl_metrics_put_number(struct wtl_metrics_writer *writer, const void *of)
+{
+	static const struct {
+		int64_t divisor;
+		unsigned decimals;
+	} forms[] = {[WTL_METRICS_FLAG] = {1, 0},
+		     [WTL_METRICS_COUNT] = {1, 0},
+		     [WTL_METRICS_MILLIONTHS] = {1, 6},
+		     [WTL_METRICS_NS_MS] = {1000000, 3},
+		     [WTL_METRICS_NS_US] = {1000, 6}};
+	enum wtl_metrics_form form = writer->family->form;
+	const char *at = (const char *)of + writer->family->what;
+	int64_t value;
+
+	if (form == WTL_METRICS_FLAG)
+		value = *(const bool *)at;
+	else
+		memcpy(&value, at, sizeof(value));
+	value = value > 0 ? value : 0;
+	if (form <= WTL_METRICS_UP)
+		wtl_metrics_eighths(writer, (uint64_t)value, form);
+	else
+		wtl_metrics_decimal(writer, (uint64_t)(value / forms[form].divisor),
+				    forms[form].decimals);
+}
+
+/* ---- Of a snapshot ---- */
+
+static bool has_host_energy(const struct wtl_live *live)
+{
+	for (size_t i = 0; i < live->n_domains; i++)
+		if (live->domains[i].in_total && wtl_live_has_counter(&live->domains[i]))
+			return true;
+	return false;
+}
+
+static bool knows_host(const struct wtl_live *live, enum wtl_metrics_known what)
+{
+	if (what == WTL_METRICS_HAS_COUNTER)
+		return has_host_energy(live);
+	if (what == WTL_METRICS_HAS_POWER)
+		return live->has_power;
+	if (what == WTL_METRICS_HAS_SELF_ENERGY)
+		return live->has_self_energy;
+	if (what == WTL_METRICS_HAS_MEMORY)
+		return live->rss_bytes > 0;
+	return what != WTL_METRICS_HAS_STORE || live->recording[0];
+}
+
+void wtl_metrics_put_host(struct wtl_metrics_writer *writer, const struct wtl_live *live)
+{
+	if (!knows_host(live, writer->family->known))
+		return;
+	wtl_metrics_begin(writer);
+	wtl_metrics_put_number(writer, live);
+}
+
+bool wtl_metrics_begin_process(struct wtl_metrics_writer *writer,
+			       const struct wtl_live_process *process, const char *label)
+{
+	if (!process->is_running || !wtl_metrics_has_room(writer))
+		return false;
+	wtl_metrics_begin(writer);
+	wtl_metrics_label_number(writer, "pid", (uint64_t)process->pid);
+	wtl_metrics_label(writer, label, process->name);
+	return true;
+}
+
 /* ---- Families ---- */
 
 /* Five of them, and all others, are less than WTL_REPLY_MAX. */
@@ -239,6 +330,27 @@ static const char *type_name(const struct wtl_metrics_family *family, bool is_op
 		break;
 	}
 	return "gauge";
+}
+
+static bool ends_with(const char *name, size_t len, const char *end)
+{
+	size_t n = strlen(end);
+
+	return len > n && name[len - n - 1] == '_' && memcmp(name + len - n, end, n) == 0;
+}
+
+const char *wtl_metrics_unit(const struct wtl_metrics_family *family)
+{
+	static const char *const units[] = {"joules", "watts", "microjoules", "microwatts",
+					    "grams",  "bytes", "seconds",     "grams_per_joule",
+					    "hertz",  "ratio", "celsius"};
+	size_t len = strlen(family->name);
+
+	len -= ends_with(family->name, len, "total") ? strlen("_total") : 0;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (ends_with(family->name, len, units[i]))
+			return units[i];
+	return "";
 }
 
 /* In OpenMetrics, what a family is called is not yet the name of its samples. */
@@ -273,10 +385,10 @@ void wtl_metrics_put_family(struct wtl_metrics_writer *writer, const struct wtl_
 	writer->family = family;
 	put_about(writer, "# HELP ", family->help);
 	put_about(writer, "# TYPE ", type_name(family, writer->is_open));
-	if (writer->is_open && family->unit[0])
-		put_about(writer, "# UNIT ", family->unit);
+	if (writer->is_open && wtl_metrics_unit(family)[0])
+		put_about(writer, "# UNIT ", wtl_metrics_unit(family));
 	writer->family_at = writer->buf->len;
-	family->write(writer, live, family->what);
+	family->write(writer, live);
 	if (writer->buf->len == writer->family_at)
 		cut(writer->buf, before);
 }

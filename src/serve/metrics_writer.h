@@ -9,6 +9,7 @@
 #include "base/buf.h"
 
 struct wtl_live;
+struct wtl_live_process;
 struct wtl_metrics_writer;
 
 /*
@@ -19,16 +20,41 @@ struct wtl_metrics_writer;
 
 enum wtl_metrics_type { WTL_METRICS_GAUGE, WTL_METRICS_COUNTER, WTL_METRICS_INFO };
 
+/* How a number of a snapshot is written. Whole eighths take the least room in a database. */
+enum wtl_metrics_form {
+	WTL_METRICS_DOWN, /* µJ or µW as J or W, in eighths, downwards, */
+	WTL_METRICS_NEAR, /* to the nearest one, */
+	WTL_METRICS_UP,	  /* or upwards */
+	WTL_METRICS_FLAG, /* a bool */
+	WTL_METRICS_COUNT,
+	WTL_METRICS_MILLIONTHS,
+	WTL_METRICS_NS_MS, /* ns as s, with three decimals */
+	WTL_METRICS_NS_US, /* or six */
+};
+
+/* When a number is known. */
+enum wtl_metrics_known {
+	WTL_METRICS_ALWAYS,
+	WTL_METRICS_HAS_COUNTER,
+	WTL_METRICS_HAS_ENERGY,
+	WTL_METRICS_HAS_POWER,
+	WTL_METRICS_HAS_IDLE,
+	WTL_METRICS_HAS_SELF_ENERGY,
+	WTL_METRICS_HAS_MEMORY,
+	WTL_METRICS_HAS_STORE,
+};
+
 struct wtl_metrics_family {
-	const char *name;   /* with the "_total" of a counter and the "_info" of an info */
+	const char *name; /* with the unit, the "_total" of a counter and the "_info" of an info */
 	const char *labels; /* for documents: "domain, kind" */
-	const char *unit;   /* that the name has; "": none */
 	const char *help;
-	/* Writes its samples, or none. */
-	void (*write)(struct wtl_metrics_writer *writer, const struct wtl_live *live,
-		      unsigned what);
-	unsigned what; /* which one, where several families are written alike */
 	enum wtl_metrics_type type;
+	/* Writes its samples, or none. */
+	void (*write)(struct wtl_metrics_writer *writer, const struct wtl_live *live);
+	unsigned what; /* which one, where several families are written alike */
+	/* Where it is a number of the snapshot or its parts, which is at `what` there. */
+	enum wtl_metrics_form form;
+	enum wtl_metrics_known known;
 	unsigned set; /* WTL_METRICS_…; 0: it is always there */
 };
 
@@ -45,9 +71,14 @@ struct wtl_metrics_writer {
 
 /* A sample: begin or repeat, labels, value. */
 void wtl_metrics_begin(struct wtl_metrics_writer *writer);
+/* Begin, and labels: names and values by turns, ended by NULL. */
+__attribute__((sentinel)) void wtl_metrics_sample(struct wtl_metrics_writer *writer, ...);
 /* Text from outside may be anything: what is no UTF-8 becomes '?'. */
 void wtl_metrics_label(struct wtl_metrics_writer *writer, const char *name, const char *value);
 void wtl_metrics_label_number(struct wtl_metrics_writer *writer, const char *name, uint64_t value);
+
+/* What is behind the first slash, and what is before it ("" without one). */
+const char *wtl_metrics_split(const char *name, char *before, size_t size);
 
 /* The labels up to now, for samples that have the same ones and more. */
 struct wtl_metrics_mark {
@@ -60,12 +91,10 @@ void wtl_metrics_repeat(struct wtl_metrics_writer *writer, const struct wtl_metr
 /* Takes a sample back that has no value yet. */
 void wtl_metrics_drop(struct wtl_metrics_writer *writer, const struct wtl_metrics_mark *mark);
 
-/* How a value is brought to whole eighths, which take the least room in a database. */
-enum wtl_metrics_round { WTL_METRICS_DOWN, WTL_METRICS_NEAR, WTL_METRICS_UP };
-
-/* µJ as joules, µW as watts. */
 void wtl_metrics_eighths(struct wtl_metrics_writer *writer, uint64_t millionths,
-			 enum wtl_metrics_round round);
+			 enum wtl_metrics_form round);
+/* The family's number, which is at `what` of that. */
+void wtl_metrics_put_number(struct wtl_metrics_writer *writer, const void *of);
 void wtl_metrics_number(struct wtl_metrics_writer *writer, uint64_t value);
 void wtl_metrics_signed(struct wtl_metrics_writer *writer, int64_t value);
 /* value / 10^decimals; decimals is at most 18. */
@@ -73,6 +102,19 @@ void wtl_metrics_decimal(struct wtl_metrics_writer *writer, uint64_t value, unsi
 
 /* false: a family that is by process has taken all of its room, so that a scrape does not get too long. */
 bool wtl_metrics_has_room(const struct wtl_metrics_writer *writer);
+
+/* A family that is a number of the snapshot itself. */
+void wtl_metrics_put_host(struct wtl_metrics_writer *writer, const struct wtl_live *live);
+#define WTL_METRICS_OF_HOST(member, form_, known_)                                \
+	.write = wtl_metrics_put_host, .what = offsetof(struct wtl_live, member), \
+	.form = WTL_METRICS_##form_, .known = WTL_METRICS_##known_
+
+/* A sample of a process, with its pid, and its name as that label; false: it is to have none. */
+bool wtl_metrics_begin_process(struct wtl_metrics_writer *writer,
+			       const struct wtl_live_process *process, const char *label);
+
+/* What a family's name says it is in; "": nothing. */
+const char *wtl_metrics_unit(const struct wtl_metrics_family *family);
 
 /* A family with its name and what it is; nothing of it where there is no sample. */
 void wtl_metrics_put_family(struct wtl_metrics_writer *writer, const struct wtl_live *live,

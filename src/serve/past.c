@@ -72,7 +72,7 @@ static int64_t oldest(const struct wtl_past_level *level)
 static void move_earlier(const struct wtl_past *past, const struct wtl_past_level *level,
 			 int64_t by)
 {
-	int64_t first = oldest(level), end = past->begin_ns / level->step_ns;
+	int64_t first = oldest(level), end = past->state.begin_ns / level->step_ns;
 	int64_t n;
 
 	/* Another process may say that it began in the future. */
@@ -94,12 +94,12 @@ static void set_clock(struct wtl_past *past, int64_t ahead_ns)
 	for (size_t i = 0; i < WTL_PAST_LEVELS; i++) {
 		const struct wtl_past_level *level = &past->levels[i];
 		int64_t by = whole_steps(ahead_ns, level->step_ns) -
-			     whole_steps(past->ahead_ns, level->step_ns);
+			     whole_steps(past->state.ahead_ns, level->step_ns);
 
 		if (by != 0 && level->newest != INT64_MIN)
 			move_earlier(past, level, by);
 	}
-	past->ahead_ns = ahead_ns;
+	past->state.ahead_ns = ahead_ns;
 }
 
 bool wtl_past_look_at_clock(struct wtl_past *past, const struct wtl_live *live)
@@ -108,31 +108,31 @@ bool wtl_past_look_at_clock(struct wtl_past *past, const struct wtl_live *live)
 
 	if (live->t_utc_ns <= 0 || live->t_utc_ns <= live->interval_ns)
 		return false;
-	if (past->seen_ns == 0) {
-		past->boot_ns = live->t_boot_ns - live->t_utc_ns;
-		past->begin_ns = live->t_utc_ns - live->interval_ns;
+	if (past->state.seen_ns == 0) {
+		past->state.boot_ns = live->t_boot_ns - live->t_utc_ns;
+		past->state.begin_ns = live->t_utc_ns - live->interval_ns;
 	}
 	/* Another reader's may be of another machine: it goes on from where it was. */
-	if (live->t_boot_ns - past->boot_ns < past->seen_ns)
-		past->boot_ns = live->t_boot_ns - past->seen_ns;
-	past->seen_ns = live->t_boot_ns - past->boot_ns;
-	ahead_ns = live->t_utc_ns - past->seen_ns;
-	if (llabs(ahead_ns - past->ahead_ns) > SET_NS)
+	if (live->t_boot_ns - past->state.boot_ns < past->state.seen_ns)
+		past->state.boot_ns = live->t_boot_ns - past->state.seen_ns;
+	past->state.seen_ns = live->t_boot_ns - past->state.boot_ns;
+	ahead_ns = live->t_utc_ns - past->state.seen_ns;
+	if (llabs(ahead_ns - past->state.ahead_ns) > SET_NS)
 		set_clock(past, ahead_ns);
 	return true;
 }
 
 bool wtl_past_knows(const struct wtl_past *past, const struct wtl_live *live)
 {
-	return past->seen_ns > 0 && live->begin_utc_ns == past->agent_utc_ns &&
-	       live->t_boot_ns - past->boot_ns <= past->seen_ns;
+	return past->state.seen_ns > 0 && live->begin_utc_ns == past->state.agent_utc_ns &&
+	       live->t_boot_ns - past->state.boot_ns <= past->state.seen_ns;
 }
 
 int64_t wtl_past_own_time(const struct wtl_past *past, int64_t t_utc_ns)
 {
 	int64_t t_ns;
 
-	if (__builtin_sub_overflow(t_utc_ns, past->ahead_ns, &t_ns))
+	if (__builtin_sub_overflow(t_utc_ns, past->state.ahead_ns, &t_ns))
 		t_ns = INT64_MAX;
 	return t_ns > 0 ? t_ns : 0;
 }
@@ -224,7 +224,7 @@ void wtl_past_look_at_power(struct wtl_past *past, const struct wtl_live *live)
 	}
 	watts[past->n_domains] = live->has_power ? (float)((double)live->power_uw * 1e-6) : NAN;
 	uncertainties[past->n_domains] = (float)((double)live->power_uncertainty_uw * 1e-6);
-	add(past, &past->now, past->seen_ns, live->interval_ns, watts, uncertainties);
+	add(past, &past->now, past->state.seen_ns, live->interval_ns, watts, uncertainties);
 }
 
 void wtl_past_take(struct wtl_past *past, const struct wtl_past *other)
@@ -233,7 +233,7 @@ void wtl_past_take(struct wtl_past *past, const struct wtl_past *other)
 	for (size_t which = 0; wtl_past_has_begun(past) && which < WTL_PAST_LEVELS; which++) {
 		const struct wtl_past_level *to = &past->levels[which],
 					    *from = &other->levels[which];
-		int64_t ahead = whole_steps(past->ahead_ns, to->step_ns);
+		int64_t ahead = whole_steps(past->state.ahead_ns, to->step_ns);
 
 		for (int64_t i = oldest(to); i <= to->newest; i++) {
 			struct wtl_past_cell *cells = cells_at(past, to, i);
@@ -312,7 +312,7 @@ int wtl_past_curve(struct wtl_past *past, int64_t from_utc_ns, int64_t to_utc_ns
 	each = last >= first ? (last - first) / WTL_PAST_POINTS + 1 : 1;
 	first -= first % each; /* so that steps stay where they are while time goes on */
 	curve.step_ns = each * level->step_ns;
-	curve.begin_utc_ns = first * level->step_ns + past->ahead_ns;
+	curve.begin_utc_ns = first * level->step_ns + past->state.ahead_ns;
 	curve.n = last >= first ? (size_t)((last - first) / each + 1) : 0;
 	curve.cells = malloc((curve.n * past->n_columns + 1) * sizeof(*curve.cells));
 	for (size_t i = 0; curve.cells && i < curve.n; i++)

@@ -69,25 +69,30 @@ struct wtl_past_mark {
 	uint64_t accounts_uj[WTL_TOTALS_ACCOUNTS];
 };
 
-struct wtl_past {
-	pthread_mutex_t lock;
-	size_t n_domains, n_columns;  /* a column a domain, and one for the total */
-	char (*names)[WTL_NAME_SIZE]; /* of the domains */
+/* Where it stands: plain numbers, which past_blob.c tells as they lie. */
+struct wtl_past_state {
 	int64_t boot_ns;      /* the time since boot at which its own clock would have shown 0 */
 	int64_t ahead_ns;     /* how far UTC is ahead of its own clock: the clock was set so far */
 	int64_t seen_ns;      /* the newest look; 0: none was yet */
 	int64_t begin_ns;     /* of what was measured now: what is older comes from recordings */
 	int64_t agent_utc_ns; /* when the agent began whose counters the marks are of */
+	uint64_t n_marks[WTL_PAST_LEVELS]; /* ever, in each ring */
+	uint64_t n_windows;		   /* ever: the newest are kept */
+};
+
+struct wtl_past {
+	pthread_mutex_t lock;
+	size_t n_domains, n_columns;  /* a column a domain, and one for the total */
+	char (*names)[WTL_NAME_SIZE]; /* of the domains */
+	struct wtl_past_state state;
 	struct wtl_past_level levels[WTL_PAST_LEVELS];
 	struct wtl_past_sums now;
 	/* Rings of marks, every 10 s, minute and 10 minutes, and the newest. What users had used by place, then by mark. */
 	struct wtl_past_mark *marks;
 	uint64_t *used_uj;
-	size_t n_marks[WTL_PAST_LEVELS]; /* ever */
 	char (*users)[WTL_TOTALS_NAME_SIZE];
 	int64_t *user_since_ns;		 /* when that name got the place; 0: there is none */
 	struct wtl_past_window *windows; /* by its own clock */
-	size_t n_windows;		 /* ever: the newest are kept */
 };
 
 /* Of those domains, the snapshots' first ones in their order. 0 or -ENOMEM; done() in any case. */

@@ -23,8 +23,8 @@ struct fixed {
 	char magic[sizeof(magic)];
 	uint32_t version;
 	char release[32];
-	uint64_t n_domains, n_marks[WTL_PAST_LEVELS], n_windows;
-	int64_t boot_ns, ahead_ns, seen_ns, begin_ns, agent_utc_ns;
+	uint64_t n_domains;
+	struct wtl_past_state state;
 	int64_t newest[WTL_PAST_LEVELS];
 };
 
@@ -64,16 +64,9 @@ static void write_fixed(const struct wtl_past *past, struct wtl_buf *buf)
 	fixed.version = VERSION;
 	wtl_text_copy(fixed.release, sizeof(fixed.release), WATTLE_VERSION);
 	fixed.n_domains = past->n_domains;
-	fixed.n_windows = past->n_windows;
-	fixed.boot_ns = past->boot_ns;
-	fixed.ahead_ns = past->ahead_ns;
-	fixed.seen_ns = past->seen_ns;
-	fixed.begin_ns = past->begin_ns;
-	fixed.agent_utc_ns = past->agent_utc_ns;
-	for (size_t i = 0; i < WTL_PAST_LEVELS; i++) {
-		fixed.n_marks[i] = past->n_marks[i];
+	fixed.state = past->state;
+	for (size_t i = 0; i < WTL_PAST_LEVELS; i++)
 		fixed.newest[i] = past->levels[i].newest;
-	}
 	wtl_buf_add(buf, &fixed, sizeof(fixed));
 }
 
@@ -103,12 +96,14 @@ static bool is_shift(int64_t ns)
 
 static int check_fixed(const struct fixed *fixed, const struct wtl_past *past)
 {
-	if (!is_shift(fixed->boot_ns) || !is_shift(fixed->ahead_ns) || !is_time(fixed->seen_ns) ||
-	    !is_time(fixed->begin_ns) || !is_time(fixed->agent_utc_ns) ||
-	    fixed->n_windows > INT64_MAX)
+	const struct wtl_past_state *state = &fixed->state;
+
+	if (!is_shift(state->boot_ns) || !is_shift(state->ahead_ns) || !is_time(state->seen_ns) ||
+	    !is_time(state->begin_ns) || !is_time(state->agent_utc_ns) ||
+	    state->n_windows > INT64_MAX)
 		return -EPROTO;
 	for (size_t i = 0; i < WTL_PAST_LEVELS; i++)
-		if (fixed->n_marks[i] > INT64_MAX ||
+		if (state->n_marks[i] > INT64_MAX ||
 		    (fixed->newest[i] != INT64_MIN &&
 		     (fixed->newest[i] < 0 ||
 		      fixed->newest[i] > TIME_MAX_NS / past->levels[i].step_ns)))
@@ -177,16 +172,9 @@ static int fill(const char *bytes, size_t len, const struct fixed *fixed, struct
 		return -EPROTO;
 	for (size_t i = 0; i < ARRAYS; at += arrays[i++].size)
 		memcpy(arrays[i].at, at, arrays[i].size);
-	past->boot_ns = fixed->boot_ns;
-	past->ahead_ns = fixed->ahead_ns;
-	past->seen_ns = fixed->seen_ns;
-	past->begin_ns = fixed->begin_ns;
-	past->agent_utc_ns = fixed->agent_utc_ns;
-	past->n_windows = fixed->n_windows;
-	for (size_t i = 0; i < WTL_PAST_LEVELS; i++) {
-		past->n_marks[i] = fixed->n_marks[i];
+	past->state = fixed->state;
+	for (size_t i = 0; i < WTL_PAST_LEVELS; i++)
 		past->levels[i].newest = fixed->newest[i];
-	}
 	clean_cells(past);
 	return are_texts(past->names[0], sizeof(past->names[0]), past->n_columns) &&
 			       are_users(past) && are_windows(past->windows)

@@ -162,7 +162,7 @@ static void play_to_end(const struct wtl_past_fill *fill, struct playing *playin
 
 static void play(struct wtl_past_fill *fill, const char *path)
 {
-	static const struct wtl_history_options options = {.keeps_windows = false};
+	static const struct wtl_history_options options = {.policy.skips_use = true};
 	struct playing playing = {.past = &fill->past};
 	struct wtl_err err = {.code = 0};
 
@@ -191,7 +191,6 @@ static void *run(void *argument)
 	for (size_t i = 0; i < fill->n && !atomic_load(&fill->stops); i++)
 		play(fill, fill->paths[i]);
 	atomic_store(&fill->is_done, true);
-	malloc_trim(0); /* what was played is large, and never comes again */
 	return NULL;
 }
 
@@ -252,9 +251,10 @@ void wtl_past_fill_take(struct wtl_past_fill *fill, struct wtl_past *past)
 	if (!fill || fill->is_taken || !atomic_load(&fill->is_done) || !wtl_past_has_begun(past))
 		return;
 	wtl_past_take(past, &fill->past);
-	for (size_t i = 0; i < fill->past.n_windows && i < WTL_PAST_WINDOWS; i++)
+	for (size_t i = 0; i < fill->past.state.n_windows && i < WTL_PAST_WINDOWS; i++)
 		wtl_past_add_window(past, &fill->past.windows[i]);
 	wtl_past_done(&fill->past);
+	malloc_trim(0); /* what was played is large, and never comes again */
 	fill->is_taken = true;
 }
 

@@ -29,7 +29,7 @@ static void take_group(struct wtl_past *past, const struct wtl_live *live, size_
 
 	if (past->user_since_ns[place] == 0 || strcmp(past->users[place], name) != 0) {
 		wtl_text_copy(past->users[place], sizeof(past->users[place]), name);
-		past->user_since_ns[place] = past->seen_ns;
+		past->user_since_ns[place] = past->state.seen_ns;
 	}
 	*used(past, place, NEWEST) = wtl_live_counted(live, group, WTL_TOTALS_DYNAMIC) +
 				     wtl_live_counted(live, group, WTL_TOTALS_IDLE_PART);
@@ -40,7 +40,7 @@ static void take_newest(struct wtl_past *past, const struct wtl_live *live)
 	struct wtl_past_mark *mark = &past->marks[NEWEST];
 	size_t n[WTL_TOTALS_GROUPINGS] = {0};
 
-	*mark = (struct wtl_past_mark){.t_ns = past->seen_ns};
+	*mark = (struct wtl_past_mark){.t_ns = past->state.seen_ns};
 	for (size_t i = 0; i < live->n_domains; i++)
 		for (size_t k = 0; live->domains[i].in_total && k < WTL_TOTALS_ACCOUNTS; k++)
 			mark->accounts_uj[k] += live->domains[i].accounts_uj[k];
@@ -58,7 +58,7 @@ static void take_newest(struct wtl_past *past, const struct wtl_live *live)
 
 static void keep_newest(struct wtl_past *past, size_t ring)
 {
-	size_t to = rings[ring].first + past->n_marks[ring]++ % rings[ring].n;
+	size_t to = rings[ring].first + past->state.n_marks[ring]++ % rings[ring].n;
 
 	past->marks[to] = past->marks[NEWEST];
 	for (size_t place = 0; place < WTL_PAST_USERS; place++)
@@ -69,8 +69,8 @@ static void keep_newest(struct wtl_past *past, size_t ring)
 /* Another agent may give the places to others, and begin its counters anew: no difference may be taken. */
 static void begin_agent(struct wtl_past *past, int64_t agent_utc_ns)
 {
-	past->agent_utc_ns = agent_utc_ns;
-	memset(past->n_marks, 0, sizeof(past->n_marks));
+	past->state.agent_utc_ns = agent_utc_ns;
+	memset(past->state.n_marks, 0, sizeof(past->state.n_marks));
 	for (size_t place = 0; place < WTL_PAST_USERS; place++) {
 		if (past->user_since_ns[place] == 0)
 			continue;
@@ -83,13 +83,14 @@ static void look_at_users(struct wtl_past *past, const struct wtl_live *live)
 {
 	int64_t before_ns = past->marks[NEWEST].t_ns;
 
-	if (live->begin_utc_ns != past->agent_utc_ns)
+	if (live->begin_utc_ns != past->state.agent_utc_ns)
 		begin_agent(past, live->begin_utc_ns);
 	take_newest(past, live);
 	for (size_t i = 0; i < WTL_PAST_LEVELS; i++) {
 		int64_t step_ns = rings[i].step_s * WTL_NS_PER_S;
 
-		if (past->n_marks[i] == 0 || past->seen_ns / step_ns != before_ns / step_ns)
+		if (past->state.n_marks[i] == 0 ||
+		    past->state.seen_ns / step_ns != before_ns / step_ns)
 			keep_newest(past, i);
 	}
 }
@@ -124,7 +125,7 @@ static size_t find_mark(const struct wtl_past *past, int64_t at_utc_ns, bool is_
 	size_t best = NEWEST;
 
 	for (size_t ring = 0; ring < WTL_PAST_LEVELS; ring++)
-		for (size_t i = 0; i < rings[ring].n && i < past->n_marks[ring]; i++)
+		for (size_t i = 0; i < rings[ring].n && i < past->state.n_marks[ring]; i++)
 			if (is_better(past, rings[ring].first + i, best, at_ns, is_begin))
 				best = rings[ring].first + i;
 	return best;
@@ -164,8 +165,8 @@ static void tell_use(const struct wtl_past *past, size_t begin, size_t end,
 	const struct wtl_past_mark *from = &past->marks[begin], *to = &past->marks[end];
 
 	memset(use, 0, sizeof(*use));
-	use->begin_utc_ns = from->t_ns + past->ahead_ns;
-	use->end_utc_ns = to->t_ns + past->ahead_ns;
+	use->begin_utc_ns = from->t_ns + past->state.ahead_ns;
+	use->end_utc_ns = to->t_ns + past->state.ahead_ns;
 	for (size_t i = 0; i < WTL_TOTALS_ACCOUNTS; i++)
 		use->accounts_uj[i] = to->accounts_uj[i] - from->accounts_uj[i];
 	for (size_t by = 0; by < WTL_TOTALS_GROUPINGS; by++)
@@ -181,7 +182,7 @@ bool wtl_past_use(struct wtl_past *past, int64_t from_utc_ns, int64_t to_utc_ns,
 	pthread_mutex_lock(&past->lock);
 	begin = find_mark(past, from_utc_ns, true);
 	end = find_mark(past, to_utc_ns, false);
-	is_known = past->n_marks[0] > 0 && past->marks[begin].t_ns < past->marks[end].t_ns;
+	is_known = past->state.n_marks[0] > 0 && past->marks[begin].t_ns < past->marks[end].t_ns;
 	if (is_known)
 		tell_use(past, begin, end, ret_use);
 	pthread_mutex_unlock(&past->lock);
@@ -195,10 +196,10 @@ void wtl_past_add_window(struct wtl_past *past, const struct wtl_past_window *wi
 	struct wtl_past_window *kept;
 
 	pthread_mutex_lock(&past->lock);
-	kept = &past->windows[past->n_windows++ % WTL_PAST_WINDOWS];
+	kept = &past->windows[past->state.n_windows++ % WTL_PAST_WINDOWS];
 	*kept = *window;
-	kept->begin_utc_ns -= past->ahead_ns;
-	kept->end_utc_ns -= past->ahead_ns;
+	kept->begin_utc_ns -= past->state.ahead_ns;
+	kept->end_utc_ns -= past->state.ahead_ns;
 	pthread_mutex_unlock(&past->lock);
 }
 
@@ -215,12 +216,13 @@ size_t wtl_past_windows(struct wtl_past *past, int64_t from_utc_ns, int64_t to_u
 	size_t first, n = 0;
 
 	pthread_mutex_lock(&past->lock);
-	first = past->n_windows > WTL_PAST_WINDOWS ? past->n_windows - WTL_PAST_WINDOWS : 0;
-	for (size_t i = first; i < past->n_windows; i++) {
+	first = past->state.n_windows > WTL_PAST_WINDOWS ? past->state.n_windows - WTL_PAST_WINDOWS
+							 : 0;
+	for (size_t i = first; i < past->state.n_windows; i++) {
 		struct wtl_past_window window = past->windows[i % WTL_PAST_WINDOWS];
 
-		window.begin_utc_ns += past->ahead_ns;
-		window.end_utc_ns += past->ahead_ns;
+		window.begin_utc_ns += past->state.ahead_ns;
+		window.end_utc_ns += past->state.ahead_ns;
 		if (window.end_utc_ns >= from_utc_ns && window.begin_utc_ns <= to_utc_ns)
 			windows[n++] = window;
 	}

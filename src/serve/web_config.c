@@ -41,6 +41,7 @@ struct reader {
 struct key {
 	const char *name;
 	int (*take)(struct reader *reader, const yaml_node_t *key, const yaml_node_t *value);
+	char **path; /* where the path goes, if it is one and nothing takes it */
 };
 
 static int load_library(struct yaml *yaml, struct wtl_err *err)
@@ -103,44 +104,11 @@ static yaml_node_t *node_at(struct reader *reader, int i)
 	return reader->yaml.document_get_node(&reader->document, i);
 }
 
-static int take_one(struct reader *reader, const struct key keys[], uint64_t *seen,
-		    const yaml_node_t *key, const yaml_node_t *value)
-{
-	const char *name = value_of(key);
-	size_t i = 0;
-
-	if (!name)
-		return refuse(reader, key->start_mark.line, "a key", NULL, "is no text");
-	while (keys[i].name && strcmp(keys[i].name, name) != 0)
-		i++;
-	if (!keys[i].name)
-		return refuse(reader, key->start_mark.line, "the key", name,
-			      "is not known: see docs/serve.md");
-	if (*seen & UINT64_C(1) << i)
-		return refuse(reader, key->start_mark.line, "the key", name, "is there twice");
-	*seen |= UINT64_C(1) << i;
-	return keys[i].take(reader, key, value);
-}
-
-static int take_mapping(struct reader *reader, const struct key keys[], const yaml_node_t *node)
-{
-	uint64_t seen = 0;
-	int rc = 0;
-
-	for (const yaml_node_pair_t *pair = node->data.mapping.pairs.start;
-	     rc == 0 && pair < node->data.mapping.pairs.top; pair++)
-		rc = take_one(reader, keys, &seen, node_at(reader, pair->key),
-			      node_at(reader, pair->value));
-	return rc;
-}
-
 static int keep(struct reader *reader, const char *text, char **ret)
 {
 	*ret = strdup(text);
 	return *ret ? 0 : wtl_err_set(reader->err, ENOMEM, "serve", NULL, "out of memory");
 }
-
-/* ---- TLS ---- */
 
 static int take_path(struct reader *reader, const yaml_node_t *key, const yaml_node_t *value,
 		     char **ret)
@@ -158,20 +126,39 @@ static int take_path(struct reader *reader, const yaml_node_t *key, const yaml_n
 	return 0;
 }
 
-static int take_cert(struct reader *reader, const yaml_node_t *key, const yaml_node_t *value)
+static int take_one(struct reader *reader, const struct key keys[], uint64_t *seen,
+		    const yaml_node_t *key, const yaml_node_t *value)
 {
-	return take_path(reader, key, value, &reader->config->cert_file);
+	const char *name = value_of(key);
+	size_t i = 0;
+
+	if (!name)
+		return refuse(reader, key->start_mark.line, "a key", NULL, "is no text");
+	while (keys[i].name && strcmp(keys[i].name, name) != 0)
+		i++;
+	if (!keys[i].name)
+		return refuse(reader, key->start_mark.line, "the key", name,
+			      "is not known: see docs/serve.md");
+	if (*seen & UINT64_C(1) << i)
+		return refuse(reader, key->start_mark.line, "the key", name, "is there twice");
+	*seen |= UINT64_C(1) << i;
+	return keys[i].path ? take_path(reader, key, value, keys[i].path)
+			    : keys[i].take(reader, key, value);
 }
 
-static int take_key(struct reader *reader, const yaml_node_t *key, const yaml_node_t *value)
+static int take_mapping(struct reader *reader, const struct key keys[], const yaml_node_t *node)
 {
-	return take_path(reader, key, value, &reader->config->key_file);
+	uint64_t seen = 0;
+	int rc = 0;
+
+	for (const yaml_node_pair_t *pair = node->data.mapping.pairs.start;
+	     rc == 0 && pair < node->data.mapping.pairs.top; pair++)
+		rc = take_one(reader, keys, &seen, node_at(reader, pair->key),
+			      node_at(reader, pair->value));
+	return rc;
 }
 
-static int take_ca(struct reader *reader, const yaml_node_t *key, const yaml_node_t *value)
-{
-	return take_path(reader, key, value, &reader->config->client_ca_file);
-}
+/* ---- TLS ---- */
 
 static int take_auth(struct reader *reader, const yaml_node_t *key, const yaml_node_t *value)
 {
@@ -218,10 +205,14 @@ static int check_tls(struct reader *reader, const yaml_node_t *key)
 
 static int take_tls(struct reader *reader, const yaml_node_t *key, const yaml_node_t *value)
 {
-	static const struct key keys[] = {
-		{"cert_file", take_cert},      {"key_file", take_key},
-		{"client_ca_file", take_ca},   {"client_auth_type", take_auth},
-		{"min_version", take_version}, {NULL, NULL},
+	struct wtl_web_config *config = reader->config;
+	const struct key keys[] = {
+		{"cert_file", NULL, &config->cert_file},
+		{"key_file", NULL, &config->key_file},
+		{"client_ca_file", NULL, &config->client_ca_file},
+		{"client_auth_type", take_auth, NULL},
+		{"min_version", take_version, NULL},
+		{NULL, NULL, NULL},
 	};
 	int rc;
 
@@ -229,7 +220,7 @@ static int take_tls(struct reader *reader, const yaml_node_t *key, const yaml_no
 		return 0;
 	if (value->type != YAML_MAPPING_NODE)
 		return refuse_at(reader, key, "is to be keys with values");
-	reader->config->has_tls = true;
+	config->has_tls = true;
 	rc = take_mapping(reader, keys, value);
 	return rc < 0 ? rc : check_tls(reader, key);
 }
@@ -299,9 +290,9 @@ static int take_users(struct reader *reader, const yaml_node_t *key, const yaml_
 static int take_all(struct reader *reader)
 {
 	static const struct key keys[] = {
-		{"tls_server_config", take_tls},
-		{"basic_auth_users", take_users},
-		{NULL, NULL},
+		{"tls_server_config", take_tls, NULL},
+		{"basic_auth_users", take_users, NULL},
+		{NULL, NULL, NULL},
 	};
 	const yaml_node_t *root = reader->yaml.document_get_root_node(&reader->document);
 

@@ -3,11 +3,13 @@
 
 import json
 import shutil
+import time
+from pathlib import Path
 
 import pytest
 
 from conftest import ROOTS, run_wattle, wait_for
-from serving import Agent
+from serving import Agent, Moving
 
 MOST = 6_000_000
 # The command's parent is wattle, which has billed once by then.
@@ -46,7 +48,7 @@ def test_an_agent_beside_builds(machine, tmp_path):
         return json.loads(agent.ask("/api/v1/live")[2])["number"]
 
     grown = []
-    with Agent("--root", root.path, "--store", tmp_path / "store", "--socket", "none") as agent:
+    with Moving(root), Agent("--root", root.path, "--store", tmp_path / "store", "--socket", "none") as agent:
         agent.scrape()
         for turn in range(3):
             pids = range(1000 + 1500 * turn, 2500 + 1500 * turn)
@@ -59,4 +61,12 @@ def test_an_agent_beside_builds(machine, tmp_path):
                 seen = number(agent)
                 wait_for(lambda n=seen: number(agent) > n + 1, "a look")
             grown.append(agent.rss_bytes())
+        last = agent.rss_bytes()
     assert grown[-1] - grown[0] < 1_000_000, grown
+    # The next one plays what that one recorded for its page, without all who were in it.
+    before = time.time()
+    with Agent("--root", root.path, "--store", tmp_path / "store", "--socket", "none") as again:
+        again.scrape()
+        wait_for(lambda: any(json.loads(again.ask(f"/api/v1/history?from={before - 60:.0f}&to={before:.0f}")[2])["total"]["power_w"]), "the past")
+        status = Path(f"/proc/{again.process.pid}/status").read_text(encoding="ascii")
+        assert int(status.split("VmHWM:")[1].split()[0]) * 1024 < last + 4_000_000, (status, last)

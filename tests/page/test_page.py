@@ -219,6 +219,73 @@ def test_live_and_one_stream_for_all_tabs(machine, opened):
         second.close()
 
 
+# How much more there may be at the end than once the page has settled: nothing grows by the frame.
+GROWTH = {"heap": 1_000_000, "nodes": 1000, "listeners": 10, "server": 1_000_000}
+
+
+# Counts frames, and gives each other processes: with those of a machine the agent looks once a second only.
+SEE_FRAMES = """const taking = take;
+window.framesSeen = 0;
+take = frame => {
+    const first = ++window.framesSeen * 10;
+    frame.processes = Array.from({length: 10}, (_, i) => ({pid: first + i, name: `process-${first + i}`, user: "somebody", cpu_percent: i, power_w: i, energy_j: first}));
+    taking(frame);
+};
+chosen.seconds = 20;
+choose();"""
+
+
+def page_holds(page, cdp, server):
+    """What there is in the page once its garbage is gone, and the server's memory; how many frames came, and how many did not."""
+    page.evaluate("chosen.paused = true")
+    cdp.send("HeapProfiler.collectGarbage")
+    metrics = {m["name"]: m["value"] for m in cdp.send("Performance.getMetrics")["metrics"]}
+    pages = int(Path(f"/proc/{server.process.pid}/statm").read_text(encoding="ascii").split()[1])
+    seen = page.evaluate("chosen.paused = false, {points: known.curve.rows.length, frames: window.framesSeen, lost: known.lost}")
+    return {"heap": metrics["JSHeapUsedSize"], "nodes": metrics["Nodes"], "listeners": metrics["JSEventListeners"],
+            "server": pages * os.sysconf("SC_PAGE_SIZE"), **seen}
+
+
+def test_a_page_left_open(machine, opened):
+    """Whatever comes with a frame is gone with the next. WATTLE_PAGE_FRAMES=86400 is a day of them, or as many as come in 40 minutes."""
+    frames = int(os.environ.get("WATTLE_PAGE_FRAMES", "1200"))
+    root = machine("nvidia-server").without_perf()
+    held = []
+    with Mover(root, {"intel-rapl:0": 40, "intel-rapl:1": 30}), \
+            Server("--no-store", "--root", root.path, "--no-processes", "--interval", "25ms", "--socket", "none") as server:
+        server.live(lambda live: live["total"].get("power_w"))
+        page = opened(server, **SIZES["phone"])
+        cdp = page.context.new_cdp_session(page)
+        cdp.send("Performance.enable")
+        page.evaluate(SEE_FRAMES)
+        end = time.monotonic() + max(frames / 36, 60)
+        while not held or (held[-1]["frames"] < frames and time.monotonic() < end):
+            seen, again = held[-1]["frames"] if held else 0, time.monotonic() + max(frames / 36, 60) / 12
+            while time.monotonic() < again and page.evaluate("window.framesSeen") < seen + frames / 12:
+                time.sleep(0.5)
+            held.append(page_holds(page, cdp, server))
+            print(held[-1], flush=True)
+        assert "Live" in page.inner_text("#state")
+    # The first quarter is the page's and the server's to settle in.
+    grown = {what: held[-1][what] - held[len(held) // 4][what] for what in GROWTH}
+    assert all(grown[what] <= most for what, most in GROWTH.items()), (grown, held)
+    # Points of 20 s, one a snapshot where the machine is too busy to read the curve again.
+    assert all(now["points"] <= 20 / 0.025 + 50 for now in held), held
+
+
+def test_slow_answers_count(machine, opened):
+    """They take longer than until the curve is to be read again."""
+    root = machine("nvidia-server").without_perf()
+    with Mover(root, {"intel-rapl:0": 40, "intel-rapl:1": 30}), \
+            Server("--no-store", "--root", root.path, "--no-processes", "--interval", "100ms", "--socket", "none") as server:
+        server.live(lambda live: live["total"].get("power_w"))
+        page = opened(server)
+        page.evaluate("""const asked = ask;
+            ask = async path => { await new Promise(resolve => setTimeout(resolve, 2000)); return asked(path); };
+            window.before = known.curve;""")
+        until(page, "known.curve !== window.before", timeout=60)
+
+
 def test_without_locks(played, opened, browser):
     """Where a browser has none (a plain address that is not this machine's), each tab has its own stream."""
     context = browser.new_context()
@@ -234,7 +301,8 @@ def test_names_from_outside_are_text(machine, opened):
     with Server("--no-store", "--root", root.path) as server:
         server.live()
         page = opened(server)
-        page.evaluate("""known.live.missing.push({source: "<img src=x onerror=violations.push(1)>", status: "absent", reason: "<b>no</b>"});
+        # The next snapshot would take it back.
+        page.evaluate("""chosen.paused = true; known.live.missing.push({source: "<img src=x onerror=violations.push(1)>", status: "absent", reason: "<b>no</b>"});
             known.live.domains[0].name = "<script>1</script>"; show();""")
         assert "<b>no</b>" in page.inner_text("#missing")
         assert page.evaluate("document.querySelectorAll('#missing b, #missing img, #domains script').length") == 0

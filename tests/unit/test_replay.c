@@ -403,6 +403,69 @@ static void test_a_policy(void **state)
 	replay_bench_finish(&f);
 }
 
+/* What a window had, and how many samples there were up to its end. */
+struct ended {
+	unsigned n_samples;
+	uint64_t energy_uj;
+	int64_t duration_ns;
+};
+
+static size_t play_windows(const char *path, bool skips_use, struct ended ended[], size_t most)
+{
+	const struct wtl_player_policy policy = {.skips_use = skips_use};
+	struct wtl_player *player;
+	struct wtl_played played;
+	unsigned n_samples = 0;
+	size_t n = 0;
+
+	assert_int_equal(wtl_player_open(path, &policy, &player, NULL), 0);
+	assert_int_equal(wtl_player_follows(player), !skips_use);
+	while (wtl_player_step(player, &played, NULL) > 0) {
+		assert_int_not_equal(played.kind, WTL_PLAYED_LOST);
+		assert_true(!skips_use || played.kind != WTL_PLAYED_BILLED);
+		n_samples += wtl_played_has_sample(&played);
+		if (played.kind != WTL_PLAYED_ENDED)
+			continue;
+		assert_true(n < most);
+		ended[n++] = (struct ended){n_samples, played.window.total.energy_uj,
+					    played.window.duration_ns};
+	}
+	for (size_t i = WTL_SLOTS_FIXED;
+	     skips_use && i < wtl_consumers_slots(wtl_player_consumers(player)); i++)
+		assert_null(wtl_consumers_get(wtl_player_consumers(player), (uint32_t)i));
+	wtl_player_close(player);
+	return n;
+}
+
+/* Who used it is left out, and what was measured is the same. */
+static void test_without_use(void **state)
+{
+	struct ended all[8], some[8];
+	struct replay_bench f;
+	size_t n;
+
+	(void)state;
+	replay_bench_start(&f, 2 * S);
+	replay_bench_begin(&f);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(wattle_window_begin(f.bench.meter, "part"), 0);
+		replay_bench_live_for(&f, 2);
+		assert_int_equal(wattle_window_end(f.bench.meter, "part", NULL, NULL, 0), 0);
+	}
+	replay_bench_end(&f);
+	replay_bench_stop(&f);
+	n = play_windows(f.path, false, all, UNIT_COUNT(all));
+	assert_int_equal(n, 4);
+	assert_int_equal(play_windows(f.path, true, some, UNIT_COUNT(some)), n);
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(some[i].n_samples, all[i].n_samples);
+		assert_int_equal(some[i].energy_uj, all[i].energy_uj);
+		assert_int_equal(some[i].duration_ns, all[i].duration_ns);
+		assert_true(all[i].energy_uj > 0);
+	}
+	replay_bench_finish(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -418,6 +481,7 @@ int main(void)
 		cmocka_unit_test(test_lost_exits),
 		cmocka_unit_test(test_a_part),
 		cmocka_unit_test(test_a_policy),
+		cmocka_unit_test(test_without_use),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
