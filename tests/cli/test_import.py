@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import REPO, run_wattle
+from conftest import REPO, cut_environment, run_wattle
 
 DATA = REPO.parent / "shared" / "data"
 CAPTURES = REPO / "tests" / "fuzz" / "corpus"
@@ -669,3 +669,18 @@ def test_names_of_windows_are_no_formulas(place):
     _, out = place.good(ZEUS.replace("step", "=1+1"))
     written = export_to(place, out, "zeus")
     assert "'=1+1" in written and ",=1" not in written
+
+
+def test_a_file_that_somebody_truncates_while_it_is_read(tmp_path):
+    path, out = tmp_path / "gpu.csv", tmp_path / "gpu.wattle"
+    path.write_text(NVIDIA_SMI)
+    result = run_wattle("import", path, "-o", out, env=cut_environment(path))
+    assert result.code == 1 and f"{path}: another program has truncated it" in result.complaint()
+    assert not out.exists()
+
+
+def test_a_date_of_nul_bytes_is_none(tmp_path):
+    path, out = tmp_path / "gpu.csv", tmp_path / "gpu.wattle"
+    path.write_bytes(NVIDIA_SMI.encode().replace(b"2026/07/03", bytes(10)))
+    result = run_wattle("import", path, "-o", out)
+    assert result.code == 0 and "it has no timestamps" in result.err
