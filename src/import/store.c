@@ -109,7 +109,8 @@ static inline void add(struct wtl_import *import, size_t i, int64_t t_ns,
 	point.t_ns = t_ns - t_ns % 1000; /* as it is recorded */
 	if (point.t_ns < 0 || point.t_ns > TIME_MAX_NS ||
 	    (series->n > 0 && point.t_ns <= series->points[series->n - 1].t_ns)) {
-		import->n_back++;
+		if (import->n_back++ == 0)
+			import->back_ns = point.t_ns;
 		return;
 	}
 	if (series->n == series->room) {
@@ -277,6 +278,8 @@ void wtl_import_begin_at_start(struct wtl_import *import)
 				"changed last; --start TIME says otherwise");
 	}
 	start_ns -= start_ns % 1000;
+	if (__builtin_add_overflow(import->back_ns, start_ns, &import->back_ns))
+		import->back_ns = INT64_MAX; /* whatever the file says */
 	for (size_t i = 0; i < import->n_series; i++)
 		for (size_t k = 0; k < import->series[i].n; k++)
 			import->series[i].points[k].t_ns += start_ns;

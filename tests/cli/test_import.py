@@ -317,7 +317,7 @@ def test_columns_in_any_order_and_unknown_ones(place):
 def test_time_that_goes_back_is_left_out(place):
     lines = NVIDIA_SMI.splitlines(keepends=True)
     err, out = place.good("".join(lines + lines[1:3]))
-    assert "values were left out, whose time is not after that of the one before" in err
+    assert "left out, whose time is not after that of the one before; the first is of 20" in err
     assert place.energies(out)["total"] == 600
 
 
