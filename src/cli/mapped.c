@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "cli/command.h"
 #include "cli/complain.h"
 
@@ -103,4 +104,24 @@ int wtl_mapped_read(struct wtl_app *app, int (*work)(void *context), void *conte
 		return job.returned;
 	wtl_complain(app, CAUSE);
 	return -EFAULT;
+}
+
+static int do_guarded(void *context)
+{
+	struct job *job = context;
+
+	return wtl_mapped_guard(do_job, job) < 0 ? -EFAULT : job->returned;
+}
+
+int wtl_mapped_call(int (*work)(void *context), void *context)
+{
+	struct job job = {.work = work, .context = context};
+	sigjmp_buf *outer = faults.guarded;
+	int rc;
+
+	faults.guarded = NULL;
+	rc = wtl_thread_call(do_guarded, &job);
+	faults.thread = pthread_self();
+	faults.guarded = outer;
+	return rc;
 }

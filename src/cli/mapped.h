@@ -23,6 +23,10 @@ struct wtl_app;
  * be neither used nor closed: that would touch the file again. */
 int wtl_mapped_read(struct wtl_app *app, int (*work)(void *context), void *context);
 
+/* As wtl_thread_call(), and guarded there, while this thread, which has to be in wtl_mapped_read(), only waits. -EFAULT as
+ * there, without a complaint. */
+int wtl_mapped_call(int (*work)(void *context), void *context);
+
 /* How to give the terminal back from within a signal handler: filled in by the screen; len 0: there is none. */
 struct wtl_rescue {
 	struct termios termios;

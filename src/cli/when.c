@@ -85,6 +85,15 @@ const char *wtl_when_forms(void)
 	       "from 1970 to 2261, or one since the start such as +90 or +1h30m";
 }
 
+/* Clocks are not set between those moments. */
+static bool is_even(time_t from_s, time_t to_s)
+{
+	struct tm from, to;
+
+	return localtime_r(&from_s, &from) && localtime_r(&to_s, &to) &&
+	       from.tm_gmtoff == to.tm_gmtoff;
+}
+
 /* false: the clock did not show that time then, or is_dst says what it was not. */
 static bool local_as(const struct tm *wanted, int is_dst, int64_t *ret_s)
 {
@@ -110,9 +119,14 @@ int64_t wtl_when_local_utc_ns(int64_t wall_ns, bool is_second)
 		.tm_sec = (int)date.second,
 	};
 	int64_t summer_s, winter_s, any_s;
-	bool is_summer = local_as(&tm, 1, &summer_s), is_winter = local_as(&tm, 0, &winter_s);
+	bool is_summer, is_winter;
 
 	local_as(&tm, -1, &any_s);
+	/* Asked for a time that a zone never had, mktime() searches decades for one. */
+	if (is_even(any_s - 86400, any_s + 86400))
+		return any_s * WTL_NS_PER_S + date.nanosecond;
+	is_summer = local_as(&tm, 1, &summer_s);
+	is_winter = local_as(&tm, 0, &winter_s);
 	if (is_summer && is_winter && is_second)
 		any_s = summer_s > winter_s ? summer_s : winter_s;
 	else if (is_summer && is_winter)

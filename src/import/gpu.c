@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "replay/device.h"
 
 /* The power that is taken: the first that a GPU has. */
@@ -36,7 +37,8 @@ static struct wtl_import_gpu *add(struct wtl_import_gpus *gpus, const struct wtl
 	if (gpus->n == WTL_IMPORT_GPUS_MAX)
 		return NULL;
 	memset(own, 0xff, sizeof(*own)); /* no series so far */
-	snprintf(own->key, sizeof(own->key), "%s", key);
+	wtl_text_copy(own->key, sizeof(own->key), key);
+	own->index = gpu->index;
 	do
 		snprintf(own->domain, sizeof(own->domain), "gpu-%zu", number++);
 	while (is_taken(gpus, own->domain));
@@ -48,19 +50,15 @@ static struct wtl_import_gpu *add(struct wtl_import_gpus *gpus, const struct wtl
 struct wtl_import_gpu *wtl_import_gpu_find(struct wtl_import_gpus *gpus, const struct wtl_gpu *gpu)
 {
 	const char *key = gpu->uuid[0] ? gpu->uuid : gpu->bus_id;
-	char number[24];
 
-	if (!key[0]) {
-		snprintf(number, sizeof(number), "%u", gpu->index);
-		key = number;
-	}
 	/* GPUs come in turns: the next one is behind the newest. */
 	for (size_t k = 1; k <= gpus->n; k++) {
 		size_t i = (gpus->newest + k) % gpus->n;
+		struct wtl_import_gpu *own = &gpus->list[i];
 
-		if (strcmp(gpus->list[i].key, key) == 0) {
+		if (strcmp(own->key, key) == 0 && (key[0] || own->index == gpu->index)) {
 			gpus->newest = i;
-			return &gpus->list[i];
+			return own;
 		}
 	}
 	return add(gpus, gpu, key);
@@ -77,52 +75,57 @@ static const struct wtl_sensor_class *class_of(const struct wtl_gpu *gpu,
 	return wtl_sensor_class_find(arch, atoi(gpu->driver), field);
 }
 
-/* A series is there from its first value on. */
-static void put(struct wtl_import *import, size_t *series, const struct wtl_import_key *key,
-		int64_t t_ns, const struct wtl_gpu_value *value)
+static size_t add_series(struct wtl_import *import, const struct wtl_import_gpu *own,
+			 const struct wtl_gpu *gpu, enum wtl_import_what what,
+			 enum wtl_device_number number)
 {
-	if (*series == SIZE_MAX && value->status == WATTLE_STATUS_OK)
-		*series = wtl_import_series(import, key);
-	if (value->status == WATTLE_STATUS_OK)
-		wtl_import_put(import, *series, t_ns, value->value);
-	else if (*series != SIZE_MAX)
-		wtl_import_miss(import, *series, t_ns, value->status);
-}
-
-static void put_power(struct wtl_import *import, struct wtl_import_gpu *own,
-		      const struct wtl_gpu *gpu, struct wtl_import_key *key, int64_t t_ns)
-{
-	for (unsigned i = 0; i < POWERS && own->power == POWERS; i++)
-		if (gpu->numbers[powers[i].number].status == WATTLE_STATUS_OK)
-			own->power = i;
-	if (own->power == POWERS)
-		return;
-	if (own->power_series == SIZE_MAX) {
-		key->class = class_of(gpu, powers[own->power].field);
-		key->offset_uw = wtl_sensor_zero_uw(key->class->arch);
-	}
-	put(import, &own->power_series, key, t_ns, &gpu->numbers[powers[own->power].number]);
-}
-
-void wtl_import_gpu_put(struct wtl_import *import, struct wtl_import_gpu *own,
-			const struct wtl_gpu *gpu, int64_t t_ns)
-{
-	struct wtl_import_key key = {.what = WTL_IMPORT_POWER_UW,
+	struct wtl_import_key key = {.what = what,
+				     .number = number,
 				     .domain = own->domain,
 				     .device = gpu->name,
 				     .serial = gpu->uuid,
 				     .kind = WATTLE_KIND_GPU,
 				     .gain_ppm = WTL_IMPORT_GPU_GAIN_PPM};
 
-	put_power(import, own, gpu, &key, t_ns);
-	key.what = WTL_IMPORT_ENERGY_UJ;
-	put(import, &own->energy_series, &key, t_ns, &gpu->numbers[WTL_GPU_ENERGY_UJ]);
-	key.what = WTL_IMPORT_DEVICE;
+	if (what == WTL_IMPORT_POWER_UW) {
+		key.class = class_of(gpu, powers[own->power].field);
+		key.offset_uw = wtl_sensor_zero_uw(key.class->arch);
+	}
+	return wtl_import_series(import, &key);
+}
+
+/* A series is there from its first value on. */
+static inline void put(struct wtl_import *import, size_t *series, const struct wtl_import_gpu *own,
+		       const struct wtl_gpu *gpu, enum wtl_gpu_number from, int64_t t_ns,
+		       enum wtl_import_what what, enum wtl_device_number number)
+{
+	const struct wtl_gpu_value *value = &gpu->numbers[from];
+
+	if (*series == SIZE_MAX && value->status != WATTLE_STATUS_OK)
+		return;
+	if (*series == SIZE_MAX)
+		*series = add_series(import, own, gpu, what, number);
+	if (value->status == WATTLE_STATUS_OK)
+		wtl_import_put(import, *series, t_ns, value->value);
+	else
+		wtl_import_miss(import, *series, t_ns, value->status);
+}
+
+void wtl_import_gpu_put(struct wtl_import *import, struct wtl_import_gpu *own,
+			const struct wtl_gpu *gpu, int64_t t_ns)
+{
+	for (unsigned i = 0; i < POWERS && own->power == POWERS; i++)
+		if (gpu->numbers[powers[i].number].status == WATTLE_STATUS_OK)
+			own->power = i;
+	if (own->power < POWERS)
+		put(import, &own->power_series, own, gpu, powers[own->power].number, t_ns,
+		    WTL_IMPORT_POWER_UW, 0);
+	put(import, &own->energy_series, own, gpu, WTL_GPU_ENERGY_UJ, t_ns, WTL_IMPORT_ENERGY_UJ,
+	    0);
 	for (enum wtl_device_number k = 0; k < WTL_DEVICE_NUMBERS; k++) {
 		enum wtl_gpu_number from = wtl_device_quantities[k].of_gpu;
 
-		key.number = k;
 		if (from != WTL_GPU_NUMBERS)
-			put(import, &own->devices[k], &key, t_ns, &gpu->numbers[from]);
+			put(import, &own->devices[k], own, gpu, from, t_ns, WTL_IMPORT_DEVICE, k);
 	}
 }

@@ -10,8 +10,10 @@
 enum { WTL_IMPORT_GPUS_MAX = 256, WTL_IMPORT_GPU_GAIN_PPM = 50000 };
 
 struct wtl_import_gpu {
-	char key[96], domain[WTL_NAME_SIZE]; /* key: its UUID, bus number, or number */
-	unsigned power;			     /* which of its powers is taken */
+	char key[96],
+		domain[WTL_NAME_SIZE]; /* key: its UUID or bus number; "": only the index is known */
+	uint32_t index;
+	unsigned power; /* which of its powers is taken */
 	size_t power_series, energy_series;
 	size_t devices[WTL_DEVICE_NUMBERS];
 };

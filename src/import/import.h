@@ -114,7 +114,9 @@ struct wtl_import {
 	size_t n_energies, energies_room;
 	/* What was not understood: the first few in words. */
 	struct wtl_import_bad bad[WTL_IMPORT_BAD_KEPT];
-	size_t n_bad, n_back;
+	size_t n_bad;
+	size_t n_back;	 /* points that are not after the one before */
+	int64_t back_ns; /* the first of those */
 	/* What was assumed or left out, a line each. */
 	char remarks[8][200];
 	size_t n_remarks;

@@ -98,62 +98,56 @@ size_t wtl_import_series(struct wtl_import *import, const struct wtl_import_key 
 
 /* ---- Points ---- */
 
-static void add(struct wtl_import *import, size_t i, const struct wtl_import_point *point)
+static inline void add(struct wtl_import *import, size_t i, int64_t t_ns,
+		       struct wtl_import_point point)
 {
 	struct wtl_import_series *series;
-	int64_t t_ns = point->t_ns - point->t_ns % 1000; /* as it is recorded */
 
 	if (i >= import->n_series || import->error)
 		return;
 	series = &import->series[i];
-	if (t_ns < 0 || t_ns > TIME_MAX_NS ||
-	    (series->n > 0 && t_ns <= series->points[series->n - 1].t_ns)) {
-		import->n_back++;
+	point.t_ns = t_ns - t_ns % 1000; /* as it is recorded */
+	if (point.t_ns < 0 || point.t_ns > TIME_MAX_NS ||
+	    (series->n > 0 && point.t_ns <= series->points[series->n - 1].t_ns)) {
+		if (import->n_back++ == 0)
+			import->back_ns = point.t_ns;
 		return;
 	}
 	if (series->n == series->room) {
 		size_t room = series->room ? 2 * series->room : 64;
 
-		if (wtl_array_resize(&series->points, room, sizeof(*point)) < 0) {
+		if (wtl_array_resize(&series->points, room, sizeof(point)) < 0) {
 			import->error = -ENOMEM;
 			return;
 		}
 		series->room = room;
 	}
-	series->points[series->n] = *point;
-	series->points[series->n++].t_ns = t_ns;
-	import->n_missing += point->status != WATTLE_STATUS_OK;
+	series->points[series->n++] = point;
+	import->n_missing += point.status != WATTLE_STATUS_OK;
 }
 
 void wtl_import_put(struct wtl_import *import, size_t series, int64_t t_ns, uint64_t value)
 {
-	const struct wtl_import_point point = {.t_ns = t_ns, .value = value & VALUE_MAX};
-
-	bool is_absurd = series < import->n_series &&
-			 import->series[series].what == WTL_IMPORT_POWER_UW &&
-			 value > WTL_INTEGRAL_MAX_UW;
+	bool is_absurd = series < import->n_series && value > WTL_INTEGRAL_MAX_UW &&
+			 import->series[series].what == WTL_IMPORT_POWER_UW;
 
 	import->n_absurd += is_absurd;
 	if (is_absurd || value > VALUE_MAX)
 		wtl_import_miss(import, series, t_ns, WATTLE_STATUS_FAILED);
 	else
-		add(import, series, &point);
+		add(import, series, t_ns, (struct wtl_import_point){.value = value});
 }
 
 void wtl_import_miss(struct wtl_import *import, size_t series, int64_t t_ns,
 		     enum wattle_status status)
 {
-	const struct wtl_import_point point = {.t_ns = t_ns, .status = status & 0x7f};
-
-	add(import, series, &point);
+	add(import, series, t_ns, (struct wtl_import_point){.status = status & 0x7f});
 }
 
 void wtl_import_restart(struct wtl_import *import, size_t series, int64_t t_ns, uint64_t value)
 {
-	const struct wtl_import_point point = {
-		.t_ns = t_ns, .value = value & VALUE_MAX, .is_anew = true};
-
-	add(import, series, &point);
+	add(import, series, t_ns,
+	    (struct wtl_import_point){.value = value & VALUE_MAX, .is_anew = true});
 }
 
 size_t wtl_import_points(const struct wtl_import *import)
@@ -284,6 +278,8 @@ void wtl_import_begin_at_start(struct wtl_import *import)
 				"changed last; --start TIME says otherwise");
 	}
 	start_ns -= start_ns % 1000;
+	if (__builtin_add_overflow(import->back_ns, start_ns, &import->back_ns))
+		import->back_ns = INT64_MAX; /* whatever the file says */
 	for (size_t i = 0; i < import->n_series; i++)
 		for (size_t k = 0; k < import->series[i].n; k++)
 			import->series[i].points[k].t_ns += start_ns;

@@ -25,9 +25,7 @@
 
 /* As many samples are handed to the disk together, and can be read without those before them (judgement: an import can be
  * made again). */
-enum { COMMIT_SAMPLES = 8192, PERIOD_SAMPLES = 8192, SPACINGS = 256, OPEN_MAX = 60 };
-
-#define PERIOD_LEAST_NS (60 * WTL_NS_PER_S)
+enum { COMMIT_SAMPLES = 8192, SPACINGS = 256, OPEN_MAX = 60 };
 
 /* The first sample is not at 0, which means "none". */
 #define FIRST_MONO_NS WTL_NS_PER_S
@@ -382,17 +380,12 @@ static int64_t longest_spacing(const struct output *output)
 	return longest_ns < 3600 * WTL_NS_PER_S ? longest_ns : 3600 * WTL_NS_PER_S;
 }
 
-static int64_t at_least(int64_t ns, int64_t least_ns)
-{
-	return ns > least_ns ? ns : least_ns;
-}
-
 static int open_recorder(struct output *output, const char *path, struct wtl_err *err)
 {
-	int64_t apart_ns = longest_spacing(output);
 	const struct wtl_recorder_options options = {
 		.path = path,
-		.store = {.period_ns = at_least(apart_ns * PERIOD_SAMPLES, PERIOD_LEAST_NS),
+		/* A commit is a period of its own, unless samples are much denser than mostly. */
+		.store = {.period_ns = longest_spacing(output) * (COMMIT_SAMPLES / 2),
 			  .keeps_memory = true,
 			  .io = &output->io.io,
 			  .guard = output->import->options.guard},

@@ -14,6 +14,9 @@ enum how { HOW_VALUES, HOW_DIFFERENCES, HOW_SECOND, HOWS };
 
 enum { LAYOUT_PLANES = 4, HEAD_MAX = 2 + 3 * WTL_VARINT_MAX };
 
+/* How many values are coded best is seen in so many pieces of them. */
+enum { PIECES = 16, PIECE = 256, FLAT_MIN = 32 };
+
 static uint64_t zigzag(uint64_t x)
 {
 	return x << 1 ^ (x >> 63 ? UINT64_MAX : 0);
@@ -146,8 +149,8 @@ static inline bool divides(const struct divisor *by, uint64_t size)
 	return (size & ((UINT64_C(1) << by->shift) - 1)) == 0 && size * by->inverse <= by->most;
 }
 
-/* The greatest divisor of all that is coded, as signed numbers. */
-static uint64_t find_step(enum how how, const int64_t values[], size_t n)
+static inline __attribute__((always_inline)) uint64_t step_of(enum how how, const int64_t values[],
+							      size_t n)
 {
 	struct divisor by = {.step = 0};
 
@@ -162,10 +165,26 @@ static uint64_t find_step(enum how how, const int64_t values[], size_t n)
 	return by.step ? by.step : 1;
 }
 
+/* The greatest divisor of all that is coded, as signed numbers. */
+static uint64_t find_step(enum how how, const int64_t values[], size_t n)
+{
+	if (how == HOW_VALUES)
+		return step_of(HOW_VALUES, values, n);
+	if (how == HOW_DIFFERENCES)
+		return step_of(HOW_DIFFERENCES, values, n);
+	return step_of(HOW_SECOND, values, n);
+}
+
 /* Exact: it divides x, both as signed numbers. */
 static inline uint64_t divided(uint64_t x, const struct divisor *by)
 {
 	return (uint64_t)((int64_t)x >> by->shift) * by->inverse;
+}
+
+static inline uint64_t token(enum how how, const struct divisor *by, const int64_t values[],
+			     size_t i)
+{
+	return zigzag(divided(coded(how, values, i), by));
 }
 
 /* No more than most is of interest. */
@@ -177,7 +196,7 @@ static inline __attribute__((always_inline)) size_t tokens_len(enum how how, uin
 	size_t len = 0, run = 0;
 
 	for (size_t i = first_coded(how); i < n && len <= most; i++) {
-		uint64_t x = coded(how, values, i);
+		uint64_t x = token(how, &by, values, i);
 
 		if (x == 0) {
 			run++;
@@ -186,9 +205,15 @@ static inline __attribute__((always_inline)) size_t tokens_len(enum how how, uin
 		if (run)
 			len += 1 + varint_len(run - 1);
 		run = 0;
-		len += varint_len(zigzag(divided(x, &by)));
+		len += varint_len(x);
 	}
 	return run ? len + 1 + varint_len(run - 1) : len;
+}
+
+static uint8_t *run_write(uint8_t *to, size_t run)
+{
+	*to++ = 0;
+	return varint_write(to, run - 1);
 }
 
 static inline __attribute__((always_inline)) uint8_t *tokens_write(uint8_t *to, enum how how,
@@ -199,66 +224,93 @@ static inline __attribute__((always_inline)) uint8_t *tokens_write(uint8_t *to, 
 	size_t run = 0;
 
 	for (size_t i = first_coded(how); i < n; i++) {
-		uint64_t x = coded(how, values, i);
+		uint64_t x = token(how, &by, values, i);
 
 		if (x == 0) {
 			run++;
 			continue;
 		}
-		if (run) {
-			*to++ = 0;
-			to = varint_write(to, run - 1);
-			run = 0;
-		}
-		to = varint_write(to, zigzag(divided(x, &by)));
+		if (run)
+			to = run_write(to, run);
+		run = 0;
+		to = varint_write(to, x);
 	}
-	if (run) {
-		*to++ = 0;
-		to = varint_write(to, run - 1);
-	}
-	return to;
+	return run ? run_write(to, run) : to;
 }
 
-struct plan {
-	enum how how;
-	uint64_t step;
-	size_t len; /* of the tokens */
-};
+static size_t len_of(enum how how, uint64_t step, const int64_t values[], size_t n, size_t most)
+{
+	if (how == HOW_VALUES)
+		return tokens_len(HOW_VALUES, step, values, n, most);
+	if (how == HOW_DIFFERENCES)
+		return tokens_len(HOW_DIFFERENCES, step, values, n, most);
+	return tokens_len(HOW_SECOND, step, values, n, most);
+}
 
 /* With differences, the first value comes before the tokens. */
-static struct plan plan_of(enum how how, uint64_t step, const int64_t values[], size_t n,
-			   size_t most)
+static size_t first_len(enum how how, const int64_t values[])
 {
-	struct plan plan = {.how = how, .step = step};
+	return how == HOW_VALUES ? 0 : varint_len(zigzag((uint64_t)values[0]));
+}
 
-	if (how == HOW_VALUES)
-		plan.len = tokens_len(HOW_VALUES, step, values, n, most);
-	else if (how == HOW_DIFFERENCES)
-		plan.len = tokens_len(HOW_DIFFERENCES, step, values, n, most);
-	else
-		plan.len = tokens_len(HOW_SECOND, step, values, n, most);
-	if (how != HOW_VALUES)
-		plan.len += varint_len(zigzag((uint64_t)values[0]));
+static struct wtl_code_plan plan_of(enum how how, uint64_t step, const int64_t values[], size_t n,
+				    size_t most)
+{
+	struct wtl_code_plan plan = {.how = how, .step = step, .len = first_len(how, values)};
+
+	if (n <= PIECES * PIECE) {
+		plan.len += len_of(how, step, values, n, most);
+		return plan;
+	}
+	for (size_t i = 0; i < PIECES && plan.len <= most; i++)
+		plan.len += len_of(how, step, values + (n - PIECE) / (PIECES - 1) * i, PIECE, most);
 	return plan;
 }
 
 /* The shortest; of equal ones the first in the order of their numbers. What is mostly the longest is tried last. */
-static struct plan find_plan(const int64_t values[], size_t n)
+static struct wtl_code_plan shortest_plan(const int64_t values[], size_t n)
 {
 	uint64_t step = find_step(HOW_DIFFERENCES, values, n);
-	struct plan best = plan_of(HOW_DIFFERENCES, step, values, n, SIZE_MAX), plan;
+	struct wtl_code_plan best = plan_of(HOW_DIFFERENCES, step, values, n, SIZE_MAX), plan;
 
-	/* What divides differences divides those of them, unless they wrap around. */
+	/* What divides differences divides those of them, and no more does, unless they wrap around. */
 	if (step > 1)
 		step = find_step(HOW_SECOND, values, n);
 	plan = plan_of(HOW_SECOND, step, values, n, best.len);
 	if (plan.len < best.len)
 		best = plan;
-	plan = plan_of(HOW_VALUES, find_step(HOW_VALUES, values, n), values, n, best.len);
+	step = step > 1 ? find_step(HOW_VALUES, values, n) : 1;
+	plan = plan_of(HOW_VALUES, step, values, n, best.len);
 	return plan.len <= best.len ? plan : best;
 }
 
-static uint8_t *head_write(uint8_t *to, const struct plan *plan, unsigned layout,
+static struct wtl_code_plan find_plan(const int64_t values[], size_t n)
+{
+	struct wtl_code_plan plan = {.how = HOW_VALUES, .step = 1};
+
+	/* All are as the one behind them. */
+	if (n >= FLAT_MIN && memcmp(values, values + 1, (n - 1) * sizeof(values[0])) == 0) {
+		plan.is_flat = true;
+		plan.how = values[0] ? HOW_DIFFERENCES : HOW_VALUES;
+		plan.len = 1 + varint_len(n - first_coded(plan.how) - 1);
+		plan.len += first_len(plan.how, values);
+	} else if (n > 0) {
+		plan = shortest_plan(values, n);
+		if (n > PIECES * PIECE)
+			plan.len = plan.len * n / (PIECES * PIECE);
+	}
+	return plan;
+}
+
+int wtl_code_plan(const int64_t values[], size_t n, struct wtl_code_plan *ret_plan)
+{
+	if (n > WTL_CODE_VALUES_MAX)
+		return -E2BIG;
+	*ret_plan = find_plan(values, n);
+	return 0;
+}
+
+static uint8_t *head_write(uint8_t *to, const struct wtl_code_plan *plan, unsigned layout,
 			   const int64_t values[], size_t n)
 {
 	*to++ = (uint8_t)(plan->how | layout);
@@ -270,58 +322,82 @@ static uint8_t *head_write(uint8_t *to, const struct plan *plan, unsigned layout
 	return to;
 }
 
-static int find_plan_for(struct wtl_buf *buf, const int64_t values[], size_t n,
-			 struct plan *ret_plan)
-{
-	*ret_plan = (struct plan){.how = HOW_VALUES, .step = 1};
-	if (n > WTL_CODE_VALUES_MAX)
-		return -E2BIG;
-	if (n > 0)
-		*ret_plan = find_plan(values, n);
-	return buf->error;
-}
-
 static void end_at(struct wtl_buf *buf, const uint8_t *end)
 {
 	buf->len = (size_t)((const char *)end - buf->data);
 	buf->data[buf->len] = '\0';
 }
 
-int wtl_code_put(struct wtl_buf *buf, const int64_t values[], size_t n)
+int wtl_code_put_by(struct wtl_buf *buf, const struct wtl_code_plan *plan, const int64_t values[],
+		    size_t n)
 {
-	struct plan plan;
 	uint8_t *to;
-	int rc = find_plan_for(buf, values, n, &plan);
 
-	if (rc < 0)
-		return rc;
-	if (wtl_buf_reserve(buf, plan.len + HEAD_MAX) < 0)
+	size_t len = plan->len;
+
+	if (!plan->is_flat && n > PIECES * PIECE)
+		len = len_of(plan->how, plan->step, values, n, SIZE_MAX);
+	if (wtl_buf_reserve(buf, len + HEAD_MAX) < 0)
 		return buf->error;
 	to = (uint8_t *)buf->data + buf->len;
-	to = head_write(to, &plan, 0, values, n);
-	if (plan.how == HOW_VALUES)
-		to = tokens_write(to, HOW_VALUES, plan.step, values, n);
-	else if (plan.how == HOW_DIFFERENCES)
-		to = tokens_write(to, HOW_DIFFERENCES, plan.step, values, n);
+	to = head_write(to, plan, 0, values, n);
+	if (plan->is_flat)
+		to = run_write(to, n - first_coded(plan->how));
+	else if (plan->how == HOW_VALUES)
+		to = tokens_write(to, HOW_VALUES, plan->step, values, n);
+	else if (plan->how == HOW_DIFFERENCES)
+		to = tokens_write(to, HOW_DIFFERENCES, plan->step, values, n);
 	else
-		to = tokens_write(to, HOW_SECOND, plan.step, values, n);
+		to = tokens_write(to, HOW_SECOND, plan->step, values, n);
 	end_at(buf, to);
 	return 0;
 }
 
-static int put_planes(struct wtl_buf *buf, const struct plan *plan, const int64_t values[],
-		      size_t n)
+int wtl_code_put(struct wtl_buf *buf, const int64_t values[], size_t n)
+{
+	struct wtl_code_plan plan;
+	int rc = wtl_code_plan(values, n, &plan);
+
+	return rc < 0 ? rc : wtl_code_put_by(buf, &plan, values, n);
+}
+
+static inline __attribute__((always_inline)) uint64_t all_tokens(enum how how,
+								 const struct divisor *by,
+								 const int64_t values[], size_t n)
+{
+	uint64_t all = 0;
+
+	for (size_t i = first_coded(how); i < n; i++)
+		all |= token(how, by, values, i);
+	return all;
+}
+
+static inline __attribute__((always_inline)) void planes_write(uint8_t *to, enum how how,
+							       const struct divisor *by,
+							       unsigned width,
+							       const int64_t values[], size_t n)
+{
+	size_t first = first_coded(how), n_coded = n - first;
+
+	for (size_t i = 0; i < n_coded; i++) {
+		uint64_t x = token(how, by, values, first + i);
+
+		for (unsigned k = 0; k < width; k++)
+			to[k * n_coded + i] = (uint8_t)(x >> 8 * k);
+	}
+}
+
+/* Most blocks have one plane or two, and the compiler knows what to do about them. */
+static inline __attribute__((always_inline)) int put_planes(struct wtl_buf *buf, enum how how,
+							    const struct wtl_code_plan *plan,
+							    const int64_t values[], size_t n)
 {
 	const struct divisor by = divisor_of(plan->step);
-	uint64_t all = 0;
+	uint64_t all = plan->is_flat ? 0 : all_tokens(how, &by, values, n);
+	size_t n_coded = n ? n - first_coded(how) : 0;
 	unsigned width = 0;
-	size_t first, n_coded;
 	uint8_t *to;
 
-	first = n ? first_coded(plan->how) : 0;
-	n_coded = n - first;
-	for (size_t i = first; i < n; i++)
-		all |= zigzag(divided(coded(plan->how, values, i), &by));
 	while (width < 8 && all >> 8 * width)
 		width++;
 	if (wtl_buf_reserve(buf, n_coded * width + HEAD_MAX) < 0)
@@ -330,22 +406,32 @@ static int put_planes(struct wtl_buf *buf, const struct plan *plan, const int64_
 	to = head_write(to, plan, LAYOUT_PLANES, values, n);
 	if (n > 0)
 		*to++ = (uint8_t)width;
-	for (size_t i = first; i < n; i++) {
-		uint64_t x = zigzag(divided(coded(plan->how, values, i), &by));
-
-		for (unsigned k = 0; k < width; k++)
-			to[k * n_coded + i - first] = (uint8_t)(x >> 8 * k);
-	}
+	if (width == 1)
+		planes_write(to, how, &by, 1, values, n);
+	else if (width == 2)
+		planes_write(to, how, &by, 2, values, n);
+	else if (width > 2)
+		planes_write(to, how, &by, width, values, n);
 	end_at(buf, to + n_coded * width);
 	return 0;
 }
 
+int wtl_code_put_planes_by(struct wtl_buf *buf, const struct wtl_code_plan *plan,
+			   const int64_t values[], size_t n)
+{
+	if (plan->how == HOW_VALUES)
+		return put_planes(buf, HOW_VALUES, plan, values, n);
+	if (plan->how == HOW_DIFFERENCES)
+		return put_planes(buf, HOW_DIFFERENCES, plan, values, n);
+	return put_planes(buf, HOW_SECOND, plan, values, n);
+}
+
 int wtl_code_put_planes(struct wtl_buf *buf, const int64_t values[], size_t n)
 {
-	struct plan plan;
-	int rc = find_plan_for(buf, values, n, &plan);
+	struct wtl_code_plan plan;
+	int rc = wtl_code_plan(values, n, &plan);
 
-	return rc < 0 ? rc : put_planes(buf, &plan, values, n);
+	return rc < 0 ? rc : wtl_code_put_planes_by(buf, &plan, values, n);
 }
 
 /* ---- Decoding ---- */
@@ -379,20 +465,6 @@ static int head_read(const uint8_t *bytes, size_t len, struct head *head)
 	head->step = step;
 	head->first = unzigzag(first);
 	return 0;
-}
-
-int wtl_code_put_planes_as(struct wtl_buf *buf, const uint8_t *block, size_t len,
-			   const int64_t values[], size_t n)
-{
-	struct head head;
-	struct plan plan;
-
-	if (buf->error)
-		return buf->error;
-	if (head_read(block, len, &head) < 0 || head.n != n)
-		return -EBADMSG;
-	plan = (struct plan){.how = head.how, .step = head.step};
-	return put_planes(buf, &plan, values, n);
 }
 
 int64_t wtl_code_count(const uint8_t *bytes, size_t len)

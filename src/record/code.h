@@ -2,6 +2,7 @@
 #ifndef WTL_RECORD_CODE_H
 #define WTL_RECORD_CODE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,8 +36,19 @@ enum {
 /* Appends a block. 0, or the buffer's error; -E2BIG for too many values. */
 int wtl_code_put(struct wtl_buf *buf, const int64_t values[], size_t n);
 int wtl_code_put_planes(struct wtl_buf *buf, const int64_t values[], size_t n);
-/* The same where a block that wtl_code_put() has made of these values is there: how they are best coded was found then. */
-int wtl_code_put_planes_as(struct wtl_buf *buf, const uint8_t *block, size_t len,
+
+/* How values are best coded, for whoever wants the same ones in both forms: it is found once. */
+struct wtl_code_plan {
+	unsigned how;
+	bool is_flat; /* nothing is coded of any value, or of any but the first */
+	uint64_t step;
+	size_t len; /* of the tokens, and of the first value; of more than a few thousand about */
+};
+
+int wtl_code_plan(const int64_t values[], size_t n, struct wtl_code_plan *ret_plan);
+int wtl_code_put_by(struct wtl_buf *buf, const struct wtl_code_plan *plan, const int64_t values[],
+		    size_t n);
+int wtl_code_put_planes_by(struct wtl_buf *buf, const struct wtl_code_plan *plan,
 			   const int64_t values[], size_t n);
 
 /* How many values a block says that it has (at most WTL_CODE_VALUES_MAX), or -EBADMSG. */

@@ -160,12 +160,33 @@ int wtl_store_create(const char *path, const struct wtl_store_options *options,
 /* The number of the series of that name, made if need be. -ENOMEM, -E2BIG. Not for hot paths. */
 int64_t wtl_store_series(struct wtl_store_writer *writer, const char *name);
 
+/* The values of a series that are to be written. */
+struct wtl_value_run {
+	int64_t *values;
+	size_t n, room;
+};
+
+/* What a writer begins with. */
+struct wtl_store_front {
+	struct wtl_value_run **runs; /* by series */
+};
+
+bool wtl_store_put_more(struct wtl_store_writer *writer, uint32_t series, int64_t value);
+
 /*
  * Appends. Allocates nothing while no more than values_per_commit are put between two commits; past
  * that the buffer grows. false: no memory, and the value is lost (all of this commit's values are
  * then dropped together, and the gap noted).
  */
-bool wtl_store_put(struct wtl_store_writer *writer, uint32_t series, int64_t value);
+static inline bool wtl_store_put(struct wtl_store_writer *writer, uint32_t series, int64_t value)
+{
+	struct wtl_value_run *run = &(*((struct wtl_store_front *)writer)->runs)[series];
+
+	if (run->n == run->room)
+		return wtl_store_put_more(writer, series, value);
+	run->values[run->n++] = value;
+	return true;
+}
 
 /* Something could not be kept for want of memory: the next commit is -ENOMEM. Returns that. */
 int wtl_store_fail(struct wtl_store_writer *writer);

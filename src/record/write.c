@@ -103,6 +103,7 @@ int wtl_store_create(const char *path, const struct wtl_store_options *options,
 	writer->options = *options;
 	options_complete(&writer->options);
 	writer->front = &writer->stretches[0];
+	writer->put.runs = &writer->front->runs;
 	writer->next_period = 1;
 	pthread_mutex_init(&writer->lock, NULL);
 	pthread_cond_init(&writer->changed, NULL);
@@ -110,8 +111,7 @@ int wtl_store_create(const char *path, const struct wtl_store_options *options,
 		wtl_buf_init(&writer->stretches[i].rows, SIZE_MAX);
 	wtl_buf_init(&writer->part, WTL_CODE_BYTES_MAX);
 	wtl_buf_init(&writer->block, WTL_CODE_BYTES_MAX);
-	wtl_buf_init(&writer->merge.data, WTL_CODE_BYTES_MAX);
-	wtl_buf_init(&writer->merge.block, WTL_CODE_BYTES_MAX);
+	wtl_merge_init(&writer->merge);
 	begin(writer);
 	rc = wtl_file_create(&writer->file, path, &writer->options, &writer->recording, err);
 	if (rc == 0) {
@@ -296,17 +296,15 @@ static bool run_grow(struct wtl_store_writer *writer, struct wtl_value_run *run)
 	return true;
 }
 
-bool wtl_store_put(struct wtl_store_writer *writer, uint32_t series, int64_t value)
+bool wtl_store_put_more(struct wtl_store_writer *writer, uint32_t series, int64_t value)
 {
 	struct wtl_value_run *run = &writer->front->runs[series];
 
-	if (run->n == run->room) {
-		/* A recording that has stopped is nobody's concern any more. */
-		if (writer->is_stopped)
-			run->n = 0;
-		else if (!run_grow(writer, run))
-			return false;
-	}
+	/* A recording that has stopped is nobody's concern any more. */
+	if (writer->is_stopped)
+		run->n = 0;
+	else if (!run_grow(writer, run))
+		return false;
 	run->values[run->n++] = value;
 	return true;
 }
@@ -345,7 +343,7 @@ static int hand_over(struct wtl_store_writer *writer, int64_t t_mono_ns, int64_t
 	writer->period_commits++;
 	for (size_t i = 0; i < front->n_runs; i++)
 		writer->period_values += front->runs[i].n;
-	ends = front->is_lost || is_period_over(writer, t_mono_ns);
+	ends = front->is_lost || writer->is_last || is_period_over(writer, t_mono_ns);
 	if (front->is_lost)
 		note_loss(writer, t_mono_ns);
 	front->ends_period = ends;
@@ -361,6 +359,7 @@ static int hand_over(struct wtl_store_writer *writer, int64_t t_mono_ns, int64_t
 	writer->last_mono_ns = t_mono_ns;
 	writer->last_utc_ns = t_utc_ns;
 	writer->front = back;
+	writer->put.runs = &back->runs;
 	writer->full = front;
 	writer->n_taken++;
 	pthread_cond_broadcast(&writer->changed);

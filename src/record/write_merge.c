@@ -5,13 +5,14 @@
 #include <zstd.h>
 
 #include "base/array.h"
+#include "base/thread.h"
 #include "record/code.h"
 #include "record/writer.h"
 
 /*
  * A period that is over has its parts, one a second with all series in it, made into chunks, one a
  * series. That is done series by series, so that a commit never waits for more than one of them, and
- * written in one transaction.
+ * written in one transaction. A period of one commit has chunks at once.
  */
 
 enum { ZSTD_LEVEL = 3 };
@@ -43,12 +44,12 @@ static int decode_all(struct wtl_merge *merge, size_t series)
 	return SQLITE_OK;
 }
 
-/* The block as it is kept, at the end of merge->data. What the chunk has there already gives way only to
+/* The block as it is kept, at the end of packer->data. What the chunk has there already gives way only to
  * what is smaller than less_than. */
-static int pack(struct wtl_merge *merge, struct wtl_row_chunk *chunk, size_t less_than)
+static int pack(struct wtl_packer *packer, struct wtl_row_chunk *chunk, size_t less_than)
 {
-	struct wtl_buf *data = &merge->data;
-	const struct wtl_buf *block = &merge->block;
+	struct wtl_buf *data = &packer->data;
+	const struct wtl_buf *block = &packer->block;
 	size_t bound = ZSTD_compressBound(block->len), len;
 	size_t kept = data->len - chunk->data.len;
 	char *to;
@@ -57,7 +58,7 @@ static int pack(struct wtl_merge *merge, struct wtl_row_chunk *chunk, size_t les
 	if (wtl_buf_reserve(data, bound) < 0)
 		return SQLITE_NOMEM;
 	to = data->data + data->len;
-	len = ZSTD_compressCCtx(merge->zstd, to, bound, block->data, block->len, ZSTD_LEVEL);
+	len = ZSTD_compressCCtx(packer->zstd, to, bound, block->data, block->len, ZSTD_LEVEL);
 	is_packed = !ZSTD_isError(len) && len < block->len;
 	if (!is_packed)
 		len = block->len;
@@ -71,68 +72,98 @@ static int pack(struct wtl_merge *merge, struct wtl_row_chunk *chunk, size_t les
 	return SQLITE_OK;
 }
 
-/* The only block of a period that was written at once; false: it has several, or none. */
-static bool only_block(const struct wtl_merge *merge, size_t series, const uint8_t **ret_block,
-		       size_t *ret_len)
+/*
+ * Would tokens be? What as planes cannot be compressed to a quarter is noise, of which tokens are no smaller. And they
+ * cannot be compressed to nothing either.
+ */
+static bool may_be_smaller(const struct wtl_row_chunk *planes, const struct wtl_code_plan *plan,
+			   size_t less_than)
 {
-	const struct wtl_buf *blocks = &merge->gather.blocks[series];
-	const uint8_t *at = (const uint8_t *)blocks->data, *end = at + blocks->len;
-	uint64_t len;
+	enum { MOST_PACKED = 128 };
 
-	if (blocks->len == 0 || wtl_varint_get(&at, end, &len) < 0 || len != (uint64_t)(end - at))
-		return false;
-	*ret_block = at;
-	*ret_len = (size_t)len;
-	return true;
+	return plan->len < less_than ||
+	       (planes->data.len < planes->size / 4 && plan->len / MOST_PACKED < less_than);
 }
 
 /* As tokens, or as planes where that is hardly larger: those are read faster. */
-static int encode(struct wtl_merge *merge, size_t series, struct wtl_row_chunk *chunk)
+static int encode(struct wtl_packer *packer, int64_t period, size_t series, const int64_t values[],
+		  size_t n)
 {
-	const uint8_t *block;
-	size_t len;
-	bool is_only = only_block(merge, series, &block, &len);
+	struct wtl_row_chunk *chunk;
+	struct wtl_code_plan plan;
+	size_t less_than;
 	int rc;
 
-	wtl_buf_clear(&merge->block);
-	rc = is_only ? wtl_code_put_planes_as(&merge->block, block, len, merge->values, chunk->n)
-		     : wtl_code_put_planes(&merge->block, merge->values, chunk->n);
-	if (rc < 0)
+	if (wtl_array_reserve(&packer->chunks, &packer->chunks_room, packer->n_chunks + 1,
+			      sizeof(packer->chunks[0])) < 0 ||
+	    wtl_code_plan(values, n, &plan) < 0)
 		return SQLITE_NOMEM;
-	rc = pack(merge, chunk, SIZE_MAX);
-	wtl_buf_clear(&merge->block);
-	if (rc == SQLITE_OK && (is_only ? wtl_buf_add(&merge->block, block, len)
-					: wtl_code_put(&merge->block, merge->values, chunk->n)) < 0)
+	chunk = &packer->chunks[packer->n_chunks++];
+	*chunk = (struct wtl_row_chunk){
+		.id = period * WTL_STORE_SERIES_MAX + (int64_t)series,
+		.n = (uint32_t)n,
+	};
+	wtl_buf_clear(&packer->block);
+	if (wtl_code_put_planes_by(&packer->block, &plan, values, n) < 0)
 		return SQLITE_NOMEM;
-	return rc ? rc : pack(merge, chunk, chunk->data.len - chunk->data.len / 8);
+	rc = pack(packer, chunk, SIZE_MAX);
+	less_than = chunk->data.len - chunk->data.len / 8;
+	if (rc || !may_be_smaller(chunk, &plan, less_than))
+		return rc;
+	wtl_buf_clear(&packer->block);
+	if (wtl_code_put_by(&packer->block, &plan, values, n) < 0)
+		return SQLITE_NOMEM;
+	return pack(packer, chunk, less_than);
 }
 
 static int merge_series(struct wtl_merge *merge, size_t series)
 {
-	struct wtl_row_chunk *chunk;
 	int rc = decode_all(merge, series);
 
 	if (rc)
 		return rc;
-	if (wtl_array_reserve(&merge->chunks, &merge->chunks_room, merge->n_chunks + 1,
-			      sizeof(merge->chunks[0])) < 0)
-		return SQLITE_NOMEM;
-	chunk = &merge->chunks[merge->n_chunks++];
-	*chunk = (struct wtl_row_chunk){
-		.id = merge->gather.period.id * WTL_STORE_SERIES_MAX + (int64_t)series,
-		.n = (uint32_t)merge->gather.counts[series],
-	};
-	return encode(merge, series, chunk);
+	return encode(&merge->packers[0], merge->gather.period.id, series, merge->values,
+		      (size_t)merge->gather.counts[series]);
 }
 
 /* ---- All of them ---- */
+
+static int put_packed(struct wtl_file *file, struct wtl_packer *packer)
+{
+	const char *at = packer->data.data;
+	int rc = SQLITE_OK;
+
+	for (size_t i = 0; rc == SQLITE_OK && i < packer->n_chunks; i++) {
+		packer->chunks[i].data.data = at;
+		at += packer->chunks[i].data.len;
+		rc = wtl_file_put(file, &wtl_table_chunk, &packer->chunks[i]);
+	}
+	return rc;
+}
+
+/* All chunks, and how many values of each series they have. */
+static int put_chunks(struct wtl_file *file, struct wtl_merge *merge, const int64_t counts[],
+		      size_t n)
+{
+	struct wtl_row_period *period = &merge->gather.period;
+	struct wtl_buf *block = &merge->packers[0].block;
+	int rc = SQLITE_OK;
+
+	for (size_t i = 0; rc == SQLITE_OK && i < WTL_PACKERS; i++)
+		rc = put_packed(file, &merge->packers[i]);
+	wtl_buf_clear(block);
+	if (rc == SQLITE_OK && wtl_code_put(block, counts, n) < 0)
+		rc = SQLITE_NOMEM;
+	period->parts = 0;
+	period->counts = (struct wtl_bytes){block->data, block->len};
+	return rc ? rc : wtl_file_put(file, &wtl_table_period, period);
+}
 
 static int write_chunks(struct wtl_store_writer *writer, void *context)
 {
 	struct wtl_file *file = &writer->file;
 	struct wtl_merge *merge = context;
-	struct wtl_row_period *period = &merge->gather.period;
-	const char *at = merge->data.data;
+	int64_t id = merge->gather.period.id;
 	int rc;
 
 	/* Nobody needs it any more: for want of room, a ring has dropped the period. */
@@ -142,51 +173,59 @@ static int write_chunks(struct wtl_store_writer *writer, void *context)
 	/* What they leave is taken at once. */
 	if (rc == SQLITE_OK)
 		rc = wtl_file_run_with(file, "DELETE FROM part WHERE id >= ? AND id < ?",
-				       period->id * WTL_PARTS_MAX,
-				       (period->id + 1) * WTL_PARTS_MAX);
-	for (size_t i = 0; rc == SQLITE_OK && i < merge->n_chunks; i++) {
-		merge->chunks[i].data.data = at;
-		at += merge->chunks[i].data.len;
-		rc = wtl_file_put(file, &wtl_table_chunk, &merge->chunks[i]);
-	}
-	wtl_buf_clear(&merge->block);
-	if (rc == SQLITE_OK &&
-	    wtl_code_put(&merge->block, merge->gather.counts, merge->gather.n) < 0)
-		rc = SQLITE_NOMEM;
-	period->parts = 0;
-	period->counts = (struct wtl_bytes){merge->block.data, merge->block.len};
+				       id * WTL_PARTS_MAX, (id + 1) * WTL_PARTS_MAX);
 	if (rc == SQLITE_OK)
-		rc = wtl_file_put(file, &wtl_table_period, period);
+		rc = put_chunks(file, merge, merge->gather.counts, merge->gather.n);
 	return wtl_file_commit(file, rc);
+}
+
+static bool has_zstd(struct wtl_packer *packer)
+{
+	if (!packer->zstd)
+		packer->zstd = ZSTD_createCCtx();
+	return packer->zstd != NULL;
+}
+
+/* The one before is still being made where periods are very short. */
+static int make_ready(struct wtl_store_writer *writer)
+{
+	struct wtl_merge *merge = &writer->merge;
+	int rc = SQLITE_OK;
+
+	while (rc == SQLITE_OK && merge->is_active)
+		rc = wtl_merge_step(writer);
+	return rc == SQLITE_OK && !has_zstd(&merge->packers[0]) ? SQLITE_NOMEM : rc;
 }
 
 int wtl_merge_begin(struct wtl_store_writer *writer)
 {
 	struct wtl_merge *merge = &writer->merge;
-	int rc = SQLITE_OK;
+	int rc = make_ready(writer);
 
-	/* The one before is still being made where periods are very short. */
-	while (rc == SQLITE_OK && merge->is_active)
-		rc = wtl_merge_step(writer);
 	if (rc)
 		return rc;
-	if (!merge->zstd)
-		merge->zstd = ZSTD_createCCtx();
-	if (!merge->zstd)
-		return SQLITE_NOMEM;
 	merge->gather = writer->gather;
 	writer->gather = (struct wtl_gather){0};
 	merge->is_active = merge->gather.period.parts > 0;
 	return SQLITE_OK;
 }
 
-/* For the next period. */
-static void clear(struct wtl_merge *merge)
+/* For the next period; memory that is needed once a minute is not kept. */
+static void clear(struct wtl_store_writer *writer)
 {
+	struct wtl_merge *merge = &writer->merge;
+
+	if (!writer->options.keeps_memory) {
+		wtl_merge_done(merge);
+		return;
+	}
 	wtl_gather_done(&merge->gather);
-	wtl_buf_clear(&merge->data);
-	wtl_buf_clear(&merge->block);
-	merge->n_chunks = merge->next = 0;
+	for (size_t i = 0; i < WTL_PACKERS; i++) {
+		wtl_buf_clear(&merge->packers[i].data);
+		wtl_buf_clear(&merge->packers[i].block);
+		merge->packers[i].n_chunks = 0;
+	}
+	merge->next = 0;
 	merge->is_active = false;
 }
 
@@ -200,21 +239,112 @@ int wtl_merge_step(struct wtl_store_writer *writer)
 	if (merge->next < merge->gather.n)
 		return merge_series(merge, merge->next++);
 	rc = wtl_ring_write(writer, write_chunks, merge);
-	/* Memory that is needed once a minute is not kept. */
-	if (writer->options.keeps_memory)
-		clear(merge);
-	else
-		wtl_merge_done(merge);
+	clear(writer);
 	return rc;
+}
+
+/* ---- A period of one commit ---- */
+
+/* Some of the series. */
+struct share {
+	struct wtl_packer *packer;
+	const struct wtl_stretch *stretch;
+	int64_t period;
+	size_t begin, end;
+	int rc;
+};
+
+static void *pack_share(void *context)
+{
+	struct share *share = context;
+
+	for (size_t i = share->begin; share->rc == SQLITE_OK && i < share->end; i++) {
+		const struct wtl_value_run *run = &share->stretch->runs[i];
+
+		if (run->n > 0)
+			share->rc = encode(share->packer, share->period, i, run->values, run->n);
+	}
+	return NULL;
+}
+
+/* The first series that have half of all values; all of them where those are few. */
+static size_t first_half(const struct wtl_stretch *stretch, size_t n_values)
+{
+	enum { MANY = 1 << 16 };
+	size_t n = 0, i = 0;
+
+	while (i < stretch->n_runs && (n_values < MANY || n < n_values / 2))
+		n += stretch->runs[i++].n;
+	return i;
+}
+
+int wtl_merge_whole(struct wtl_store_writer *writer, const struct wtl_stretch *stretch)
+{
+	struct wtl_merge *merge = &writer->merge;
+	struct share shares[WTL_PACKERS] = {{.packer = &merge->packers[0], .stretch = stretch}};
+	size_t n_values = 0;
+	pthread_t other;
+	bool has_other;
+	int rc = make_ready(writer);
+
+	if (rc == SQLITE_OK && wtl_array_reserve(&merge->values, &merge->values_room,
+						 stretch->n_runs, sizeof(merge->values[0])) < 0)
+		rc = SQLITE_NOMEM;
+	if (rc)
+		return rc;
+	merge->gather.period = writer->gather.period;
+	merge->gather.period.end_mono_ns = stretch->end_mono_ns;
+	merge->gather.period.end_utc_ns = stretch->end_utc_ns;
+	for (size_t i = 0; i < stretch->n_runs; i++)
+		n_values += (size_t)(merge->values[i] = (int64_t)stretch->runs[i].n);
+	shares[0].period = merge->gather.period.id;
+	shares[0].end = first_half(stretch, n_values);
+	shares[1] = shares[0];
+	shares[1].begin = shares[0].end;
+	shares[1].end = stretch->n_runs;
+	/* Where there can be no thread, everything is done here. */
+	has_other = shares[1].begin < shares[1].end && has_zstd(&merge->packers[1]);
+	if (has_other) {
+		shares[1].packer = &merge->packers[1];
+		has_other = wtl_thread_start(&other, pack_share, &shares[1]) == 0;
+	}
+	pack_share(&shares[0]);
+	if (has_other)
+		pthread_join(other, NULL);
+	else
+		pack_share(&shares[1]);
+	return shares[0].rc ? shares[0].rc : shares[1].rc;
+}
+
+int wtl_merge_whole_put(struct wtl_store_writer *writer, const struct wtl_stretch *stretch)
+{
+	return put_chunks(&writer->file, &writer->merge, writer->merge.values, stretch->n_runs);
+}
+
+void wtl_merge_whole_end(struct wtl_store_writer *writer)
+{
+	writer->gather.period = (struct wtl_row_period){0};
+	clear(writer);
+}
+
+void wtl_merge_init(struct wtl_merge *merge)
+{
+	*merge = (struct wtl_merge){.is_active = false};
+	for (size_t i = 0; i < WTL_PACKERS; i++) {
+		wtl_buf_init(&merge->packers[i].data, WTL_CODE_BYTES_MAX);
+		wtl_buf_init(&merge->packers[i].block, WTL_CODE_BYTES_MAX);
+	}
 }
 
 void wtl_merge_done(struct wtl_merge *merge)
 {
 	wtl_gather_done(&merge->gather);
-	free(merge->chunks);
 	free(merge->values);
-	wtl_buf_done(&merge->data);
-	wtl_buf_done(&merge->block);
-	ZSTD_freeCCtx(merge->zstd);
-	*merge = (struct wtl_merge){.data = merge->data, .block = merge->block};
+	for (size_t i = 0; i < WTL_PACKERS; i++) {
+		free(merge->packers[i].chunks);
+		wtl_buf_done(&merge->packers[i].data);
+		wtl_buf_done(&merge->packers[i].block);
+		ZSTD_freeCCtx(merge->packers[i].zstd);
+	}
+	wtl_merge_init(merge);
 }

@@ -116,6 +116,12 @@ static void begin_period(struct wtl_store_writer *writer, const struct wtl_stret
 	};
 }
 
+/* All that there is of the present period: it has no parts. */
+static bool is_whole(const struct wtl_store_writer *writer, const struct wtl_stretch *stretch)
+{
+	return stretch->ends_period && !stretch->is_lost && writer->gather.period.parts == 0;
+}
+
 static int put_stretch(struct wtl_store_writer *writer, void *context)
 {
 	const struct wtl_stretch *stretch = context;
@@ -125,9 +131,11 @@ static int put_stretch(struct wtl_store_writer *writer, void *context)
 
 	if (rc == SQLITE_OK)
 		rc = put_rows(writer, &stretch->rows);
-	if (rc == SQLITE_OK)
-		rc = stretch->is_lost ? wtl_file_put(file, &wtl_table_gap, &stretch->gap)
-				      : put_part(writer, stretch, &period);
+	if (rc == SQLITE_OK && stretch->is_lost)
+		rc = wtl_file_put(file, &wtl_table_gap, &stretch->gap);
+	else if (rc == SQLITE_OK)
+		rc = is_whole(writer, stretch) ? wtl_merge_whole_put(writer, stretch)
+					       : put_part(writer, stretch, &period);
 	rc = wtl_file_commit(file, rc);
 	if (rc == SQLITE_OK)
 		writer->gather.period = period;
@@ -139,18 +147,23 @@ static int write_stretch(void *context)
 {
 	struct wtl_store_writer *writer = context;
 	struct wtl_stretch *stretch = writer->full;
-	int rc;
+	bool whole;
+	int rc = SQLITE_OK;
 
 	wtl_buf_clear(&writer->part);
 	if (stretch->is_lost)
 		writer->next_period++; /* what is missing is missed by its number */
 	else if (writer->gather.period.id == 0)
 		begin_period(writer, stretch);
-	rc = stretch->is_lost ? SQLITE_OK : encode(writer, stretch);
+	whole = is_whole(writer, stretch);
+	if (!stretch->is_lost)
+		rc = whole ? wtl_merge_whole(writer, stretch) : encode(writer, stretch);
 	if (rc == SQLITE_OK)
 		rc = wtl_ring_write(writer, put_stretch, stretch);
 	writer->now_mono_ns = stretch->end_mono_ns;
-	if (rc == SQLITE_OK && stretch->ends_period)
+	if (whole)
+		wtl_merge_whole_end(writer);
+	else if (rc == SQLITE_OK && stretch->ends_period)
 		rc = wtl_merge_begin(writer);
 	if (rc == SQLITE_OK && (stretch->ends_period || writer->is_over_now))
 		rc = wtl_ring_trim(writer);

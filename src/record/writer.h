@@ -33,11 +33,6 @@ extern const char *const wtl_file_ends[WTL_FILE_ENDS];
 
 /* ---- A stretch: what was put between two commits ---- */
 
-struct wtl_value_run {
-	int64_t *values;
-	size_t n, room;
-};
-
 struct wtl_stretch {
 	struct wtl_value_run *runs; /* by series */
 	size_t n_runs, runs_room;
@@ -138,23 +133,31 @@ int wtl_gather_add(struct wtl_gather *gather, uint32_t series, const struct wtl_
 		   size_t n_values); /* 0 or -ENOMEM */
 void wtl_gather_done(struct wtl_gather *gather);
 
+/* What chunks are made with, and those that were. */
+struct wtl_packer {
+	struct wtl_row_chunk *chunks; /* data.data is set when they are written */
+	size_t n_chunks, chunks_room;
+	struct wtl_buf data; /* of all chunks */
+	struct wtl_buf block;
+	struct ZSTD_CCtx_s *zstd; /* NULL: not needed so far */
+};
+
+enum { WTL_PACKERS = 2 };
+
 /* A period whose parts are being made chunks. */
 struct wtl_merge {
 	bool is_active;
 	size_t next; /* series */
 	struct wtl_gather gather;
-	struct wtl_row_chunk *chunks; /* data.data is set when they are written */
-	size_t n_chunks, chunks_room;
-	struct wtl_buf data; /* of all chunks */
-	struct wtl_buf block;
+	struct wtl_packer packers[WTL_PACKERS];
 	int64_t *values;
 	size_t values_room;
-	struct ZSTD_CCtx_s *zstd;
 };
 
 /* ---- The writer ---- */
 
 struct wtl_store_writer {
+	struct wtl_store_front put; /* of the front stretch */
 	struct wtl_store_options options;
 	/* The caller's. */
 	struct wtl_names names;
@@ -203,10 +206,16 @@ void wtl_writer_wait(struct wtl_store_writer *writer);
 void wtl_stretch_clear(struct wtl_stretch *stretch, size_t room);
 void wtl_stretch_done(struct wtl_stretch *stretch);
 
+void wtl_merge_init(struct wtl_merge *merge);
 /* Takes over the present period's blocks. 0 or SQLite's code. */
 int wtl_merge_begin(struct wtl_store_writer *writer);
 /* Goes on by one series, or writes all of them; is_active false: it is done. */
 int wtl_merge_step(struct wtl_store_writer *writer);
+/* Where the present period is one stretch: makes its chunks, puts them in a transaction, and ends the period once that is
+ * committed. 0 or SQLite's code. */
+int wtl_merge_whole(struct wtl_store_writer *writer, const struct wtl_stretch *stretch);
+int wtl_merge_whole_put(struct wtl_store_writer *writer, const struct wtl_stretch *stretch);
+void wtl_merge_whole_end(struct wtl_store_writer *writer);
 /* Frees what it has; another one may begin. */
 void wtl_merge_done(struct wtl_merge *merge);
 

@@ -25,12 +25,19 @@ struct wtl_smi_row {
 	const struct wtl_look_meter *meter; /* of the GPU or the domain */
 };
 
+/* A day as text, and when it begins: most times are of the same one as the time before. */
+struct wtl_smi_day {
+	char text[10];
+	int64_t ns;
+};
+
 /* What a reader fills in. */
 struct wtl_smi_target {
 	struct wtl_gpu *gpu;
 	struct wtl_gpu_process *process;
 	struct wtl_gpu_mig *mig;
 	int64_t *t_local_ns; /* local time, since 1970 */
+	struct wtl_smi_day *day;
 };
 
 /* How a value was had, and NVML's own number for it (struct wtl_gpu_value). */

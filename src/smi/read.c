@@ -42,24 +42,94 @@ static void set_status(struct wtl_gpu_value *value, enum wattle_status status)
 		value->status = status;
 }
 
+static bool is_digit(char c)
+{
+	return (unsigned)(c - '0') < 10;
+}
+
+static const char *take_digits(const char *at, const char *end, uint64_t *value)
+{
+	for (; at < end && is_digit(*at); at++)
+		*value = *value * 10 + (uint64_t)(*at - '0');
+	return at;
+}
+
+/* May its values be digits, perhaps with a point, and a unit or nothing? Most are. */
+static bool is_plain(const struct wtl_smi_field *field)
+{
+	const struct wtl_smi_kind *kind = field->kind;
+
+	return field->place == WTL_SMI_NUMBER && !field->mask && !kind->prefix &&
+	       (kind->form == WTL_SMI_FIXED || kind->form == WTL_SMI_DECIMAL);
+}
+
+/* Where such a value ends; NULL: it is none, or one that takes more. */
+static inline const char *plain_end(const struct wtl_smi_field *field, const char *suffix,
+				    const char *text, const char *end, uint64_t *ret_value)
+{
+	static const uint64_t micro[] = {1000000, 100000, 10000, 1000, 100, 10, 1};
+	enum { DIGITS_MAX = 12, DECIMALS_MAX = 6 };
+	const char *at, *rest = suffix;
+	uint64_t value = 0, unit = field->kind->unit;
+
+	at = take_digits(text, end, &value);
+	if (at == text)
+		return NULL;
+	if (field->kind->form == WTL_SMI_FIXED) {
+		const char *point = at;
+
+		if (at < end && *at == '.')
+			at = take_digits(at + 1, end, &value);
+		if (at - point > DECIMALS_MAX + 1)
+			return NULL;
+		unit = micro[at > point ? at - point - 1 : 0];
+	}
+	if (at - text > DIGITS_MAX)
+		return NULL;
+	while (at < end && *at == ' ')
+		at++;
+	for (; at < end && *rest && *at == *rest; at++)
+		rest++;
+	*ret_value = value * unit;
+	return *rest && rest > suffix ? NULL : at;
+}
+
+static void set_number(struct wtl_gpu *gpu, const struct wtl_smi_field *field, uint64_t value)
+{
+	gpu->numbers[field->number] = (struct wtl_gpu_value){.value = value};
+}
+
+static bool read_plain(struct wtl_gpu *gpu, const struct wtl_smi_field *field, const char *suffix,
+		       const char *text, size_t len)
+{
+	uint64_t value = 0;
+
+	if (!is_plain(field) || plain_end(field, suffix, text, text + len, &value) != text + len)
+		return false;
+	set_number(gpu, field, value);
+	return true;
+}
+
 void wtl_smi_read_value(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
 			const char *text, size_t len, bool is_xml)
 {
 	const char *suffix = is_xml && field->suffix ? field->suffix : field->unit;
 	enum wattle_status status;
 
+	suffix = suffix ? suffix : "";
+	if (read_plain(target->gpu, field, suffix, text, len))
+		return;
 	while (len > 0 && *text == ' ') {
 		text++;
 		len--;
 	}
 	len = wtl_text_trimmed(text, len);
 	/* What begins with a digit is none of the words that stand in the place of a value. */
-	status = len > 0 && (unsigned)(*text - '0') < 10 ? WATTLE_STATUS_OK
-							 : wtl_smi_unknown_read(text, len);
+	status = len > 0 && is_digit(*text) ? WATTLE_STATUS_OK : wtl_smi_unknown_read(text, len);
 	if (status == WATTLE_STATUS_GONE)
 		target->gpu->status = status;
 	if (status == WATTLE_STATUS_OK && wtl_smi_is_readable(field)) {
-		len = without_end(text, len, suffix ? suffix : "");
+		len = without_end(text, len, suffix);
 		if (wtl_smi_read(target, field, text, len) < 0)
 			status = WATTLE_STATUS_FAILED;
 	}
@@ -79,6 +149,7 @@ struct cell {
 struct csv {
 	const struct wtl_smi_query *query;
 	const struct wtl_smi_field *columns[WTL_SMI_COLUMNS_MAX]; /* NULL: not known */
+	const char *plain_units[WTL_SMI_COLUMNS_MAX]; /* NULL: its values are not plain */
 	size_t n;
 	size_t name_column; /* of the process, whose name may hold a comma; SIZE_MAX: none */
 	const char *header;
@@ -88,23 +159,30 @@ struct csv {
 	 * others are about the same number. */
 	struct wtl_gpu gpu;
 	struct wtl_gpu_process process;
-	struct cell cells[WTL_SMI_COLUMNS_MAX], next[WTL_SMI_COLUMNS_MAX];
+	struct cell cells[WTL_SMI_COLUMNS_MAX];
 	bool has_row, is_mixed;
+	bool has_failed; /* a value of it that was not plain */
+	struct wtl_smi_day day;
 	struct wtl_smi_leftover leftover;
 };
 
-/* The next piece up to the separator, a comma with or without a blank behind it, or the end; advances *at past it. */
-static size_t next_piece(const char **at, const char *end, const char *separator,
-			 const char **ret_piece)
+/* The next separator, a comma with or without a blank behind it; or the end. */
+static inline const char *piece_end(const char *at, const char *end, bool has_blank)
 {
-	size_t len = strlen(separator);
-	const char *found = memchr(*at, ',', (size_t)(end - *at));
+	const char *found = memchr(at, ',', (size_t)(end - at));
 
-	while (found && len > 1 && (found + 1 == end || found[1] != ' '))
+	while (found && has_blank && (found + 1 == end || found[1] != ' '))
 		found = memchr(found + 1, ',', (size_t)(end - found - 1));
+	return found ? found : end;
+}
+
+static size_t next_piece(const char **at, const char *end, bool has_blank, const char **ret_piece)
+{
+	const char *found = piece_end(*at, end, has_blank);
+
 	*ret_piece = *at;
-	*at = found ? found + len : end + 1;
-	return (size_t)((found ? found : end) - *ret_piece);
+	*at = found + 1 + (has_blank && found < end);
+	return (size_t)(found - *ret_piece);
 }
 
 /* By "power.draw [W]", without its unit and blanks. */
@@ -135,7 +213,7 @@ static bool is_there(const struct csv *csv, const struct wtl_smi_field *field)
 
 /* Takes the columns for those of the query that has most of them, and returns how many it has;
  * -EFBIG: too many. */
-static int set_columns(struct csv *csv, const char *text, size_t len, const char *separator)
+static int set_columns(struct csv *csv, const char *text, size_t len, bool has_blank)
 {
 	static const struct wtl_smi_query *const queries[] = {&wtl_smi_query_gpu,
 							      &wtl_smi_query_apps};
@@ -147,7 +225,7 @@ static int set_columns(struct csv *csv, const char *text, size_t len, const char
 		int known = 0;
 
 		for (at = text; at <= text + len;) {
-			size_t n = next_piece(&at, text + len, separator, &name);
+			size_t n = next_piece(&at, text + len, has_blank, &name);
 
 			known += find_field(queries[q], name, n) != NULL;
 		}
@@ -157,7 +235,7 @@ static int set_columns(struct csv *csv, const char *text, size_t len, const char
 	}
 	csv->name_column = SIZE_MAX;
 	for (at = text; best > 0 && at <= text + len;) {
-		size_t n = next_piece(&at, text + len, separator, &name);
+		size_t n = next_piece(&at, text + len, has_blank, &name);
 
 		if (csv->n == WTL_SMI_COLUMNS_MAX)
 			return -EFBIG;
@@ -166,6 +244,8 @@ static int set_columns(struct csv *csv, const char *text, size_t len, const char
 		if (field && field->kind == &wtl_smi_process_name)
 			csv->name_column = csv->n;
 		csv->is_mixed |= field && is_there(csv, field);
+		if (field && is_plain(field))
+			csv->plain_units[csv->n] = field->unit ? field->unit : "";
 		csv->columns[csv->n++] = field;
 	}
 	return best;
@@ -187,41 +267,34 @@ static void leave(struct csv *csv, const struct wtl_smi_field *field, const stru
 }
 
 /* A value that is none, and none of the words in brackets that nvidia-smi has for what it does not know. */
-static void leave_nonsense(struct csv *csv, const struct cell cells[])
+static void leave_nonsense(struct csv *csv)
 {
 	for (size_t i = 0; i < csv->n; i++) {
 		const struct wtl_smi_field *field = csv->columns[i];
+		const struct cell *cell = &csv->cells[i];
 
-		if (field && field->place == WTL_SMI_NUMBER && cells[i].len > 0 &&
-		    cells[i].text[0] != '[' &&
+		if (field && field->place == WTL_SMI_NUMBER && cell->len > 0 &&
+		    cell->text[0] != '[' &&
 		    csv->gpu.numbers[field->number].status == WATTLE_STATUS_FAILED) {
-			leave(csv, field, &cells[i]);
+			leave(csv, field, cell);
 			return;
 		}
 	}
 }
 
-/* The row's cells; SIZE_MAX: there are too few or too many. A process' name may have commas in it. */
-static size_t split_row(const struct csv *csv, const char *line, size_t len, struct cell cells[])
+/* Where the cell of a column ends that is there; NULL: there are too few. A process' name may have commas in it: it ends
+ * where as many cells are behind it as there are columns. */
+static const char *cell_end(const struct csv *csv, size_t column, const char *at, const char *end)
 {
-	const char *at = line, *end = line + len, *piece;
-	size_t n = 0, surplus;
-
-	while (at <= end && n < WTL_SMI_COLUMNS_MAX) {
-		cells[n].len = next_piece(&at, end, ", ", &piece);
-		cells[n++].text = piece;
+	if (column != csv->name_column)
+		return piece_end(at, end, true);
+	for (size_t n = csv->n - column - 1; n > 0; n--) {
+		for (end--; end > at && (end[-1] != ',' || end[0] != ' '); end--)
+			;
+		if (end-- <= at)
+			return NULL;
 	}
-	if (at <= end || n < csv->n || (n > csv->n && csv->name_column == SIZE_MAX))
-		return SIZE_MAX;
-	surplus = n - csv->n;
-	if (surplus > 0) {
-		struct cell *name = &cells[csv->name_column];
-
-		name->len = (size_t)(name[surplus].text + name[surplus].len - name->text);
-		memmove(name + 1, name + 1 + surplus,
-			(n - csv->name_column - 1 - surplus) * sizeof(*name));
-	}
-	return csv->n;
+	return end;
 }
 
 static bool is_same(const struct cell *a, const struct cell *b)
@@ -259,56 +332,104 @@ static void forget(struct csv *csv, const struct wtl_smi_field *field)
 	}
 }
 
-static void read_row(struct csv *csv, const struct cell cells[], int64_t *t_local_ns)
+/* false: what the row before had in its place cannot be taken out again. */
+static bool read_cell(struct csv *csv, const struct wtl_smi_target *target, size_t column,
+		      const struct cell *here)
 {
-	const struct wtl_smi_target target = {
-		.gpu = &csv->gpu, .process = &csv->process, .t_local_ns = t_local_ns};
+	const struct wtl_smi_field *field = csv->columns[column];
+	struct cell *kept = &csv->cells[column];
 
-	for (size_t i = 0; i < csv->n; i++) {
-		const struct wtl_smi_field *field = csv->columns[i];
-		struct cell *kept = &csv->cells[i];
-
-		if (!field || is_same(kept, &cells[i]))
-			continue;
+	if (!is_same(kept, here)) {
+		if (kept->is_kept && !can_forget(field))
+			return false;
 		if (kept->is_kept)
 			forget(csv, field);
-		*kept = cells[i];
-		wtl_smi_read_value(&target, field, cells[i].text, cells[i].len, false);
+		*kept = *here;
+		wtl_smi_read_value(target, field, here->text, here->len, false);
 		kept->is_kept = field->kind != &wtl_smi_timestamp;
 	}
+	csv->has_failed |= field->place == WTL_SMI_NUMBER &&
+			   csv->gpu.numbers[field->number].status == WATTLE_STATUS_FAILED;
+	return true;
 }
 
-/* Words in the place of a value may say something of the whole GPU. */
-static bool keeps_row(const struct csv *csv, const struct cell cells[])
+static inline bool is_end_of_cell(const char *at, const char *end)
 {
-	if (csv->is_mixed || csv->gpu.status != WATTLE_STATUS_OK)
-		return false;
-	for (size_t i = 0; i < csv->n; i++)
-		if (csv->columns[i] && csv->cells[i].is_kept && !can_forget(csv->columns[i]) &&
-		    !is_same(&csv->cells[i], &cells[i]))
-			return false;
-	return csv->has_row;
+	return at == end || (at[0] == ',' && at + 1 < end && at[1] == ' ');
+}
+
+enum row { ROW_READ, ROW_AGAIN, ROW_BAD };
+
+/* AGAIN: from the beginning, without the row before. BAD: there are too few cells or too many. */
+static enum row read_row(struct csv *csv, const char *at, const char *end, int64_t *t_local_ns)
+{
+	const struct wtl_smi_target target = {
+		.gpu = &csv->gpu,
+		.process = &csv->process,
+		.t_local_ns = t_local_ns,
+		.day = &csv->day,
+	};
+
+	csv->has_failed = false;
+	for (size_t i = 0; i < csv->n; i++) {
+		const char *unit = csv->plain_units[i], *after = NULL;
+		struct cell here = {.text = at};
+		uint64_t value;
+
+		if (i > 0 && at == end)
+			return ROW_BAD;
+		if (i > 0)
+			here.text = at + strlen(", ");
+		if (unit)
+			after = plain_end(csv->columns[i], unit, here.text, end, &value);
+		if (after && is_end_of_cell(after, end)) {
+			set_number(&csv->gpu, csv->columns[i], value);
+			here.len = (size_t)(after - here.text);
+			here.is_kept = true;
+			csv->cells[i] = here;
+			at = after;
+			continue;
+		}
+		at = cell_end(csv, i, here.text, end);
+		if (!at)
+			return ROW_BAD;
+		here.len = (size_t)(at - here.text);
+		if (csv->columns[i] && !read_cell(csv, &target, i, &here))
+			return ROW_AGAIN;
+	}
+	return at == end ? ROW_READ : ROW_BAD;
+}
+
+static void begin_row(struct csv *csv)
+{
+	wtl_smi_read_init(&csv->gpu);
+	wtl_smi_read_process_init(&csv->process);
+	memset(csv->cells, 0, csv->n * sizeof(csv->cells[0]));
 }
 
 static int take_row(struct csv *csv, const char *line, size_t len, wtl_smi_each *each,
 		    void *context)
 {
 	struct wtl_smi_record record = {.cuda = ""};
-	struct cell *cells = csv->next;
 	int64_t t_local_ns = INT64_MIN;
+	enum row row;
 
-	if (split_row(csv, line, len, cells) == SIZE_MAX) {
+	/* Words in the place of a value may say something of the whole GPU. */
+	if (!csv->has_row || csv->is_mixed || csv->gpu.status != WATTLE_STATUS_OK)
+		begin_row(csv);
+	row = read_row(csv, line, line + len, &t_local_ns);
+	if (row == ROW_AGAIN) {
+		begin_row(csv);
+		t_local_ns = INT64_MIN;
+		row = read_row(csv, line, line + len, &t_local_ns);
+	}
+	csv->has_row = row == ROW_READ;
+	if (row != ROW_READ) {
 		leave(csv, NULL, NULL);
 		return 0;
 	}
-	if (!keeps_row(csv, cells)) {
-		wtl_smi_read_init(&csv->gpu);
-		wtl_smi_read_process_init(&csv->process);
-		memset(csv->cells, 0, csv->n * sizeof(csv->cells[0]));
-	}
-	csv->has_row = true;
-	read_row(csv, cells, &t_local_ns);
-	leave_nonsense(csv, cells);
+	if (csv->has_failed)
+		leave_nonsense(csv);
 	if (csv->query == &wtl_smi_query_apps) {
 		csv->process.types = WTL_GPU_PROCESS_COMPUTE;
 		csv->gpu.processes = &csv->process;
@@ -327,7 +448,7 @@ static int take_line(struct csv *csv, const char *line, size_t len, wtl_smi_each
 	if (len == 0)
 		return 0;
 	if (csv->n == 0) {
-		int known = set_columns(csv, line, len, ", ");
+		int known = set_columns(csv, line, len, true);
 
 		csv->header = line;
 		csv->header_len = len;
@@ -354,7 +475,7 @@ int wtl_smi_read_csv(const char *text, size_t len, const char *fields, wtl_smi_e
 	if (!csv)
 		return wtl_err_set(err, ENOMEM, "nvidia-smi", NULL, "out of memory");
 	if (fields) {
-		rc = set_columns(csv, fields, strlen(fields), ",");
+		rc = set_columns(csv, fields, strlen(fields), false);
 		rc = rc > 0 && csv->leftover.columns == 0 ? 0 : -EINVAL;
 	}
 	if (rc < 0)

@@ -221,22 +221,61 @@ static struct wtl_smi_answer print_timestamp(struct wtl_buf *buf, const struct w
 	return wtl_smi_answer(WATTLE_STATUS_OK);
 }
 
+static bool read_day(struct wtl_smi_day *day, const char *text)
+{
+	char iso[sizeof(day->text)];
+	struct wtl_date_text date;
+
+	memcpy(iso, text, sizeof(iso));
+	if (iso[4] != '/' || iso[7] != '/')
+		return false;
+	iso[4] = iso[7] = '-';
+	if (wtl_date_parse(iso, sizeof(iso), &date) < 0)
+		return false;
+	day->ns = wtl_date_utc_ns(&date.date);
+	memcpy(day->text, text, sizeof(day->text));
+	return true;
+}
+
+/* n digits. Anything else makes *is_wrong true. */
+static inline unsigned digits_of(const char *text, unsigned n, bool *is_wrong)
+{
+	unsigned value = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		unsigned digit = (unsigned)(text[i] - '0');
+
+		*is_wrong |= digit > 9;
+		value = value * 10 + digit;
+	}
+	return value;
+}
+
 /* "2026/07/03 22:11:09.916" */
 static int read_timestamp(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
 			  const char *text, size_t len)
 {
 	enum { LENGTH = 23 };
-	char iso[LENGTH];
-	struct wtl_date_text date;
+	struct wtl_smi_day *day = target->day;
+	unsigned hour, minute, second, ms;
+	bool is_wrong;
 
 	(void)field;
-	if (len != LENGTH || text[4] != '/' || text[7] != '/' || text[10] != ' ' || text[19] != '.')
+	if (len != LENGTH || text[10] != ' ' || text[13] != ':' || text[16] != ':' ||
+	    text[19] != '.')
 		return -EINVAL;
-	memcpy(iso, text, LENGTH);
-	iso[4] = iso[7] = '-';
-	if (wtl_date_parse(iso, LENGTH, &date) < 0)
+	if ((!day->text[0] || memcmp(day->text, text, sizeof(day->text)) != 0) &&
+	    !read_day(day, text))
 		return -EINVAL;
-	*target->t_local_ns = wtl_date_utc_ns(&date.date);
+	is_wrong = false;
+	hour = digits_of(text + 11, 2, &is_wrong);
+	minute = digits_of(text + 14, 2, &is_wrong);
+	second = digits_of(text + 17, 2, &is_wrong);
+	ms = digits_of(text + 20, 3, &is_wrong);
+	if (is_wrong || hour > 23 || minute > 59 || second > 59)
+		return -EINVAL;
+	*target->t_local_ns =
+		day->ns + ((hour * 60 + minute) * 60 + second) * WTL_NS_PER_S + ms * WTL_NS_PER_MS;
 	return 0;
 }
 

@@ -165,7 +165,7 @@ def whole(args):
 
 
 def cut_environment(marker):
-    """In which a recording's FILE-shm or a model is truncated in the middle of what is done with it, once the file `marker` is there."""
+    """In which a recording's FILE-shm, a model or a log is truncated in the middle of what is done with it, once the file `marker` is there."""
     shim = Path(os.environ.get("WATTLE_BUILD_ROOT") or ".") / "tests/gate/libcutgate.so"
     if not shim.exists():
         pytest.skip("WATTLE_BUILD_ROOT does not name a build with the gate")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import REPO, run_wattle
+from conftest import REPO, cut_environment, run_wattle
 
 DATA = REPO.parent / "shared" / "data"
 CAPTURES = REPO / "tests" / "fuzz" / "corpus"
@@ -317,7 +317,7 @@ def test_columns_in_any_order_and_unknown_ones(place):
 def test_time_that_goes_back_is_left_out(place):
     lines = NVIDIA_SMI.splitlines(keepends=True)
     err, out = place.good("".join(lines + lines[1:3]))
-    assert "values were left out, whose time is not after that of the one before" in err
+    assert "left out, whose time is not after that of the one before; the first is of 20" in err
     assert place.energies(out)["total"] == 600
 
 
@@ -669,3 +669,18 @@ def test_names_of_windows_are_no_formulas(place):
     _, out = place.good(ZEUS.replace("step", "=1+1"))
     written = export_to(place, out, "zeus")
     assert "'=1+1" in written and ",=1" not in written
+
+
+def test_a_file_that_somebody_truncates_while_it_is_read(tmp_path):
+    path, out = tmp_path / "gpu.csv", tmp_path / "gpu.wattle"
+    path.write_text(NVIDIA_SMI)
+    result = run_wattle("import", path, "-o", out, env=cut_environment(path))
+    assert result.code == 1 and f"{path}: another program has truncated it" in result.complaint()
+    assert not out.exists()
+
+
+def test_a_date_of_nul_bytes_is_none(tmp_path):
+    path, out = tmp_path / "gpu.csv", tmp_path / "gpu.wattle"
+    path.write_bytes(NVIDIA_SMI.encode().replace(b"2026/07/03", bytes(10)))
+    result = run_wattle("import", path, "-o", out)
+    assert result.code == 0 and "it has no timestamps" in result.err

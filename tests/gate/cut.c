@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Truncates a recording's FILE-shm or a model.onnx in the middle of what the command does with it, by LD_PRELOAD, once
+ * Truncates a recording's FILE-shm, a model.onnx or a log.csv in the middle of what the command does with it, by LD_PRELOAD, once
  * the file $WATTLE_TEST_CUT is there: as soon as it is mapped, and before a write to FILE-wal.
  */
 #undef _FILE_OFFSET_BITS /* the calls by both of their names */
@@ -38,7 +38,8 @@ static void *map(void *at, size_t len, int rights, int flags, int fd, off_t from
 	void *mapped = (void *)syscall(SYS_mmap, at, len, rights, flags, fd, from);
 	char path[4096];
 
-	if (fd >= 0 && (is_of(fd, "-shm", path) || is_of(fd, ".onnx", path)))
+	if (fd >= 0 &&
+	    (is_of(fd, "-shm", path) || is_of(fd, ".onnx", path) || is_of(fd, ".csv", path)))
 		cut(path);
 	return mapped;
 }

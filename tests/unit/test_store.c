@@ -83,6 +83,26 @@ static void test_periods(void **state)
 	wtl_store_close(reader);
 }
 
+/* Nothing has to be made of them when they are over: what a reader beside the writer sees is what stays. */
+static void test_periods_of_one_commit(void **state)
+{
+	struct store_bench *bench = *state;
+	struct wtl_store_reader *reader;
+
+	bench->options.period_ns = 1;
+	store_bench_create(bench);
+	store_bench_seconds(bench, 1, 0);
+	for (uint64_t i = 1; i <= 20; i++) {
+		store_bench_seconds(bench, 1, 1000);
+		store_bench_expect(bench, i * 1000);
+	}
+	store_bench_end(bench);
+	store_bench_expect(bench, 20000);
+	reader = store_bench_open(bench);
+	assert_in_range(wtl_store_periods(reader), 20, 21);
+	wtl_store_close(reader);
+}
+
 static void test_series(void **state)
 {
 	struct store_bench *bench = *state;
@@ -977,6 +997,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		STORE_TEST(test_values),
 		STORE_TEST(test_periods),
+		STORE_TEST(test_periods_of_one_commit),
 		STORE_TEST(test_series),
 		STORE_TEST(test_growth),
 		STORE_TEST(test_many_values),

@@ -4,14 +4,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/infile.h"
 #include "base/outfile.h"
-#include "base/thread.h"
 #include "cli/command.h"
 #include "cli/complain.h"
 #include "cli/mapped.h"
@@ -109,13 +110,39 @@ static const struct wtl_option word = {"FILE", .kind = WTL_OPTION_LIST, OWN(file
 
 /* ---- Reading ---- */
 
+struct file {
+	const char *bytes;
+	size_t len;
+	void *map; /* NULL: they are in buf */
+	struct wtl_buf buf;
+	int64_t changed_ns;
+};
+
+/* What is in the page cache need not be copied. */
+static void map_file(const char *path, struct file *file)
+{
+	int fd = wtl_infile_open(path);
+	struct stat status;
+	void *map;
+
+	if (fd < 0)
+		return;
+	if (fstat(fd, &status) == 0 && status.st_size > 0 && (size_t)status.st_size <= FILE_MAX) {
+		map = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd,
+			   0);
+		file->map = map == MAP_FAILED ? NULL : map;
+		file->bytes = file->map;
+		file->len = (size_t)status.st_size;
+	}
+	close(fd);
+}
+
 /* Of a folder, the file of it that a format is in. */
-static int read_file(struct wtl_app *app, const char *path, struct wtl_buf *buf,
-		     int64_t *ret_changed_ns)
+static int read_file(struct wtl_app *app, const char *path, struct file *file)
 {
 	char inside[PATH_MAX];
-	struct stat status;
-	int rc;
+	struct stat status = {.st_size = 0};
+	int rc = 0;
 
 	if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
 		for (size_t i = 0; wtl_import_readers[i]; i++) {
@@ -125,15 +152,27 @@ static int read_file(struct wtl_app *app, const char *path, struct wtl_buf *buf,
 					    (int)sizeof(inside))
 				path = inside;
 		}
+		stat(path, &status);
 	}
-	wtl_buf_init(buf, FILE_MAX);
-	if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
-		wtl_buf_reserve(buf, (size_t)status.st_size + 1);
-	*ret_changed_ns = status.st_mtim.tv_sec * WTL_NS_PER_S + status.st_mtim.tv_nsec;
-	rc = wtl_infile_read(path, buf);
+	wtl_buf_init(&file->buf, FILE_MAX);
+	file->changed_ns = status.st_mtim.tv_sec * WTL_NS_PER_S + status.st_mtim.tv_nsec;
+	if (!wtl_infile_is_descriptor(path))
+		map_file(path, file);
+	if (file->map)
+		return 0;
+	rc = wtl_infile_read(path, &file->buf);
+	file->bytes = wtl_buf_str(&file->buf);
+	file->len = file->buf.len;
 	if (rc < 0)
 		wtl_complain(app, "cannot read '%s': %s", path, wtl_err_text(rc));
 	return rc;
+}
+
+static void close_file(struct file *file)
+{
+	if (file->map)
+		munmap(file->map, file->len);
+	wtl_buf_done(&file->buf);
 }
 
 /* ---- What was read ---- */
@@ -156,7 +195,7 @@ static void tell_written(struct wtl_app *app, const struct wtl_import *import, c
 struct job {
 	struct wtl_import *import;
 	const struct wtl_import_reader *reader;
-	const struct wtl_buf *buf;
+	const struct file *file;
 	struct wtl_err err;
 };
 
@@ -164,11 +203,11 @@ static int read_job(void *argument)
 {
 	struct job *job = argument;
 
-	return wtl_import_read(job->import, job->reader, wtl_buf_str(job->buf), job->buf->len,
+	return wtl_import_read(job->import, job->reader, job->file->bytes, job->file->len,
 			       &job->err);
 }
 
-static int import_into(struct wtl_app *app, struct wtl_import *import, const struct wtl_buf *buf)
+static int import_into(struct wtl_app *app, struct wtl_import *import, const struct file *file)
 {
 	const struct settings *settings = app->own;
 	const char *path = settings->files.words[0];
@@ -176,8 +215,16 @@ static int import_into(struct wtl_app *app, struct wtl_import *import, const str
 	/* The first name is no reader's: the content says. */
 	struct job job = {.import = import,
 			  .reader = settings->from ? wtl_import_readers[settings->from - 1] : NULL,
-			  .buf = buf};
-	int rc = wtl_thread_call(read_job, &job);
+			  .file = file};
+	int rc = wtl_mapped_call(read_job, &job);
+
+	if (rc == -EFAULT) {
+		wtl_complain(app,
+			     "%s: another program has truncated it while it was read, or its disk "
+			     "failed",
+			     path);
+		return rc;
+	}
 
 	if (rc == 0)
 		rc = wtl_import_write(import, settings->output, &written, &job.err);
@@ -237,7 +284,7 @@ static int run(struct wtl_app *app)
 					 .guard = wtl_mapped_guard,
 					 .file_mode = app->settings.file_mode};
 	struct wtl_import import;
-	struct wtl_buf buf;
+	struct file file = {.map = NULL};
 	int rc;
 
 	if (check(app, settings))
@@ -249,13 +296,14 @@ static int run(struct wtl_app *app)
 		return WTL_EXIT_FAILED;
 	}
 	how.start_ns = start_ns(settings);
-	rc = read_file(app, settings->files.words[0], &buf, &how.end_ns);
+	rc = read_file(app, settings->files.words[0], &file);
+	how.end_ns = file.changed_ns;
 	if (rc == 0) {
 		wtl_import_init(&import, &how);
-		rc = import_into(app, &import, &buf);
+		rc = import_into(app, &import, &file);
 		wtl_import_done(&import);
 	}
-	wtl_buf_done(&buf);
+	close_file(&file);
 	return rc < 0 ? WTL_EXIT_FAILED : WTL_EXIT_DONE;
 }
 
