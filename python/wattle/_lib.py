@@ -57,7 +57,7 @@ class Library:
     def __getattr__(self, name: str) -> Any:
         result, arguments = _abi.FUNCTIONS[name]
         try:
-            function = getattr(self._library, name)
+            function = self._library[name]  # one of its own: another thread may be declaring it, too
         except AttributeError:
             raise Error(f"the installed libwattle is older than this package: it has no {name}()") from None
         function.restype, function.argtypes = result, arguments
