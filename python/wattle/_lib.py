@@ -100,6 +100,26 @@ def find_command() -> str:
     return path
 
 
+def _own_folder(variable: str) -> str | None:
+    """The folder that the environment names for what is kept, as the command takes it (src/cli/user.h)."""
+    folder = at = os.environ.get(variable, "")
+    while at and not os.path.exists(at):
+        at = at.rpartition("/")[0]
+    is_anothers = os.geteuid() == 0 and at and os.stat(at).st_uid != 0
+    return folder if folder.startswith("/") and not is_anothers else None
+
+
+def idle_file() -> str | None:
+    """Where the command keeps what this machine draws at rest; None: nowhere that can be written."""
+    home = _own_folder("HOME")
+    state = _own_folder("XDG_STATE_HOME") or (home + "/.local/state" if home else "/var/lib")
+    try:
+        os.makedirs(state + "/wattle", mode=0o700, exist_ok=True)
+    except OSError:
+        return None
+    return state + "/wattle/idle"
+
+
 def need(module: str, what: str, extra: str) -> Any:
     """A module that not everybody has. Raises `ImportError`, which says how to install it."""
     try:

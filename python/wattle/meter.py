@@ -140,19 +140,6 @@ def _gpu_list(gpus: str | int | Iterable[int | str] | None) -> str | None:
     return ",".join(map(str, entries))
 
 
-def _idle_file() -> str | None:
-    """Where the command keeps what this machine draws at rest; None: nowhere that can be written."""
-    state = os.environ.get("XDG_STATE_HOME", "")
-    if not state.startswith("/"):
-        home = os.environ.get("HOME", "")
-        state = home + "/.local/state" if home.startswith("/") else "/var/lib"
-    try:
-        os.makedirs(state + "/wattle", mode=0o700, exist_ok=True)
-    except OSError:
-        return None
-    return state + "/wattle/idle"
-
-
 class Sample:
     """
     What a `Sampler` read: a stretch of time with mean powers.
@@ -316,7 +303,7 @@ class Meter:
             for name, value in (("root", root), ("nvml_path", nvml), ("tape", tape), ("gpus", gpu_list)):
                 setattr(options, name, None if value is None else os.fsencode(value))
             if idle_file is None and root is None and nvml is None and tape is None:
-                idle_file = _idle_file()
+                idle_file = _lib.idle_file()
             options.idle_file = os.fsencode(idle_file) if idle_file else None
             options.interval_ms = 0 if tape is not None else round(interval_s * 1000)
             options.max_windows = max_windows
