@@ -57,7 +57,7 @@ class Library:
     def __getattr__(self, name: str) -> Any:
         result, arguments = _abi.FUNCTIONS[name]
         try:
-            function = getattr(self._library, name)
+            function = self._library[name]  # one of its own: another thread may be declaring it, too
         except AttributeError:
             raise Error(f"the installed libwattle is older than this package: it has no {name}()") from None
         function.restype, function.argtypes = result, arguments
@@ -98,6 +98,26 @@ def find_command() -> str:
     if not path:
         raise Error("the command is not installed: 'pip install wattle' brings it, as do the packages of your system")
     return path
+
+
+def _own_folder(variable: str) -> str | None:
+    """The folder that the environment names for what is kept, as the command takes it (src/cli/user.h)."""
+    folder = at = os.environ.get(variable, "")
+    while at and not os.path.exists(at):
+        at = at.rpartition("/")[0]
+    is_anothers = os.geteuid() == 0 and at and os.stat(at).st_uid != 0
+    return folder if folder.startswith("/") and not is_anothers else None
+
+
+def idle_file() -> str | None:
+    """Where the command keeps what this machine draws at rest; None: nowhere that can be written."""
+    home = _own_folder("HOME")
+    state = _own_folder("XDG_STATE_HOME") or (home + "/.local/state" if home else "/var/lib")
+    try:
+        os.makedirs(state + "/wattle", mode=0o700, exist_ok=True)
+    except OSError:
+        return None
+    return state + "/wattle/idle"
 
 
 def need(module: str, what: str, extra: str) -> Any:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import collections
 import itertools
 import math
 import threading
@@ -15,15 +14,23 @@ from ._plot import FAINT, TOTAL, frame_style, series_style, with_method
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Iterable
+    from typing import Any, Callable, Iterable, TypeVar
 
     from matplotlib.figure import Figure
 
     from .meter import Meter, Sample
 
+    _T = TypeVar("_T")
+
 _LATE_S = 1.0  # a figure that is older than this, or than three samples, is no current power
 _UPDATES = 4  # of its sensor that a point is the mean of: between two samples lies sometimes one more, sometimes one less
 _TURN_S = 0.05  # how often a window answers to the mouse
+
+
+def keep(kept: list[_T], one: _T, n: int) -> None:
+    """Adds to a list of the newest, which other threads may copy meanwhile: without a GIL, a deque could not be."""
+    kept.append(one)
+    del kept[:-n]
 
 
 class SampleThread:
@@ -79,7 +86,7 @@ class Live:
 
     Attributes
     ----------
-    samples : collections.deque of Sample
+    samples : list of Sample
         What was seen, the newest last.
     figure : matplotlib.figure.Figure
 
@@ -124,15 +131,16 @@ class Live:
         slowest_s = max((d.update_s or 0.0 for d in there.values() if d.in_total), default=0.0)
         guessed = [d.method == "modelled" for d in there.values() if d.in_total and d.method != "none"]
         self._labels: dict[str, str] = {}
-        self._points: dict[str, collections.deque[list[float]]] = {}  # when, of how many seconds, watts
+        self._points: dict[str, list[list[float]]] = {}  # when, of how many seconds, watts
         self._smooth: dict[str, int] = {}  # how many of them a point is the mean of
         for name in names:
             update_s = slowest_s if name == TOTAL else there[name].update_s or 0.0
             of = guessed if name == TOTAL else [there[name].method == "modelled"]
             self._labels[name] = with_method(name, bool(of) and all(of), any(of))
             self._smooth[name] = max(1, math.ceil(_UPDATES * update_s / interval_s - 1e-6))
-            self._points[name] = collections.deque(maxlen=math.ceil(span_s / interval_s) + 2)
-        self.samples: collections.deque[Sample] = collections.deque(maxlen=math.ceil(keep_s / interval_s))
+            self._points[name] = []
+        self._n_points, self._n_samples = math.ceil(span_s / interval_s) + 2, math.ceil(keep_s / interval_s)
+        self.samples: list[Sample] = []
         self._is_stopped = True
         self._screen: _Screen | None = None
 
@@ -148,10 +156,10 @@ class Live:
         return self._screen
 
     def _take(self, sample: Sample) -> None:
-        self.samples.append(sample)
+        keep(self.samples, sample, self._n_samples)
         for name, points in self._points.items():
             watts = sample.power_w[name]
-            points.append([sample.t_mono_s, sample.duration_s, math.nan if watts is None else watts])
+            keep(points, [sample.t_mono_s, sample.duration_s, math.nan if watts is None else watts], self._n_points)
             over_s = sample.mean_over_s.get(name, 0.0)
             if over_s > 1.5 * sample.duration_s:  # a sensor that answers late, of some time ago, has measured all the same
                 since_s = sample.t_mono_s - over_s - 1.5 * self._interval_s
@@ -161,7 +169,6 @@ class Live:
                     point[2] = points[-1][2]
 
     def _draw(self) -> None:
-        # A deque is copied whole: the thread may append meanwhile.
         self._made().draw(time.monotonic(), {name: list(points) for name, points in self._points.items()}, self._smooth)
 
     async def run(self, duration_s: float | None = None) -> None:
@@ -183,7 +190,7 @@ class Live:
         begin_s, frame = time.monotonic(), 0
         end_s = math.inf if duration_s is None else begin_s + duration_s
         for points in self._points.values():
-            points.append([begin_s, 0.0, math.nan])  # no line to what was seen before
+            keep(points, [begin_s, 0.0, math.nan], self._n_points)  # no line to what was seen before
         thread = SampleThread(self._meter, self._labels, self._interval_s, self._take)
         try:
             screen = self._made()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import time
+from _thread import RLock
 
 from ._lib import Error, mean_of
 from .meter import Meter
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 
     from .figures import Window
 
-_default: tuple[int, Meter] | None = None
+_default: Meter | None = None
+_opening = RLock()
 # CO_COROUTINE, and CO_GENERATOR with CO_ASYNC_GENERATOR, of inspect, which takes longer to import than all of this package.
 _IS_COROUTINE, _IS_GENERATOR = 0x80, 0x220
 
@@ -23,9 +25,18 @@ _IS_COROUTINE, _IS_GENERATOR = 0x80, 0x220
 def default_meter() -> Meter:
     """The meter of this process that is used where none is given; opened at its first use."""
     global _default
-    if _default is None or _default[0] != os.getpid() or not _default[1].is_open:
-        _default = (os.getpid(), Meter())
-    return _default[1]
+    with _opening:
+        if _default is None or not _default.is_open:
+            _default = Meter()
+        return _default
+
+
+def _after_fork() -> None:
+    global _default, _opening
+    _default, _opening = None, RLock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def measure(

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import collections
-
-from ._live import SampleThread
+from ._live import SampleThread, keep
 from ._measure import default_meter
 from ._plot import COLOURS, TOTAL
 
@@ -106,9 +104,9 @@ def load_ipython_extension(shell: Any) -> None:
     def wattle(line: str, cell: str | None = None) -> Any:
         """``%%wattle [NAME]``: the energy of the cell. ``%wattle EXPRESSION``: that of the expression."""
         meter = default_meter()
-        samples: collections.deque[Sample] = collections.deque(maxlen=_KEPT)
+        samples: list[Sample] = []
         window = None
-        thread = SampleThread(meter, (TOTAL,), _INTERVAL_S, samples.append)
+        thread = SampleThread(meter, (TOTAL,), _INTERVAL_S, lambda sample: keep(samples, sample, _KEPT))
         try:
             with meter.window((line.strip() if cell is not None else "") or "cell") as window:
                 return _run(shell, line if cell is None else cell)

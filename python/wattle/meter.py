@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from ._recorder import Recorder
     from ._sync import Sync
 
+    _Pushed = tuple[int, weakref.ref["_Open"]]  # a window of a stack, and the thread that pushed it
+
 NAME_BYTES = 63  # of a window, in the C library
 BLANKS = "\u115f\u1160\u2800\u3164\uffa0\U0001d159"  # what looks blank among the letters and symbols
 _RANK_VARIABLES = ("LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID")
 _meters: weakref.WeakSet[Meter] = weakref.WeakSet()
-
-
 _warned: set[str] = set()  # each warning is given once a process
 
 
@@ -70,7 +70,7 @@ def _is_over(task: Any) -> bool:
 class _Open:
     """A window that is open: its names here and in the C library, what is filled in at its end, and its block or sampler."""
 
-    __slots__ = ("_owner", "key", "name", "pushed_by", "wait", "window")
+    __slots__ = ("__weakref__", "_owner", "key", "name", "pushed_by", "wait", "window")
 
     def __init__(self, name: str, key: bytes, window: Window, wait: Callable[[], object] | None, owner: object) -> None:
         self.name, self.key, self.window, self.wait = name, key, window, wait
@@ -138,19 +138,6 @@ def _gpu_list(gpus: str | int | Iterable[int | str] | None) -> str | None:
         if not is_index and not is_name:
             raise ValueError(f"gpus has {entry!r}: use 'visible', 'all', None, or indices, UUIDs ('GPU-…') and MIG names ('MIG-…')")
     return ",".join(map(str, entries))
-
-
-def _idle_file() -> str | None:
-    """Where the command keeps what this machine draws at rest; None: nowhere that can be written."""
-    state = os.environ.get("XDG_STATE_HOME", "")
-    if not state.startswith("/"):
-        home = os.environ.get("HOME", "")
-        state = home + "/.local/state" if home.startswith("/") else "/var/lib"
-    try:
-        os.makedirs(state + "/wattle", mode=0o700, exist_ok=True)
-    except OSError:
-        return None
-    return state + "/wattle/idle"
 
 
 class Sample:
@@ -302,7 +289,7 @@ class Meter:
         self._open: dict[str, _Open] = {}
         self._recorder: Recorder | None = None  # it ends before the meter does
         self._begun: dict[bytes, _Open] = {}  # those that the C library has; more than the open ones after an interrupt
-        self._stack: contextvars.ContextVar[tuple[tuple[int, str], ...]] = contextvars.ContextVar("wattle", default=())
+        self._stack: contextvars.ContextVar[tuple[_Pushed, ...]] = contextvars.ContextVar("wattle", default=())
         self._wait = _sync.function(sync)
         self._flags = _abi.WINDOW_EXACT if attribution and exact else 0
         self._domains: tuple[Domain, ...] = ()
@@ -316,7 +303,7 @@ class Meter:
             for name, value in (("root", root), ("nvml_path", nvml), ("tape", tape), ("gpus", gpu_list)):
                 setattr(options, name, None if value is None else os.fsencode(value))
             if idle_file is None and root is None and nvml is None and tape is None:
-                idle_file = _idle_file()
+                idle_file = _lib.idle_file()
             options.idle_file = os.fsencode(idle_file) if idle_file else None
             options.interval_ms = 0 if tape is not None else round(interval_s * 1000)
             options.max_windows = max_windows
@@ -658,29 +645,30 @@ class Meter:
         opened = self._begin_unique(name, self._flags_of(exact), sync)
         try:
             opened.pushed_by = _task()
-            self._stack.set((*self._own_stack(), (get_ident(), opened.name)))
+            self._stack.set((*self._own_stack(), (get_ident(), weakref.ref(opened))))
             opened.window.name = name
         except BaseException:
             self._forget(opened)
             raise
 
-    def _own_stack(self) -> tuple[tuple[int, str], ...]:
+    def _own_stack(self) -> tuple[_Pushed, ...]:
         """What is open of the stack; not what the thread that began this one has on its own (a free-threaded Python hands that on)."""
-        return tuple(one for one in self._stack.get() if one[0] == get_ident() and one[1] in self._open)
+        own = (one for one in self._stack.get() if one[0] == get_ident())
+        return tuple(one for one in own if (opened := one[1]()) and self._open.get(opened.name) is opened)
 
-    def _newest_pushed(self) -> str:
-        """Of the stack, and of what a task of this thread pushed before it ended, such as a notebook's cell that awaits; "": none."""
-        own = {name for _, name in self._own_stack()}
-        pushed = ((name, opened.pushed_by) for name, opened in reversed([*self._open.items()]))
-        return next((name for name, by in pushed if name in own or by is not None and by[0] == get_ident() and _is_over(by[1]())), "")
+    def _newest_pushed(self) -> _Open | None:
+        """Of the stack, and of what a task of this thread pushed before it ended, such as a notebook's cell that awaits."""
+        own = [of() for _, of in self._own_stack()]
+        pushed = ((opened, opened.pushed_by) for opened in reversed([*self._open.values()]))
+        return next((one for one, by in pushed if one in own or by is not None and by[0] == get_ident() and _is_over(by[1]())), None)
 
     def pop(self, *, sync: Sync | bool = True) -> Window:
         """Ends the newest window of the stack. Raises `WindowError` if there is none."""
-        name = self._newest_pushed()
-        if not name:
+        opened = self._newest_pushed()
+        if opened is None:
             raise WindowError("pop without push: the stack of this thread or task is empty", -_abi.E_NO_WINDOW)
         try:
-            return self.end(name, sync=sync)
+            return self._end(opened, sync)
         finally:
             self._stack.set(self._own_stack())  # an interrupt may have come before its end
 
@@ -794,7 +782,6 @@ def _after_fork() -> None:
 
 
 atexit.register(_close_all)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+os.register_at_fork(after_in_child=_after_fork)
 
 

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "cli/command.h"
@@ -13,7 +12,7 @@
 
 int wtl_idle_path(const struct wtl_settings *settings, char *path, size_t size)
 {
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	const char *state = wtl_user_folder("XDG_STATE_HOME"), *home = wtl_user_folder("HOME");
 	int len;
 
 	if (settings->idle_file && !settings->idle_file[0])
@@ -22,9 +21,9 @@ int wtl_idle_path(const struct wtl_settings *settings, char *path, size_t size)
 		len = snprintf(path, size, "%s", settings->idle_file);
 	else if (settings->root || settings->tape || settings->nvml_path)
 		return -ENOENT; /* that machine, or those GPUs, are not this one's */
-	else if (state && state[0] == '/')
+	else if (state)
 		len = snprintf(path, size, "%s/wattle/idle", state);
-	else if (home && home[0] == '/')
+	else if (home)
 		len = snprintf(path, size, "%s/.local/state/wattle/idle", home);
 	else if (geteuid() == 0)
 		len = snprintf(path, size, "/var/lib/wattle/idle");

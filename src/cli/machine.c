@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/io.h"
@@ -196,4 +197,23 @@ struct wtl_report_place wtl_settings_place(const struct wtl_settings *settings)
 	return (struct wtl_report_place){.carbon = settings->carbon,
 					 .is_default = !settings->location,
 					 .pue_milli = settings->pue_milli};
+}
+
+void wtl_machine_name(const struct wtl_settings *settings, struct wtl_io *io, char *name,
+		      size_t size)
+{
+	name[0] = name[size - 1] = '\0';
+	if (settings->tape)
+		return;
+	if (!settings->root) {
+		if (gethostname(name, size - 1) < 0)
+			name[0] = '\0';
+		return;
+	}
+	if (wtl_io_read_line(io, "/etc/hostname", name, size) == 0 && name[0])
+		return;
+	/* A mounted /proc tells the name of who reads it, such as a container: only a copy tells the machine's. */
+	if (wtl_io_read_line(io, "/proc/self/comm", name, size) == 0 ||
+	    wtl_io_read_line(io, "/proc/sys/kernel/hostname", name, size) < 0)
+		name[0] = '\0';
 }

@@ -23,4 +23,8 @@ void wtl_close_meter(struct wtl_app *app, struct wattle_meter *meter, struct wtl
 /* Where the settings say that it stands. */
 struct wtl_report_place wtl_settings_place(const struct wtl_settings *settings);
 
+/* The name of the machine that is measured; "": it is not known. */
+void wtl_machine_name(const struct wtl_settings *settings, struct wtl_io *io, char *name,
+		      size_t size);
+
 #endif

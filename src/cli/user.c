@@ -5,10 +5,30 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/outfile.h"
+
+const char *wtl_user_folder(const char *variable)
+{
+	const char *folder = getenv(variable);
+	char path[PATH_MAX], *slash;
+	struct stat found;
+
+	if (!folder || folder[0] != '/' ||
+	    snprintf(path, sizeof(path), "%s", folder) >= (int)sizeof(path))
+		return NULL;
+	while (stat(path, &found) < 0) {
+		slash = strrchr(path, '/');
+		if (!slash)
+			return folder;
+		*slash = '\0';
+	}
+	return geteuid() == 0 && found.st_uid != 0 ? NULL : folder;
+}
 
 /* Others have no business in there, nor have made it where it is root's. */
 static int make_one(const char *folder)

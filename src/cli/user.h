@@ -4,6 +4,9 @@
 
 #include "base/user.h"
 
+/* The folder that the environment names for what is kept, such as HOME; NULL: none, a relative one, or, as root, one
+ * that is another user's or would be made in his (sudo -E): he could not look into what root makes there. */
+const char *wtl_user_folder(const char *variable);
 /* Makes a folder, and those that it lies in, as far as they are missing, for this user alone. 0 or a
  * negative errno. */
 int wtl_user_make_folder(const char *folder);

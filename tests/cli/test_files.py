@@ -622,6 +622,25 @@ def test_the_idle_file_of_another_user(shared):
     assert (made.stat().st_uid, made.stat().st_size) == (NOBODY, 0)
 
 
+@pytest.mark.parametrize("variable, path, words", [("HOME", ".local/state/wattle/idle", ("run", "--", "true")),
+                                                   ("XDG_STATE_HOME", "wattle/idle", ("run", "--", "true")),
+                                                   ("HOME", ".config/wattle/top.conf", ("top", "--once")),
+                                                   ("XDG_CONFIG_HOME", "wattle/top.conf", ("top", "--once"))])
+def test_root_keeps_nothing_in_the_home_of_another_user(shared, variable, path, words):
+    """sudo -E: that user could not look into what root made there. Found out by putting something there that cannot be read."""
+    needs_root()
+    home = shared / "home"
+    (home / path).parent.mkdir(parents=True)
+    (home / path).write_text("mine\n")
+    env = {**own_places(shared), "HOME": None, "XDG_STATE_HOME": None, "XDG_CONFIG_HOME": None, variable: home}
+    assert str(home) in run_wattle(*words, cwd=shared, env=env).err
+    os.chown(home, NOBODY, NOBODY)
+    assert str(home) not in run_wattle(*words, cwd=shared, env=env).err
+    if path.startswith("wattle"):
+        assert str(home) not in run_wattle(*words, cwd=shared, env={**env, variable: home / "not/yet"}).err
+        assert not (home / "not").exists()
+
+
 def test_a_file_that_is_there_keeps_its_mode(shared):
     for maker, options in (("run -o", ()), ("run --append", ()), ("run --every", ()), ("run --tape-record", ()), ("run -o", ("--mode", "0666"))):
         (shared / "made").touch()

@@ -2,6 +2,7 @@
 """wattle serve: starting, listening, remembering."""
 
 import contextlib
+import json
 import os
 import signal
 import socket
@@ -56,6 +57,24 @@ def test_other_machines_only_if_it_is_meant():
     result = run_wattle("serve", *XEON, "--address", "0.0.0.0")
     assert result.code == 2
     assert "--insecure-listen" in result.complaint()
+
+
+@pytest.mark.parametrize("files, name", [
+    ({}, None),
+    ({"etc/hostname": "node-7\n", "proc/sys/kernel/hostname": "other\n"}, "node-7"),
+    ({"proc/sys/kernel/hostname": "node-8\n"}, "node-8"),
+    ({"proc/sys/kernel/hostname": "the-pod\n", "proc/self/comm": "wattle\n"}, None),  # mounted: the kernel tells the reader's own name
+])
+def test_the_name_of_another_machine(machine, tmp_path, files, name):
+    root = machine("xeon-2s-dram").path
+    for path, text in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    with Agent("--root", root, "--store", tmp_path / "store") as agent:
+        agent.scrape()
+        assert json.loads(agent.ask("/api/v1/live")[2]).get("host") == name
+    [made] = (tmp_path / "store").glob("*.wattle")
+    assert json.loads(run_wattle("report", "-f", "json", made).out)["recording"].get("host") == name
 
 
 def test_it_ends_with_a_whole_recording(tmp_path):

@@ -17,6 +17,7 @@ ROOTS = REPO / "tests" / "fixtures" / "roots"
 
 def pytest_configure(config):
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a script ignores it, and so would what is run here
+    os.environ.pop("PYTHON_GIL", None)  # of this interpreter: others that are run here may not know it
     config.addinivalue_line("markers", "alone: holds a program to work that has this machine's processors for itself")
 
 

@@ -25,6 +25,8 @@ def test_examples(page, tmp_path):
         expected.append(printed)
     assert expected, f"{page} has no Python example"
     done = subprocess.run([sys.executable, "-c", "\n".join(program)], capture_output=True, text=True, cwd=tmp_path, timeout=120)
+    if "ImportError" in done.stderr and "pip install 'wattle[" in done.stderr:
+        pytest.skip(done.stderr.splitlines()[-1])
     assert done.returncode == 0, done.stderr
     printed = re.split(r"<<\d+>>\n", done.stdout)[1:]
     for wanted, given in zip(expected, printed):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+onnxruntime = pytest.importorskip("onnxruntime")
 MODELS = Path(__file__).parent.parent / "fixtures" / "models"
 
 
@@ -21,8 +22,6 @@ def test_a_model_runs_and_its_repetitions_are_told(tmp_path):
     done = measure(MODELS / "digits.onnx", "--dim", "batch=3", tmp_path=tmp_path)
     assert done.returncode == 0, done.stderr
     measured = json.loads(done.stdout)
-    import onnxruntime
-
     assert measured["runtime"] == onnxruntime.__version__
     seconds = [run["duration_s"] for run in measured["repetitions"]]
     assert len(seconds) == 2 and all(0 < s < 10 for s in seconds)

@@ -92,6 +92,18 @@ with wattle.Meter(attribution=True) as m:
     python(program, machine.path, HOME="/proc/nowhere", XDG_STATE_HOME="")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_root_keeps_nothing_with_another_user(python, tmp_path):
+    """sudo -E: that user could not look into a folder that root made there."""
+    theirs, own = tmp_path / "theirs", tmp_path / "own"
+    for folder in (theirs, own):
+        folder.mkdir()
+    os.chown(theirs, 65534, 65534)
+    program = "import warnings; warnings.simplefilter('ignore'); import wattle; wattle.Meter().close()"
+    python(program, XDG_STATE_HOME=theirs / "not" / "yet", HOME=own)
+    assert list(theirs.iterdir()) == [] and (own / ".local/state/wattle").is_dir()
+
+
 # ---- Interrupts ----
 
 def test_interrupts_at_any_moment(python, machine):

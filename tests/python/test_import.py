@@ -10,11 +10,11 @@ import os
 import subprocess
 import sys
 
-import pandas as pd
 import pytest
 import wattle
 from conftest import BUILD, REPO
 
+pd = pytest.importorskip("pandas")
 WATTLE = os.environ.get("WATTLE") or str(BUILD / "wattle")
 RECORDED = REPO / "tests" / "fixtures" / "recorded" / "busy-thread.wattle"
 KWH = 3_600_000

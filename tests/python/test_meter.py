@@ -171,12 +171,14 @@ def test_an_exception_ends_the_window(machine, meter):
 
 def test_a_sampler(machine, meter):
     sampler = meter.sampler()
+    machine.add("intel-rapl:0", J)
+    sampler.read()  # where the test had to wait for the first, counters have stood still for too long: its energy is not known
     machine.add("intel-rapl:0", 3 * J)
     time.sleep(0.05)
     sample = sampler.read()
     assert sample.energy_j["package-0"] == 3
     assert sample.power_w["package-0"] == pytest.approx(3 / sample.duration_s, rel=0.05)
-    assert sampler.read().energy_j["package-0"] == 0
+    assert sampler.read().energy_j["package-0"] in (0, None)
     assert abs(sample.t_utc_s - time.time()) < 10
     sampler.close()
     with pytest.raises(ValueError, match="no domain 'x'"):

@@ -5,11 +5,10 @@ import json
 import os
 import subprocess
 
-import nir
-import numpy as np
 import pytest
-
 import wattle
+
+nir, np = pytest.importorskip("nir"), pytest.importorskip("numpy")
 
 
 def neuron(kind, n):

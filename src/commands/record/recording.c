@@ -17,6 +17,7 @@
 #include "base/io.h"
 #include "base/text.h"
 #include "report/description.h"
+#include "cli/machine.h"
 #include "cli/mapped.h"
 #include "cli/option.h"
 #include "cli/user.h"
@@ -93,8 +94,8 @@ static void tell_host(struct wtl_recording_session *recording)
 	const struct wtl_settings *settings = &recording->app->settings;
 	char host[65] = "", number[24];
 
-	/* A tape or a root is of another machine. */
-	if (!settings->tape && !settings->root && gethostname(host, sizeof(host) - 1) == 0)
+	wtl_machine_name(settings, recording->billing->io, host, sizeof(host));
+	if (host[0])
 		wtl_recorder_fact(recording->recorder, "host", host);
 	snprintf(number, sizeof(number), "%lld", (long long)recording->app->settings.interval_ns);
 	wtl_recorder_fact(recording->recorder, "interval-ns", number);

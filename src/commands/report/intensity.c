@@ -60,7 +60,7 @@ static int name_cache(struct asking *asking)
 {
 	const char *folder = asking->settings->intensity_cache,
 		   *url = asking->settings->intensity_url;
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	const char *cache = wtl_user_folder("XDG_CACHE_HOME"), *home = wtl_user_folder("HOME");
 	char name[2 * PLACE_MAX], own[PATH_MAX - sizeof(name) - 16];
 	int len = 0;
 
@@ -76,9 +76,9 @@ static int name_cache(struct asking *asking)
 		return 0;
 	if (folder)
 		len = snprintf(own, sizeof(own), "%s", folder);
-	else if (cache && cache[0] == '/')
+	else if (cache)
 		len = snprintf(own, sizeof(own), "%s/wattle", cache);
-	else if (home && home[0] == '/')
+	else if (home)
 		len = snprintf(own, sizeof(own), "%s/.cache/wattle", home);
 	else
 		return 0;

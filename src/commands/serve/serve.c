@@ -337,8 +337,8 @@ static int begin_agent(struct session *session)
 		.max_processes = settings->per_process ? PROCESSES_MAX : PROCESSES,
 	};
 
-	if (!app->settings.root && !app->settings.tape &&
-	    gethostname(session->host, sizeof(session->host) - 1) == 0)
+	wtl_machine_name(&app->settings, session->io, session->host, sizeof(session->host));
+	if (session->host[0])
 		how.host = session->host;
 	if (wtl_agent_init(&session->agent, &how, &session->board) < 0 ||
 	    wtl_past_init(&session->past, session->agent.names, session->agent.totals.n_domains) <

@@ -23,16 +23,18 @@ enum { FILE_MAX = 256 * 1024 };
 
 static void find_path(const struct wtl_top_settings *settings, char path[PATH_MAX])
 {
-	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	const char *config = wtl_user_folder("XDG_CONFIG_HOME"), *home = wtl_user_folder("HOME");
 	int len = 0;
 
 	path[0] = '\0';
 	if (settings->config)
 		len = snprintf(path, PATH_MAX, "%s", settings->config);
-	else if (config && config[0] == '/')
+	else if (config)
 		len = snprintf(path, PATH_MAX, "%s/wattle/top.conf", config);
-	else if (home && home[0] == '/')
+	else if (home)
 		len = snprintf(path, PATH_MAX, "%s/.config/wattle/top.conf", home);
+	else if (geteuid() == 0)
+		len = snprintf(path, PATH_MAX, "/var/lib/wattle/top.conf");
 	if (len >= PATH_MAX)
 		path[0] = '\0';
 }
