@@ -8,6 +8,7 @@ import platform
 import pstats
 import random
 import re
+import resource
 import shutil
 import signal
 import struct
@@ -131,6 +132,15 @@ def test_symbols_in_a_file_of_their_own(profile, program, tmp_path, folder):
     other.write_text("int main(void) { return 0; }")
     subprocess.run(["gcc", "-g", "-o", debug, other], check=True)
     assert "heavy" not in profile("two", program=stripped).functions
+
+
+def test_samples_come_together(program, tmp_path):
+    """Of native code nobody needs a sample at once: the reader sleeps over most of them, in the kernel as well."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw
+    taken_at = run_wattle("profile", "-q", "--rate", "10000", "-o", tmp_path / "p.json", "--", program, "two")
+    turns = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw - before
+    samples = parse_json((tmp_path / "p.json").read_text())["samples"]
+    assert taken_at.code == 0 and samples > 3000 and turns < samples / 2, (samples, turns)
 
 
 def test_recursion_is_counted_once(profile):
