@@ -288,6 +288,16 @@ def test_generated_code_that_is_named(profile):
     assert any(stack[-2:] == ["main", "~made here"] or stack[-2:] == ["generated", "~made here"] for stack in seen.stacks()), seen.stacks()
 
 
+def test_generated_code_in_a_container(profile, program, tmp_path):
+    """Where the program is process 1, and /tmp is its own: the map is not at the place that its number outside says."""
+    if subprocess.run(["unshare", "-p", "-f", "--mount-proc", "mount", "-t", "tmpfs", "none", "/tmp"], check=False, capture_output=True).returncode:
+        pytest.skip("no namespaces can be made here")
+    script = tmp_path / "script"
+    script.write_text(f"#!/bin/sh\nexec 3<'{program}'\nexec unshare -p -f --mount-proc sh -c 'mount -t tmpfs none /tmp; exec /proc/self/fd/3 named'\n")
+    script.chmod(0o755)
+    assert profile(program=script).used("~made here", 0.2)
+
+
 def test_functions_of_node(profile, tmp_path):
     """Node, tried with 20.20: from its main() through its own code, which has no tables, to a function of the script."""
     node = shutil.which("node")
