@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "profile/jit.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,6 @@
 
 #include "base/array.h"
 #include "base/infile.h"
-#include "profile/file.h"
 
 #define MAP_MAX (64u << 20)
 
@@ -75,14 +75,43 @@ void wtl_jit_parse(struct wtl_module *module)
 	keep_newest(module);
 }
 
-void wtl_jit_read(struct wtl_module *module)
+/* The last of "NSpid: 4711 12 1". */
+static int own_number(int pid)
+{
+	char path[64], line[512], *last;
+	int number = pid;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (strncmp(line, "NSpid:", 6) == 0 && (last = strrchr(line, '\t')))
+			number = atoi(last + 1);
+	if (file)
+		fclose(file);
+	return number > 0 ? number : pid;
+}
+
+void wtl_jit_open(struct wtl_module *module)
 {
 	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/root/tmp", module->pid);
+	module->fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	module->own_pid = own_number(module->pid);
+}
+
+void wtl_jit_read(struct wtl_module *module)
+{
+	char name[64];
 	int fd;
 
 	module->has_symbols = true;
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", module->pid);
-	fd = module->pid > 0 ? wtl_file_open(module->pid, path, 0) : -1;
+	snprintf(name, sizeof(name), "/tmp/perf-%d.map", module->own_pid);
+	if (module->fd >= 0)
+		fd = wtl_infile_open_at(module->fd, name + strlen("/tmp/"));
+	else /* it had ended before anybody looked, or is another user's */
+		fd = module->own_pid > 0 ? wtl_infile_open(name) : -1;
 	if (fd < 0)
 		return;
 	wtl_buf_init(&module->map, MAP_MAX);

@@ -10,6 +10,11 @@
  * hexadecimal) and a name, the newest last.
  */
 
+/*
+ * While the process is there: a container's program writes it to a /tmp of its own, by a number of its own, and both are
+ * gone with it.
+ */
+void wtl_jit_open(struct wtl_module *module);
 /* Reads the map of the module's process, where there is one: its symbols. */
 void wtl_jit_read(struct wtl_module *module);
 /* The same of the text module->map. Lines that are none are passed over. */

@@ -48,9 +48,11 @@ static void open_module(const struct wtl_dw *dw, struct wtl_module *module, int 
 	module->pid = pid;
 	module->is_jit = wtl_file_is_memory(module->path);
 	module->fd = module->debug_fd = -1;
-	if (strcmp(module->path, "[vdso]") == 0) {
+	if (module->is_jit) {
+		wtl_jit_open(module);
+	} else if (strcmp(module->path, "[vdso]") == 0) {
 		open_vdso(dw, module);
-	} else if (module->path[0] == '/' && !wtl_file_is_memory(module->path)) {
+	} else if (module->path[0] == '/') {
 		module->fd = wtl_file_open(pid, path, module->inode);
 		/* Not mapped: whoever truncates it would end wattle. Sections are read when they are asked for. */
 		if (module->fd >= 0 && fstat(module->fd, &module->status) == 0)

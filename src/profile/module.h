@@ -38,9 +38,10 @@ struct wtl_module {
 	char *path;
 	uint64_t device, inode;
 	int error; /* negative: it cannot be read, and only its name is known; -ESTALE: another one is in its place */
-	int pid;     /* a process that has mapped it */
-	bool is_jit; /* code that this process made: of no file (jit.h) */
-	int fd, debug_fd;
+	int pid;	    /* a process that has mapped it */
+	bool is_jit;	    /* code that this process made: of no file (jit.h) */
+	int own_pid;	    /* the number that it knows itself by, then */
+	int fd, debug_fd;   /* of that code, the folder where its names may be */
 	struct stat status; /* when it was opened */
 	Elf *elf;
 	Elf *debug;   /* a file of its symbols and DWARF, apart from it; NULL */

@@ -246,6 +246,8 @@ static void keep(const struct wtl_python *python, struct wtl_python_seen *seen, 
 			at = oldest(seen);
 		free(seen->readings[at].frames);
 		seen->readings[at] = (struct wtl_python_reading){.n = stack->n, .frames = frames};
+		for (size_t i = 0; i < stack->n && i < WTL_PYTHON_LEFT; i++)
+			seen->readings[at].marks[i] = wtl_python_mark(frames[i].address);
 	}
 	seen->readings[at].is_cut = stack->is_cut;
 	seen->readings[at].t_ns = t_ns;

@@ -26,6 +26,9 @@ enum {
 	WTL_PYTHON_PLACES = 512,  /* of a stack, at the most */
 	WTL_PYTHON_READINGS = 64, /* of a thread that are kept */
 	WTL_PYTHON_LOG = 32,
+	WTL_PYTHON_LEFT =
+		16, /* of a reading, functions that a sample may be of: all but the innermost were called from */
+	WTL_PYTHON_MARKS = 2048,
 	WTL_PYTHON_HASTE = 256, /* samples before the first try without haste */
 };
 
@@ -37,9 +40,16 @@ struct wtl_python_named {
 	uint64_t begin, end; /* of its instructions */
 };
 
+/* Many readings are compared with each sample, and few have a frame of it: of the others, marks are enough to see. */
+static inline uint16_t wtl_python_mark(uint64_t address)
+{
+	return address / 8 % WTL_PYTHON_MARKS;
+}
+
 struct wtl_python_reading {
-	int64_t t_ns; /* when it was read last */
-	bool is_cut;  /* frames towards its start are missing */
+	int64_t t_ns;			 /* when it was read last */
+	bool is_cut;			 /* frames towards its start are missing */
+	uint16_t marks[WTL_PYTHON_LEFT]; /* of the frames' addresses */
 	size_t n;
 	struct wtl_python_named *frames; /* the innermost first */
 };

@@ -11,9 +11,6 @@
 /* What a thread was seen with is a guess at what it does so much later. */
 #define LAST_NS INT64_C(50000000)
 
-/* A function that returned since the sample is looked for among so many that it was called from. */
-enum { LEFT_MAX = 16 };
-
 /* What a loop's habit is says that many of its first samples; it has to be so in that many. */
 enum { HABIT_SAMPLES = 128, HABIT_USUAL = 108 };
 
@@ -136,9 +133,11 @@ struct merge {
 	size_t n;
 	const size_t *loops; /* the places that are loops, the innermost first */
 	size_t n_loops;
-	bool is_strict;	  /* it has to show where the interpreter usually keeps it */
-	bool is_whole;	  /* the outermost place is where the program began */
-	bool is_guess;	  /* the reading is not of this sample */
+	uint64_t words[WTL_PYTHON_MARKS /
+		       64]; /* the marks of all words that the innermost loop shows */
+	bool is_strict;	    /* it has to show where the interpreter usually keeps it */
+	bool is_whole;	    /* the outermost place is where the program began */
+	bool is_guess;	    /* the reading is not of this sample */
 	bool is_doubtful; /* nor, it seems, of what ran when it was taken: each loop is compared */
 	bool is_lost;	  /* from here on they differ */
 	bool is_unresolved;
@@ -215,6 +214,29 @@ static uint64_t word_at(const struct seen *seen, size_t place)
 	return word;
 }
 
+static void note(struct merge *merge, uint64_t word)
+{
+	unsigned mark = wtl_python_mark(word);
+
+	merge->words[mark / 64] |= UINT64_C(1) << mark % 64;
+}
+
+static void note_words(struct merge *merge)
+{
+	struct seen seen = see(merge, merge->loops[0]);
+	uint64_t word;
+
+	for (size_t i = 0; i < WTL_RING_REGISTERS && seen.registers; i++)
+		note(merge, seen.registers[i]);
+	for (size_t i = 0; i < WTL_UNWIND_KEPT; i++)
+		note(merge, seen.kept[i]);
+	for (const uint8_t *at = seen.from; seen.to - at >= (ptrdiff_t)sizeof(word);
+	     at += sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
+		note(merge, word);
+	}
+}
+
 /* Whether it has a value from `begin` on, up to so much more, anywhere. */
 static bool has(const struct seen *seen, uint64_t begin, uint64_t more)
 {
@@ -273,7 +295,7 @@ static bool runs_frame(const struct merge *merge, const struct seen *seen,
 	const struct wtl_python_process *process = merge->process;
 
 	if (!merge->is_strict)
-		return runs(seen, frame) && has(seen, frame->address, 0);
+		return has(seen, frame->address, 0) && runs(seen, frame);
 	return frame->end > frame->begin &&
 	       has_as_usual(&process->frame, seen, frame->address, 0) &&
 	       has_as_usual(&process->instruction, seen, frame->begin, frame->end - frame->begin);
@@ -315,9 +337,12 @@ static bool fits(const struct merge *merge, const struct wtl_python_reading *rea
 {
 	struct seen seen = see(merge, merge->loops[0]);
 
-	for (size_t i = 0; i < reading->n && i < LEFT_MAX; i++) {
+	for (size_t i = 0; i < reading->n && i < WTL_PYTHON_LEFT; i++) {
+		unsigned mark = reading->marks[i];
+
 		*ret_innermost = i;
-		if (runs_frame(merge, &seen, &reading->frames[i]) && has_loops(merge, reading, i))
+		if ((merge->words[mark / 64] >> mark % 64 & 1) &&
+		    runs_frame(merge, &seen, &reading->frames[i]) && has_loops(merge, reading, i))
 			return true;
 	}
 	return false;
@@ -417,6 +442,7 @@ static bool choose_reading(struct merge *merge, const struct wtl_python_seen *se
 	struct around around = look_around(seen, t_ns);
 	size_t n;
 
+	note_words(merge);
 	merge->is_guess = false;
 	merge->is_strict = true;
 	n = choose_fitting(merge, seen, &around);

@@ -44,36 +44,31 @@ struct fields {
 	const uint8_t *at, *end;
 };
 
-static void take(struct fields *fields, void *to, size_t n)
-{
-	size_t left = (size_t)(fields->end - fields->at);
-
-	memset(to, 0, n);
-	memcpy(to, fields->at, n < left ? n : left);
-	fields->at += n < left ? n : left;
-}
-
-static uint64_t take_u64(struct fields *fields)
-{
-	uint64_t value;
-
-	take(fields, &value, sizeof(value));
-	return value;
-}
-
-static uint32_t take_u32(struct fields *fields)
-{
-	uint32_t value;
-
-	take(fields, &value, sizeof(value));
-	return value;
-}
-
 static void skip(struct fields *fields, size_t n)
 {
 	size_t left = (size_t)(fields->end - fields->at);
 
 	fields->at += n < left ? n : left;
+}
+
+static uint64_t take_u64(struct fields *fields)
+{
+	uint64_t value = 0;
+
+	if (fields->end - fields->at >= (ptrdiff_t)sizeof(value))
+		memcpy(&value, fields->at, sizeof(value));
+	skip(fields, sizeof(value));
+	return value;
+}
+
+static uint32_t take_u32(struct fields *fields)
+{
+	uint32_t value = 0;
+
+	if (fields->end - fields->at >= (ptrdiff_t)sizeof(value))
+		memcpy(&value, fields->at, sizeof(value));
+	skip(fields, sizeof(value));
+	return value;
 }
 
 static struct fields fields_of(const struct perf_event_header *record)

@@ -55,7 +55,7 @@ struct ring {
 struct wtl_rings {
 	struct ring *list;
 	size_t n;
-	int epoll;
+	int epoll, samples;	     /* what the reader waits for; of that, the rings */
 	struct perf_event_attr attr; /* of whatever is looked at */
 	struct perf_event_attr turns;
 	bool sees_turns;
@@ -204,7 +204,7 @@ static int fail_to_map(struct wtl_err *err)
 
 static int watch(int epoll, int fd)
 {
-	struct epoll_event event = {.events = EPOLLIN};
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = -1};
 
 	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
@@ -268,7 +268,7 @@ static int open_rings(struct wtl_rings *rings, const struct wtl_rings_options *o
 	for (size_t i = 0; rc >= 0 && i < rings->n; i++) {
 		struct ring *ring = &rings->list[i];
 
-		rc = watch(rings->epoll, ring->fd);
+		rc = watch(rings->samples, ring->fd);
 		if (rc == 0 && rings->sees_turns && !options->pid)
 			rc = ring->turns_fd = open_turns(rings, 0, ring);
 	}
@@ -448,7 +448,12 @@ int wtl_rings_open(const struct wtl_rings_options *options, struct wtl_rings **r
 	wtl_thread_mutex_init(&rings->lock);
 	rings->epoll = epoll_create1(EPOLL_CLOEXEC);
 	rings->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	rc = rings->epoll < 0 || rings->timer < 0 ? -errno : watch(rings->epoll, rings->timer);
+	rings->samples = epoll_create1(EPOLL_CLOEXEC);
+	rc = rings->epoll < 0 || rings->timer < 0 || rings->samples < 0
+		     ? -errno
+		     : watch(rings->epoll, rings->timer);
+	if (rc == 0)
+		rc = watch(rings->epoll, rings->samples);
 	if (rc == 0)
 		rc = try_event(rings, options);
 	rc = rc < 0 ? fail(err, options->pid, rc) : open_rings(rings, options, err);
@@ -480,6 +485,8 @@ void wtl_rings_close(struct wtl_rings *rings)
 	}
 	if (rings->epoll >= 0)
 		close(rings->epoll);
+	if (rings->samples >= 0)
+		close(rings->samples);
 	if (rings->timer >= 0)
 		close(rings->timer);
 	for (size_t i = 0; i < rings->n_threads; i++)
@@ -541,13 +548,12 @@ static struct ring *earliest(struct wtl_rings *rings)
 
 /* ---- Waking ---- */
 
+/* One that is watched for nothing would wake the reader as well, in the kernel. */
 static void watch_rings(const struct wtl_rings *rings, bool watches)
 {
-	for (size_t i = 0; i < rings->n; i++) {
-		struct epoll_event event = {.events = watches ? EPOLLIN : 0};
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = -1};
 
-		epoll_ctl(rings->epoll, EPOLL_CTL_MOD, rings->list[i].fd, &event);
-	}
+	epoll_ctl(rings->epoll, watches ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, rings->samples, &event);
 }
 
 static void set_timer(const struct wtl_rings *rings, int64_t ns)
@@ -558,20 +564,25 @@ static void set_timer(const struct wtl_rings *rings, int64_t ns)
 	timerfd_settime(rings->timer, 0, &when, NULL); /* 0: it stops */
 }
 
+int64_t wtl_rings_wait_ns(const struct wtl_rings *rings, unsigned n_samples)
+{
+	int64_t wait_ns = (n_samples < rings->n_fit ? n_samples : rings->n_fit) * rings->period_ns;
+
+	return wait_ns < WAIT_MAX_NS ? wait_ns : WAIT_MAX_NS;
+}
+
 /*
  * Each sample could wake the reader. After the first one it waits for some more, by the timer; and when none came
  * meanwhile, for the next one: a program that rests wakes nobody.
  */
 static void wait_for_more(struct wtl_rings *rings, bool has_more)
 {
-	unsigned n = rings->n_awaited < rings->n_fit ? rings->n_awaited : rings->n_fit;
-	int64_t wait_ns = n * rings->period_ns;
-	bool waits = has_more && n > 1;
+	bool waits = has_more && rings->n_awaited > 1 && rings->n_fit > 1;
 
 	if (waits != rings->waits)
 		watch_rings(rings, !waits);
 	if (waits || rings->waits)
-		set_timer(rings, !waits ? 0 : wait_ns < WAIT_MAX_NS ? wait_ns : WAIT_MAX_NS);
+		set_timer(rings, waits ? wtl_rings_wait_ns(rings, rings->n_awaited) : 0);
 	rings->waits = waits;
 }
 
@@ -580,9 +591,11 @@ void wtl_rings_await(struct wtl_rings *rings, unsigned n_samples)
 	rings->n_awaited = n_samples;
 }
 
-void wtl_rings_glance(struct wtl_rings *rings,
-		      void (*glance)(void *context, int pid, int tid, int64_t t_ns), void *context)
+int wtl_rings_glance(struct wtl_rings *rings,
+		     void (*glance)(void *context, int pid, int tid, int64_t t_ns), void *context)
 {
+	int cpu = -1;
+
 	for (size_t i = 0; i < rings->n; i++) {
 		struct ring *ring = &rings->list[i];
 		uint64_t head = __atomic_load_n(&ring->head->data_head, __ATOMIC_ACQUIRE);
@@ -594,17 +607,21 @@ void wtl_rings_glance(struct wtl_rings *rings,
 		if (ring->glanced_to < ring->read_to)
 			ring->glanced_to = ring->read_to;
 		while (head - ring->glanced_to >= sizeof(*record)) {
-			for (size_t k = 0; k < sizeof(copy); k++)
-				copy[k] = ring->data[(ring->glanced_to + k) % ring->size];
+			for (size_t k = 0; k < sizeof(copy); k += 8)
+				memcpy(&copy[k],
+				       &ring->data[(ring->glanced_to + k) & (ring->size - 1)], 8);
 			if (record->size < sizeof(*record) ||
 			    record->size > head - ring->glanced_to)
 				break;
 			ring->glanced_to += record->size;
-			if (record->size >= sizeof(copy) &&
-			    wtl_record_glance(record, &pid, &tid, &t_ns))
-				glance(context, pid, tid, t_ns);
+			if (record->size < sizeof(copy) ||
+			    !wtl_record_glance(record, &pid, &tid, &t_ns))
+				continue;
+			glance(context, pid, tid, t_ns);
+			cpu = ring->cpu;
 		}
 	}
+	return cpu;
 }
 
 void wtl_rings_drain(struct wtl_rings *rings, int64_t until_ns,

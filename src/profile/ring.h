@@ -93,15 +93,18 @@ void wtl_rings_drain(struct wtl_rings *rings, int64_t until_ns,
 		     void (*take)(void *context, const struct wtl_ring_event *event),
 		     void *context);
 /*
- * Calls back for each sample that came since the last time, which is told in its order later. It is not taken out.
+ * Calls back for each sample that came since the last time, which is told in its order later. It is not taken out. The
+ * processor that the last one came from; negative: there was none.
  */
-void wtl_rings_glance(struct wtl_rings *rings,
-		      void (*glance)(void *context, int pid, int tid, int64_t t_ns), void *context);
+int wtl_rings_glance(struct wtl_rings *rings,
+		     void (*glance)(void *context, int pid, int tid, int64_t t_ns), void *context);
+/* How long it takes a thread that runs until so many of its samples have come, as far as a ring has room. */
+int64_t wtl_rings_wait_ns(const struct wtl_rings *rings, unsigned n_samples);
 /* The descriptor becomes readable when some have come; at the most so many, as far as a ring has room: 1 is each sample. */
 void wtl_rings_await(struct wtl_rings *rings, unsigned n_samples);
 /* Nothing new is told, and what is there stays to be drained. */
 void wtl_rings_stop(struct wtl_rings *rings);
-/* A descriptor that becomes readable when there is something to drain. */
+/* An epoll descriptor that becomes readable when there is something to drain; others may be added to it. */
 int wtl_rings_fd(const struct wtl_rings *rings);
 
 #endif

@@ -8,6 +8,7 @@ import platform
 import pstats
 import random
 import re
+import resource
 import shutil
 import signal
 import struct
@@ -131,6 +132,15 @@ def test_symbols_in_a_file_of_their_own(profile, program, tmp_path, folder):
     other.write_text("int main(void) { return 0; }")
     subprocess.run(["gcc", "-g", "-o", debug, other], check=True)
     assert "heavy" not in profile("two", program=stripped).functions
+
+
+def test_samples_come_together(program, tmp_path):
+    """Of native code nobody needs a sample at once: the reader sleeps over most of them, in the kernel as well."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw
+    taken_at = run_wattle("profile", "-q", "--rate", "10000", "-o", tmp_path / "p.json", "--", program, "two")
+    turns = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw - before
+    samples = parse_json((tmp_path / "p.json").read_text())["samples"]
+    assert taken_at.code == 0 and samples > 3000 and turns < samples / 2, (samples, turns)
 
 
 def test_recursion_is_counted_once(profile):
@@ -276,6 +286,16 @@ def test_generated_code_that_is_named(profile):
     remove_maps("~made here")
     assert seen.used("~made here", 0.2) and "~old" not in seen.functions, seen.functions
     assert any(stack[-2:] == ["main", "~made here"] or stack[-2:] == ["generated", "~made here"] for stack in seen.stacks()), seen.stacks()
+
+
+def test_generated_code_in_a_container(profile, program, tmp_path):
+    """Where the program is process 1, and /tmp is its own: the map is not at the place that its number outside says."""
+    if subprocess.run(["unshare", "-p", "-f", "--mount-proc", "mount", "-t", "tmpfs", "none", "/tmp"], check=False, capture_output=True).returncode:
+        pytest.skip("no namespaces can be made here")
+    script = tmp_path / "script"
+    script.write_text(f"#!/bin/sh\nexec 3<'{program}'\nexec unshare -p -f --mount-proc sh -c 'mount -t tmpfs none /tmp; exec /proc/self/fd/3 named'\n")
+    script.chmod(0o755)
+    assert profile(program=script).used("~made here", 0.2)
 
 
 def test_functions_of_node(profile, tmp_path):

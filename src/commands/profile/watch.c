@@ -2,8 +2,10 @@
 #include "commands/profile/watch.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -17,7 +19,7 @@
 /* A record may come so much later than its time. */
 #define LATE_NS (2 * WTL_NS_PER_MS)
 
-enum { LOOK_MS = 100 };
+enum { LOOK_MS = 100, TAKE_SAMPLES = 8, AWAY_GLANCES = 8 };
 
 static void glance(void *context, int pid, int tid, int64_t t_ns)
 {
@@ -42,28 +44,67 @@ static void take(void *context, const struct wtl_ring_event *event)
 		wtl_memory_ended(&watch->memory, event->pid);
 }
 
-static void drain(struct wtl_profile_watch *watch, int64_t until_ns)
+/* How many samples may come together: 1 if each is to be glanced at soon, UINT_MAX if nobody glances. */
+static unsigned awaits(const struct wtl_profile_watch *watch)
 {
+	return watch->has_memory ? 1 : wtl_python_awaits(&watch->trace.python);
+}
+
+/*
+ * A thread that is glanced at should be where it was when its sample was taken. So it is, if the reader comes onto its
+ * processor in its place, for some microseconds; on another one, a thread that calls fast has gone on, and is read again
+ * and again. And no processor that rests is woken.
+ */
+static void follow(struct wtl_profile_watch *watch, int cpu)
+{
+	cpu_set_t one;
+
+	if (cpu >= 0 && !CPU_ISSET(cpu, &watch->cpus))
+		cpu = -1;
+	watch->n_away = cpu == watch->cpu ? 0 : watch->n_away + 1;
+	if (watch->n_away < AWAY_GLANCES)
+		return;
+	watch->n_away = 0;
+	CPU_ZERO(&one);
+	if (cpu >= 0)
+		CPU_SET(cpu, &one);
+	if (sched_setaffinity(0, sizeof(one), cpu >= 0 ? &one : &watch->cpus) == 0)
+		watch->cpu = cpu;
+}
+
+/*
+ * Where each sample is glanced at, they are taken some at a time: what that needs is in no cache after one. The processor
+ * of a sample that was glanced at; negative: none was.
+ */
+static int drain(struct wtl_profile_watch *watch, int64_t until_ns)
+{
+	int cpu = -1;
+
 	pthread_mutex_lock(&watch->taking);
-	wtl_rings_glance(watch->rings, glance, watch);
-	wtl_rings_drain(watch->rings, until_ns, take, watch);
-	wtl_rings_await(watch->rings,
-			watch->has_memory ? 1 : wtl_python_awaits(&watch->trace.python));
+	if (awaits(watch) < UINT_MAX)
+		cpu = wtl_rings_glance(watch->rings, glance, watch);
+	if (awaits(watch) > 1 ||
+	    until_ns - watch->taken_ns >= wtl_rings_wait_ns(watch->rings, TAKE_SAMPLES)) {
+		wtl_rings_drain(watch->rings, until_ns, take, watch);
+		wtl_rings_await(watch->rings, awaits(watch));
+		watch->taken_ns = until_ns;
+	}
 	pthread_mutex_unlock(&watch->taking);
+	return cpu;
 }
 
 /* A thread of its own: a ring fills up while the meter reads its sensors, and Python runs on. */
 static void *read_rings(void *context)
 {
 	struct wtl_profile_watch *watch = context;
-	struct pollfd polled[] = {{.fd = watch->reader_stop, .events = POLLIN},
-				  {.fd = wtl_rings_fd(watch->rings), .events = POLLIN}};
+	struct epoll_event event = {.data.fd = -1};
 
-	while (!(polled[0].revents & POLLIN)) {
+	if (sched_getaffinity(0, sizeof(watch->cpus), &watch->cpus) < 0)
+		CPU_ZERO(&watch->cpus);
+	while (event.data.fd != watch->reader_stop) {
 		/* Samples wake it. A program of which none come, as it is in the kernel, has switches too. */
-		if (poll(polled, 2, LOOK_MS) < 0)
-			polled[0].revents = 0;
-		drain(watch, wtl_thread_clock_ns() - LATE_NS);
+		epoll_wait(wtl_rings_fd(watch->rings), &event, 1, LOOK_MS);
+		follow(watch, drain(watch, wtl_thread_clock_ns() - LATE_NS));
 	}
 	return NULL;
 }
@@ -112,6 +153,7 @@ int wtl_profile_watch_open(struct wtl_profile_watch *watch, struct wtl_err *err)
 {
 	int rc = wtl_trace_init(&watch->trace, err);
 
+	watch->cpu = -1;
 	wtl_thread_mutex_init(&watch->taking);
 	watch->trace.has_waits = watch->how.sees_turns;
 	if (rc < 0)
@@ -122,13 +164,17 @@ int wtl_profile_watch_open(struct wtl_profile_watch *watch, struct wtl_err *err)
 
 int wtl_profile_watch_begin(struct wtl_profile_watch *watch, struct wtl_err *err)
 {
+	struct epoll_event event = {.events = EPOLLIN};
 	int rc = 0;
 
-	watch->reader_stop = eventfd(0, EFD_CLOEXEC);
-	rc = watch->reader_stop < 0
-		     ? -errno
-		     : wtl_thread_start(&watch->reader, watch->looks ? keep_looking : read_rings,
-					watch);
+	event.data.fd = watch->reader_stop = eventfd(0, EFD_CLOEXEC);
+	if (watch->reader_stop < 0 ||
+	    (watch->rings &&
+	     epoll_ctl(wtl_rings_fd(watch->rings), EPOLL_CTL_ADD, watch->reader_stop, &event) < 0))
+		rc = -errno;
+	if (rc == 0)
+		rc = wtl_thread_start(&watch->reader, watch->looks ? keep_looking : read_rings,
+				      watch);
 	if (rc == 0)
 		return 0;
 	if (watch->reader_stop > 0)

@@ -3,6 +3,7 @@
 #define WTL_COMMANDS_PROFILE_WATCH_H
 
 #include <pthread.h>
+#include <sched.h>
 
 #include "profile/memory.h"
 #include "profile/ring.h"
@@ -22,7 +23,11 @@ struct wtl_profile_watch {
 	pthread_mutex_t taking;	  /* or whoever has this */
 	size_t n_denied;	  /* descendants that may not be looked at */
 	pthread_t reader;
-	int reader_stop; /* readable: the reader is to end; 0: there is none */
+	int64_t taken_ns; /* all samples before */
+	cpu_set_t cpus;	  /* where the reader may run; none: it is not known */
+	int cpu;	  /* where it is to run; negative: anywhere */
+	int n_away;	  /* glances since a sample came from there */
+	int reader_stop;  /* readable: the reader is to end; 0: there is none */
 };
 
 /* 0, or negative with the reason. 1, with the reason: threads are looked at instead. close() in any case. */
