@@ -111,6 +111,14 @@ void wtl_consumers_add_to_gpu_chunks(const struct wtl_consumers *consumers, stru
 	}
 }
 
+static bool has_weight(const struct wtl_learned_uses *uses)
+{
+	for (size_t i = 0; i < uses->n; i++)
+		if (uses->uses[i].weight > 0)
+			return true;
+	return false;
+}
+
 bool wtl_consumers_bill_gpu(const struct wtl_consumers *consumers, struct wtl_book *book,
 			    const struct wtl_divided_domain *domain, uint64_t energy_uj,
 			    int64_t duration_ns)
@@ -128,7 +136,7 @@ bool wtl_consumers_bill_gpu(const struct wtl_consumers *consumers, struct wtl_bo
 	if (!is_weighed(division))
 		return false;
 	is_of_chunk = is_chunked(division);
-	if (is_of_chunk && wtl_gpu_learned_has(learned)) {
+	if (is_of_chunk && wtl_gpu_learned_has(learned) && book->chunk.gpus[domain->gpu].n > 0) {
 		wtl_gpu_learned_weigh(learned, &book->chunk.gpus[domain->gpu],
 				      wtl_attribution_total(recent, i).full_uj + energy_uj, &uses);
 		wtl_attribution_redivide(book->attribution, recent, i, energy_uj, duration_ns,
@@ -137,6 +145,8 @@ bool wtl_consumers_bill_gpu(const struct wtl_consumers *consumers, struct wtl_bo
 	}
 	/* Until watts are known, looks are divided one by one, and once they are, anew. */
 	wtl_gpu_learned_weigh(learned, NULL, energy_uj, &uses);
+	if (!has_weight(&uses))
+		return false;
 	wtl_attribution_add_recent(book->attribution, is_of_chunk ? recent : NULL, i, energy_uj,
 				   duration_ns, uses.uses, is_of_chunk ? uses.doubts_ppm : NULL,
 				   uses.n);
