@@ -172,6 +172,7 @@ function take(frame) {
 	known.live = frame;
 	if (before && before.begin_utc !== frame.begin_utc) chosen.shown = null; // it was started anew
 	if (chosen.paused) return showNow();
+	if (!known.curve && waiting > 0) return; // the first answer is to come
 	const step = known.curve ? known.curve.step : 0;
 	const passed = before ? end() - Date.parse(before.t_utc) : 0; // less than nothing, or much: the clock was set
 	if (!before || !known.curve || passed < 0 || passed > 60000 || before.begin_utc !== frame.begin_utc || step > 1000 && Math.floor(end() / step) !== Math.floor(Date.parse(before.t_utc) / step))
