@@ -462,6 +462,19 @@ static int take_line(struct csv *csv, const char *line, size_t len, wtl_smi_each
 	return take_row(csv, line, len, each, context);
 }
 
+static int tell_untitled(const char *text, size_t len, struct wtl_err *err)
+{
+	const char *line_end = memchr(text, '\n', len);
+
+	if (memchr(text, ';', line_end ? (size_t)(line_end - text) : len))
+		return wtl_err_set(err, WTL_EFORMAT, "nvidia-smi", NULL,
+				   "semicolons: a spreadsheet has saved it anew, which may drop "
+				   "parts of its times; import what nvidia-smi wrote");
+	return wtl_err_set(err, WTL_EFORMAT, "nvidia-smi", NULL,
+			   "there is no line that names nvidia-smi's fields; --columns "
+			   "timestamp,index,power.draw does");
+}
+
 int wtl_smi_read_csv(const char *text, size_t len, const char *fields, wtl_smi_each *each,
 		     void *context, struct wtl_smi_leftover *ret_leftover, struct wtl_err *err)
 {
@@ -489,9 +502,7 @@ int wtl_smi_read_csv(const char *text, size_t len, const char *fields, wtl_smi_e
 		line += n + 1;
 	}
 	if (rc == 0 && csv->n == 0)
-		rc = wtl_err_set(err, WTL_EFORMAT, "nvidia-smi", NULL,
-				 "there is no line that names nvidia-smi's fields; --columns "
-				 "timestamp,index,power.draw does");
+		rc = tell_untitled(text, len, err);
 	if (ret_leftover)
 		*ret_leftover = csv->leftover;
 	free(csv);

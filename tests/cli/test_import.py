@@ -297,6 +297,14 @@ def test_nvidia_smi_without_titles(place):
     assert result.code == 1 and "'time=1,power=4' is no list of fields" in result.err
 
 
+def test_nvidia_smi_saved_by_a_spreadsheet(place):
+    """With decimal commas, and times as they were shown: not what nvidia-smi wrote."""
+    result, out = place.run("timestamp;index;power.draw [W]\n00:00,0;0;55,30 W\n00:01,0;0;56,10 W\n")
+    assert result.code == 1 and result.err.count("\n") == 1
+    assert "semicolons: a spreadsheet has saved it anew" in result.err
+    assert not (place.path / out).exists()
+
+
 def test_missing_values_are_a_gap_and_never_zero(place):
     rows = "".join(f"2026/07/03 22:{11 + i // 60:02}:{i % 60:02}.000, 0, {'[N/A]' if 10 <= i < 70 else '100.00 W'}\n" for i in range(100))
     err, out = place.good("timestamp, index, power.draw [W]\n" + rows)
