@@ -27,7 +27,7 @@ enum {
 	WTL_PYTHON_READINGS = 64, /* of a thread that are kept */
 	WTL_PYTHON_LOG = 32,
 	WTL_PYTHON_LEFT =
-		16, /* of a reading, functions that a sample may be of: all but the innermost were called from */
+		16, /* of a reading, those that a sample may be of: others returned since */
 	WTL_PYTHON_MARKS = 2048,
 	WTL_PYTHON_HASTE = 256, /* samples before the first try without haste */
 };

@@ -133,11 +133,10 @@ struct merge {
 	size_t n;
 	const size_t *loops; /* the places that are loops, the innermost first */
 	size_t n_loops;
-	uint64_t words[WTL_PYTHON_MARKS /
-		       64]; /* the marks of all words that the innermost loop shows */
-	bool is_strict;	    /* it has to show where the interpreter usually keeps it */
-	bool is_whole;	    /* the outermost place is where the program began */
-	bool is_guess;	    /* the reading is not of this sample */
+	uint64_t words[WTL_PYTHON_MARKS / 64]; /* marks of what the innermost loop shows */
+	bool is_strict;	  /* it has to show where the interpreter usually keeps it */
+	bool is_whole;	  /* the outermost place is where the program began */
+	bool is_guess;	  /* the reading is not of this sample */
 	bool is_doubtful; /* nor, it seems, of what ran when it was taken: each loop is compared */
 	bool is_lost;	  /* from here on they differ */
 	bool is_unresolved;
