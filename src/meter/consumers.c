@@ -544,6 +544,7 @@ static void begin_chunk(struct wtl_book *book, const struct wtl_consumers *consu
 	wtl_chunk_settle(&book->chunk);
 	if (scan->capacity_ns > 0 && !is_rest(consumers))
 		wtl_chunk_add(&book->chunk, consumers->learned, scan);
+	wtl_consumers_add_to_gpu_chunks(consumers, book);
 }
 
 static void begin_chunks(struct wtl_consumers *consumers)
@@ -663,18 +664,16 @@ static void add_to_chunk(struct wtl_book *book, const struct wtl_consumers *cons
 		begin_chunk(book, consumers);
 	else if (book->chunk.recent && !is_rest(consumers))
 		wtl_chunk_add(&book->chunk, consumers->learned, scan);
+	wtl_consumers_add_to_gpu_chunks(consumers, book);
 }
 
 static void add_to_chunks(struct wtl_consumers *consumers)
 {
 	if (!consumers->learned)
 		return;
-	for (struct wtl_book *book = consumers->books; book; book = book->next) {
+	for (struct wtl_book *book = consumers->books; book; book = book->next)
 		add_to_chunk(book, consumers);
-		wtl_consumers_add_to_gpu_chunks(consumers, book);
-	}
 	add_to_chunk(&consumers->own, consumers);
-	wtl_consumers_add_to_gpu_chunks(consumers, &consumers->own);
 }
 
 void wtl_consumers_look(struct wtl_consumers *consumers)
