@@ -235,8 +235,6 @@ int wtl_consumers_new(struct wattle_meter *meter, struct wtl_io *io,
 		rc = book_open(&consumers->own, consumers);
 	if (rc == 0)
 		rc = wtl_consumers_open_gpus(consumers, &env, options, err);
-	if (rc == 0 && consumers->learned)
-		rc = wtl_consumers_learn_gpus(consumers);
 	return finish_opening(consumers, rc, ret_consumers, err);
 }
 

@@ -84,6 +84,8 @@ int wtl_consumers_open_gpus(struct wtl_consumers *consumers, const struct wtl_en
 		rc = open_divisions(consumers);
 	if (rc == 0)
 		match_gpus(consumers);
+	if (rc == 0 && consumers->learned)
+		rc = wtl_consumers_learn_gpus(consumers);
 	return rc;
 }
 
