@@ -36,9 +36,13 @@ static const char *sql_type(const struct wtl_field *field)
 int wtl_table_create_sql(const struct wtl_table *table, struct wtl_buf *sql)
 {
 	wtl_buf_printf(sql, "CREATE TABLE %s(", table->name);
-	for (size_t i = 0; i < table->n_fields; i++)
-		wtl_buf_printf(sql, "%s %s%s, ", table->fields[i].name, sql_type(&table->fields[i]),
-			       i == 0 && wtl_table_has_rowid(table) ? " PRIMARY KEY" : "");
+	/* Piece by piece: it is compared with what each recording has that is opened. */
+	for (size_t i = 0; i < table->n_fields; i++) {
+		wtl_buf_puts(sql, table->fields[i].name);
+		wtl_buf_putc(sql, ' ');
+		wtl_buf_puts(sql, sql_type(&table->fields[i]));
+		wtl_buf_puts(sql, i == 0 && wtl_table_has_rowid(table) ? " PRIMARY KEY, " : ", ");
+	}
 	wtl_buf_puts(sql, "crc INTEGER");
 	if (table->more)
 		wtl_buf_printf(sql, ", %s", table->more);
