@@ -23,6 +23,7 @@ same recording by CPU time.
     learned-watched  10 s of looking on, then 5 s of a command   its dynamic energy within 3 %
     learned-gpu      two or three on one GPU, 120 to 400 W each, on and off in phases of 10 s, 300 s; samples rightly divided
     learned-gpu-jumps the same, of samples that jump
+    learned-gpu-quick the same in phases of 3 s; learned-gpu-quick-equal with equal watts
     learned-gpu-equal equal watts, samples that jump: no worse than by use
     learned-gpu-steady both steady
     bounds           what any way to learn from the same looks could reach
@@ -480,6 +481,8 @@ LEARNED = {
     "learned-gpu": lambda what: learned_gpu(what, on_gpu),
     "learned-gpu-jumps": lambda what: learned_gpu(what, lambda seed: on_gpu(seed, jumps=4)),
     "learned-gpu-minute": lambda what: learned_gpu(what, lambda seed: on_gpu(seed, 60, jumps=4)),
+    "learned-gpu-quick": lambda what: learned_gpu(what, lambda seed: on_gpu(seed, phase=3, jumps=4)),
+    "learned-gpu-quick-equal": lambda what: learned_gpu(what, lambda seed: on_gpu(seed, phase=3, jumps=4, equal=True)),
     "learned-gpu-equal": lambda what: learned_gpu(what, lambda seed: on_gpu(seed, jumps=4, equal=True)),
     "learned-gpu-steady": lambda what: learned_gpu(what, lambda seed: on_gpu(seed, phase=None)),
     "learned-watched": lambda what: learned(what, watched, is_told=False, begin_s=10),
