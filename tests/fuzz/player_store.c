@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "record/table.h"
 #include "replay/format.h"
 
 #ifdef __clang__
@@ -203,46 +204,54 @@ const char *wtl_store_get_fact(struct wtl_store_reader *reader, const char *key)
 	return NULL;
 }
 
-#define EACH(rows, n, call)                                              \
-	do {                                                             \
-		int rc = 0;                                              \
-		(void)reader;                                            \
-		for (uint32_t i = 0; rc == 0 && i < stand.n; i++) {      \
-			__typeof__(stand.rows[0]) *one = &stand.rows[i]; \
-			rc = (call);                                     \
-		}                                                        \
-		return rc;                                               \
+/* As the real one: of rows that are not sound, nobody is told. */
+#define EACH(rows, n, table, call, ...)                                                  \
+	do {                                                                             \
+		int rc = 0;                                                              \
+		(void)reader;                                                            \
+		for (uint32_t i = 0; rc == 0 && i < stand.n; i++) {                      \
+			__typeof__(stand.rows[0]) *one = &stand.rows[i];                 \
+			const struct wtl_row_##table stored = {__VA_ARGS__};             \
+			rc = wtl_row_is_sound(&wtl_table_##table, &stored) ? (call) : 0; \
+		}                                                                        \
+		return rc;                                                               \
 	} while (0)
+
+/* Rows out of order are damage. */
+#define IS_NEXT(one) ((one)->id > (i == 0 ? 0 : (one)[-1].id))
 
 int wtl_store_each_domain(struct wtl_store_reader *reader,
 			  int (*row)(void *, uint32_t, const struct wtl_stored_domain *),
 			  void *context)
 {
-	EACH(domains, n_domains, row(context, i, one));
+	EACH(domains, n_domains, domain, row(context, i, one), .id = i, .domain = *one);
 }
 
 int wtl_store_each_channel(struct wtl_store_reader *reader,
 			   int (*row)(void *, uint32_t, const struct wtl_channel *), void *context)
 {
-	EACH(channels, n_channels, row(context, i, one));
+	EACH(channels, n_channels, channel, row(context, i, one), .id = i, .channel = *one,
+	     .has_class = one->class, .class = stand.classes[i]);
 }
 
 int wtl_store_each_miss(struct wtl_store_reader *reader,
 			int (*row)(void *, uint32_t, const struct wtl_miss *), void *context)
 {
-	EACH(misses, n_misses, row(context, i, one));
+	EACH(misses, n_misses, miss, row(context, i, one), .id = i, .miss = *one);
 }
 
 int wtl_store_each_consumer(struct wtl_store_reader *reader,
 			    int (*row)(void *, const struct wtl_stored_consumer *), void *context)
 {
-	EACH(consumers, n_consumers, row(context, one));
+	EACH(consumers, n_consumers, consumer, IS_NEXT(one) ? row(context, one) : -EBADMSG,
+	     .stored = *one);
 }
 
 int wtl_store_each_window(struct wtl_store_reader *reader,
 			  int (*row)(void *, const struct wtl_stored_window *), void *context)
 {
-	EACH(windows, n_windows, row(context, one));
+	EACH(windows, n_windows, window, IS_NEXT(one) ? row(context, one) : -EBADMSG,
+	     .stored = *one);
 }
 
 int wtl_store_each_window_bare(struct wtl_store_reader *reader,
@@ -260,17 +269,17 @@ int wtl_store_look_at_energies(struct wtl_store_reader *reader)
 int wtl_store_each_account(struct wtl_store_reader *reader,
 			   int (*row)(void *, const struct wtl_stored_account *), void *context)
 {
-	EACH(accounts, n_accounts, row(context, one));
+	EACH(accounts, n_accounts, account, row(context, one), .account = *one);
 }
 
 int wtl_store_each_baseline(struct wtl_store_reader *reader,
 			    int (*row)(void *, const struct wtl_stored_baseline *), void *context)
 {
-	EACH(baselines, n_baselines, row(context, one));
+	EACH(baselines, n_baselines, baseline, row(context, one), .stored = *one);
 }
 
 int wtl_store_each_gap(struct wtl_store_reader *reader,
 		       int (*row)(void *, const struct wtl_stored_gap *), void *context)
 {
-	EACH(gaps, n_gaps, row(context, one));
+	EACH(gaps, n_gaps, gap, row(context, one), .id = i, .gap = *one);
 }

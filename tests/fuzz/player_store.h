@@ -11,7 +11,8 @@
 
 /*
  * Stands in for the reading half of record/store.h: what is in here is what the player finds. As with
- * the real one, texts are ended and numbers of enums are in their range; all else may be anything.
+ * the real one, texts are ended, numbers of enums are in their range, and rows that are not sound (record/table.h) are
+ * passed over; all else may be anything.
  */
 enum {
 	STAND_PERIODS = 6,
