@@ -265,8 +265,7 @@ def test_a_page_left_open(machine, opened):
                 time.sleep(0.5)
             held.append(page_holds(page, cdp, server))
             print(held[-1], flush=True)
-        # inner_text() would wait for a page that is not busy.
-        assert "Live" in page.evaluate("document.getElementById('state').textContent")
+        until(page, "document.getElementById('state').textContent === 'Live'")
     # The first quarter is the page's and the server's to settle in.
     grown = {what: held[-1][what] - held[len(held) // 4][what] for what in GROWTH}
     assert all(grown[what] <= most for what, most in GROWTH.items()), (grown, held)
