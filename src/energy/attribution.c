@@ -167,9 +167,9 @@ static void give(struct wtl_attribution *attribution, struct wtl_attribution *re
 }
 
 /* recent: gets the same, or NULL. doubts_ppm: of each use, or NULL. */
-static void add(struct wtl_attribution *attribution, struct wtl_attribution *recent, size_t domain,
-		uint64_t energy_uj, int64_t duration_ns, const struct wtl_use uses[],
-		const uint32_t doubts_ppm[], size_t n)
+void wtl_attribution_add_recent(struct wtl_attribution *attribution, struct wtl_attribution *recent,
+				size_t domain, uint64_t energy_uj, int64_t duration_ns,
+				const struct wtl_use uses[], const uint32_t doubts_ppm[], size_t n)
 {
 	struct domain *account = &attribution->domains[domain];
 	uint64_t time_ns = duration_ns > 0 ? (uint64_t)duration_ns : 0;
@@ -207,17 +207,11 @@ static void add(struct wtl_attribution *attribution, struct wtl_attribution *rec
 	}
 }
 
-void wtl_attribution_add_recent(struct wtl_attribution *attribution, struct wtl_attribution *recent,
-				size_t domain, uint64_t energy_uj, int64_t duration_ns,
-				const struct wtl_use uses[], const uint32_t doubts_ppm[], size_t n)
-{
-	add(attribution, recent, domain, energy_uj, duration_ns, uses, doubts_ppm, n);
-}
-
 void wtl_attribution_add(struct wtl_attribution *attribution, size_t domain, uint64_t energy_uj,
 			 int64_t duration_ns, const struct wtl_use uses[], size_t n)
 {
-	add(attribution, NULL, domain, energy_uj, duration_ns, uses, NULL, n);
+	wtl_attribution_add_recent(attribution, NULL, domain, energy_uj, duration_ns, uses, NULL,
+				   n);
 }
 
 void wtl_attribution_restore(struct wtl_attribution *attribution, uint32_t slot, size_t domain,
@@ -255,8 +249,8 @@ void wtl_attribution_redivide(struct wtl_attribution *attribution, struct wtl_at
 		share_take(&attribution->domains[domain].total, &total);
 		wtl_attribution_keep_recent(recent, domain);
 	}
-	add(attribution, recent, domain, energy_uj + total.full_uj, duration_ns + total.share_ns,
-	    uses, doubts_ppm, n);
+	wtl_attribution_add_recent(attribution, recent, domain, energy_uj + total.full_uj,
+				   duration_ns + total.share_ns, uses, doubts_ppm, n);
 }
 
 /* Cuts the new total at the old accounts: nobody gets more than before, as the new one is less. */
