@@ -237,45 +237,23 @@ static bool read_day(struct wtl_smi_day *day, const char *text)
 	return true;
 }
 
-/* n digits. Anything else makes *is_wrong true. */
-static inline unsigned digits_of(const char *text, unsigned n, bool *is_wrong)
-{
-	unsigned value = 0;
-
-	for (unsigned i = 0; i < n; i++) {
-		unsigned digit = (unsigned)(text[i] - '0');
-
-		*is_wrong |= digit > 9;
-		value = value * 10 + digit;
-	}
-	return value;
-}
-
 /* "2026/07/03 22:11:09.916" */
 static int read_timestamp(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
 			  const char *text, size_t len)
 {
-	enum { LENGTH = 23 };
+	enum { LENGTH = 23, CLOCK_AT = 11 };
 	struct wtl_smi_day *day = target->day;
-	unsigned hour, minute, second, ms;
-	bool is_wrong;
+	int64_t clock_ns;
 
 	(void)field;
-	if (len != LENGTH || text[10] != ' ' || text[13] != ':' || text[16] != ':' ||
-	    text[19] != '.')
+	if (len != LENGTH || text[CLOCK_AT - 1] != ' ' || text[19] != '.')
 		return -EINVAL;
 	if ((!day->text[0] || memcmp(day->text, text, sizeof(day->text)) != 0) &&
 	    !read_day(day, text))
 		return -EINVAL;
-	is_wrong = false;
-	hour = digits_of(text + 11, 2, &is_wrong);
-	minute = digits_of(text + 14, 2, &is_wrong);
-	second = digits_of(text + 17, 2, &is_wrong);
-	ms = digits_of(text + 20, 3, &is_wrong);
-	if (is_wrong || hour > 23 || minute > 59 || second > 59)
+	if (wtl_date_parse_clock(text + CLOCK_AT, len - CLOCK_AT, &clock_ns) < 0)
 		return -EINVAL;
-	*target->t_local_ns =
-		day->ns + ((hour * 60 + minute) * 60 + second) * WTL_NS_PER_S + ms * WTL_NS_PER_MS;
+	*target->t_local_ns = day->ns + clock_ns;
 	return 0;
 }
 
