@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/user.h"
@@ -12,7 +11,6 @@
 
 int wtl_idle_path(const struct wtl_settings *settings, char *path, size_t size)
 {
-	const char *state = wtl_user_folder("XDG_STATE_HOME"), *home = wtl_user_folder("HOME");
 	int len;
 
 	if (settings->idle_file && !settings->idle_file[0])
@@ -21,14 +19,8 @@ int wtl_idle_path(const struct wtl_settings *settings, char *path, size_t size)
 		len = snprintf(path, size, "%s", settings->idle_file);
 	else if (settings->root || settings->tape || settings->nvml_path)
 		return -ENOENT; /* that machine, or those GPUs, are not this one's */
-	else if (state)
-		len = snprintf(path, size, "%s/wattle/idle", state);
-	else if (home)
-		len = snprintf(path, size, "%s/.local/state/wattle/idle", home);
-	else if (geteuid() == 0)
-		len = snprintf(path, size, "/var/lib/wattle/idle");
 	else
-		return -ENOENT;
+		return wtl_user_path("XDG_STATE_HOME", ".local/state", "idle", path, size);
 	return len < (int)size ? 0 : -ENAMETOOLONG;
 }
 

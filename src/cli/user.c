@@ -30,6 +30,23 @@ const char *wtl_user_folder(const char *variable)
 	return geteuid() == 0 && found.st_uid != 0 ? NULL : folder;
 }
 
+int wtl_user_path(const char *variable, const char *in_home, const char *name, char *path,
+		  size_t size)
+{
+	const char *folder = wtl_user_folder(variable), *home = wtl_user_folder("HOME");
+	int len;
+
+	if (folder)
+		len = snprintf(path, size, "%s/wattle/%s", folder, name);
+	else if (home)
+		len = snprintf(path, size, "%s/%s/wattle/%s", home, in_home, name);
+	else if (geteuid() == 0)
+		len = snprintf(path, size, "/var/lib/wattle/%s", name);
+	else
+		return -ENOENT;
+	return len < (int)size ? 0 : -ENAMETOOLONG;
+}
+
 /* Others have no business in there, nor have made it where it is root's. */
 static int make_one(const char *folder)
 {

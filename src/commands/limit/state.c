@@ -28,7 +28,6 @@
 
 int wtl_limit_folder(const char *given, char *ret_path, size_t size)
 {
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 	int len;
 
 	if (given)
@@ -36,12 +35,8 @@ int wtl_limit_folder(const char *given, char *ret_path, size_t size)
 	else if (geteuid() == 0)
 		/* What root changed, any root has to find, whatever HOME sudo gave it. */
 		len = snprintf(ret_path, size, "/var/lib/wattle/limits");
-	else if (state && state[0] == '/')
-		len = snprintf(ret_path, size, "%s/wattle/limits", state);
-	else if (home && home[0] == '/')
-		len = snprintf(ret_path, size, "%s/.local/state/wattle/limits", home);
 	else
-		return -ENOENT;
+		return wtl_user_path("XDG_STATE_HOME", ".local/state", "limits", ret_path, size);
 	return len < (int)size ? 0 : -ENAMETOOLONG;
 }
 

@@ -51,26 +51,23 @@ static int path_of(const struct wtl_serve_store *store, const char *name, char p
 static int find_folder(struct wtl_serve_store *store, const struct wtl_app *app,
 		       const struct wtl_serve_settings *settings)
 {
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 	const char *given = getenv("STATE_DIRECTORY"); /* systemd's */
 	size_t size = sizeof(store->folder);
 	const char *last = settings->is_exporter ? "push" : "serve";
-	int len;
+	int len, rc;
 
-	if (settings->store)
+	if (settings->store) {
 		len = snprintf(store->folder, size, "%s", settings->store);
-	else if (app->settings.root || app->settings.tape)
+	} else if (app->settings.root || app->settings.tape) {
 		return 1;
-	else if (given && given[0] == '/')
+	} else if (given && given[0] == '/') {
 		len = snprintf(store->folder, size, "%s/%s", given, last);
-	else if (geteuid() == 0)
+	} else if (geteuid() == 0) {
 		len = snprintf(store->folder, size, "/var/lib/wattle/%s", last);
-	else if (state && state[0] == '/')
-		len = snprintf(store->folder, size, "%s/wattle/%s", state, last);
-	else if (home && home[0] == '/')
-		len = snprintf(store->folder, size, "%s/.local/state/wattle/%s", home, last);
-	else
-		return 1;
+	} else {
+		rc = wtl_user_path("XDG_STATE_HOME", ".local/state", last, store->folder, size);
+		return rc == -ENOENT ? 1 : rc;
+	}
 	return len < (int)size ? 0 : -ENAMETOOLONG;
 }
 

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -23,19 +22,13 @@ enum { FILE_MAX = 256 * 1024 };
 
 static void find_path(const struct wtl_top_settings *settings, char path[PATH_MAX])
 {
-	const char *config = wtl_user_folder("XDG_CONFIG_HOME"), *home = wtl_user_folder("HOME");
-	int len = 0;
+	int rc = 0;
 
-	path[0] = '\0';
-	if (settings->config)
-		len = snprintf(path, PATH_MAX, "%s", settings->config);
-	else if (config)
-		len = snprintf(path, PATH_MAX, "%s/wattle/top.conf", config);
-	else if (home)
-		len = snprintf(path, PATH_MAX, "%s/.config/wattle/top.conf", home);
-	else if (geteuid() == 0)
-		len = snprintf(path, PATH_MAX, "/var/lib/wattle/top.conf");
-	if (len >= PATH_MAX)
+	if (!settings->config)
+		rc = wtl_user_path("XDG_CONFIG_HOME", ".config", "top.conf", path, PATH_MAX);
+	else if (snprintf(path, PATH_MAX, "%s", settings->config) >= PATH_MAX)
+		rc = -ENAMETOOLONG;
+	if (rc < 0)
 		path[0] = '\0';
 }
 
