@@ -93,6 +93,17 @@ int wtl_num_i64(const char *text, size_t len, int64_t *ret)
 	return 0;
 }
 
+char *wtl_num_digits(uint64_t value, char room[WTL_NUM_DIGITS])
+{
+	char *at = room + WTL_NUM_DIGITS;
+
+	do {
+		*--at = (char)('0' + value % 10);
+		value /= 10;
+	} while (value > 0);
+	return at;
+}
+
 int wtl_num_hex_digit(char c)
 {
 	if (is_digit(c))

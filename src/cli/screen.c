@@ -172,13 +172,9 @@ static void put_point(struct wtl_screen *screen, uint32_t point)
 
 static void put_number(struct wtl_screen *screen, int value)
 {
-	char digits[12];
-	size_t at = sizeof(digits);
+	char room[WTL_NUM_DIGITS], *at = wtl_num_digits((uint64_t)value, room);
 
-	do
-		digits[--at] = (char)('0' + value % 10);
-	while ((value /= 10) > 0);
-	put_bytes(screen, digits + at, sizeof(digits) - at);
+	put_bytes(screen, at, (size_t)(room + WTL_NUM_DIGITS - at));
 }
 
 /* ---- Looks ---- */

@@ -4,10 +4,11 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "base/text.h"
 #include "serve/live.h"
 
-enum { DIGITS_MAX = 20, LABEL_MAX = 256 };
+enum { LABEL_MAX = 256 };
 
 /* As wtl_buf_add(), without a call where there is room: a scrape has a hundred thousand such pieces. */
 static inline void add(struct wtl_buf *buf, const char *bytes, size_t len)
@@ -154,23 +155,11 @@ void wtl_metrics_drop(struct wtl_metrics_writer *writer, const struct wtl_metric
 
 /* ---- Values ---- */
 
-/* The digits of a number, at the end of the room; where they begin. */
-static char *digits_of(uint64_t value, char room[DIGITS_MAX])
-{
-	char *at = room + DIGITS_MAX;
-
-	do {
-		*--at = (char)('0' + value % 10);
-		value /= 10;
-	} while (value > 0);
-	return at;
-}
-
 static void put_digits(struct wtl_buf *buf, uint64_t value)
 {
-	char room[DIGITS_MAX], *at = digits_of(value, room);
+	char room[WTL_NUM_DIGITS], *at = wtl_num_digits(value, room);
 
-	add(buf, at, (size_t)(room + DIGITS_MAX - at));
+	add(buf, at, (size_t)(room + WTL_NUM_DIGITS - at));
 }
 
 static void begin_value(struct wtl_metrics_writer *writer)
@@ -222,14 +211,15 @@ void wtl_metrics_eighths(struct wtl_metrics_writer *writer, uint64_t millionths,
 void wtl_metrics_decimal(struct wtl_metrics_writer *writer, uint64_t value, unsigned decimals)
 {
 	uint64_t one = 1;
-	char room[DIGITS_MAX], *at;
+	char room[WTL_NUM_DIGITS], *at;
 	size_t len;
 
 	for (unsigned i = 0; i < decimals; i++)
 		one *= 10;
 	begin_value(writer);
 	put_digits(writer->buf, value / one);
-	at = digits_of(value % one + one, room); /* a 1, and as many digits as there are to be */
+	/* A 1, and as many digits as there are to be. */
+	at = wtl_num_digits(value % one + one, room);
 	len = decimals;
 	while (len > 0 && at[len] == '0')
 		len--;
