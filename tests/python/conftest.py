@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,27 @@ class Machine:
         with open(self.counter(zone), "r+", buffering=1) as file:  # in place and by one write: a meter's thread may read it
             energy_uj += int(file.read())
             os.pwrite(file.fileno(), f"{energy_uj}\n".encode(), 0)
+
+
+class Mover:
+    """A thread that moves a machine's counters until the block ends: `run` says how."""
+
+    def __init__(self, machine):
+        self.machine, self.end = machine, threading.Event()
+        self.zones = ["intel-rapl:0", "intel-rapl:0:0", "intel-rapl:1:0", "intel-rapl:1"]
+        self.thread = threading.Thread(target=self.run)
+
+    def add(self, energy_uj):
+        for zone in self.zones:
+            self.machine.add(zone, energy_uj)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.end.set()
+        self.thread.join()
 
 
 @pytest.fixture

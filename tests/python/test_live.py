@@ -3,12 +3,11 @@
 
 import asyncio
 import math
-import threading
 import time
 
 import pytest
 import wattle
-from conftest import REPO
+from conftest import REPO, Mover
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -17,29 +16,15 @@ J = 1_000_000
 pytestmark = pytest.mark.alone  # it draws at a rate
 
 
-class Moving:
+class Moving(Mover):
     """Adds a joule to every counter each 20 ms: 50 W."""
-
-    def __init__(self, machine):
-        self.machine, self.end = machine, threading.Event()
-        self.zones = ["intel-rapl:0", "intel-rapl:0:0", "intel-rapl:1:0", "intel-rapl:1"]
-        self.thread = threading.Thread(target=self.run)
 
     def run(self):
         begin, turn = time.monotonic(), 0
         while not self.end.is_set():
             turn += 1
             time.sleep(max(0, begin + turn * 0.02 - time.monotonic()))
-            for zone in self.zones:
-                self.machine.add(zone, J)
-
-    def __enter__(self):
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.end.set()
-        self.thread.join()
+            self.add(J)
 
 
 def lines(live):

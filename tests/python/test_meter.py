@@ -178,7 +178,8 @@ def test_a_sampler(machine, meter):
     sample = sampler.read()
     assert sample.energy_j["package-0"] == 3
     assert sample.power_w["package-0"] == pytest.approx(3 / sample.duration_s, rel=0.05)
-    assert sampler.read().energy_j["package-0"] in (0, None)
+    again = sampler.read()
+    assert again.energy_j["package-0"] == 0 or (again.energy_j["package-0"] is None and again.duration_s > 0.02)
     assert abs(sample.t_utc_s - time.time()) < 10
     sampler.close()
     with pytest.raises(ValueError, match="no domain 'x'"):

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import wattle
-from conftest import ROOTS
+from conftest import ROOTS, Mover
 
 MJ = 1_000
 THREADS = 6
@@ -37,26 +37,15 @@ def together(work):
         return list(pool.map(begin, range(THREADS)))
 
 
-class Moving:
-    """A thread that adds a millijoule to each counter again and again, and counts them."""
+class Moving(Mover):
+    """Adds a millijoule to each counter again and again, and counts them."""
 
-    def __init__(self, machine):
-        self.machine, self.added_uj, self.end = machine, 0, threading.Event()
-        self.thread = threading.Thread(target=self.run)
+    added_uj = 0
 
     def run(self):
         while not self.end.wait(0.001):
-            for zone in ("intel-rapl:0", "intel-rapl:1", "intel-rapl:0:0", "intel-rapl:1:0"):
-                self.machine.add(zone, MJ)
+            self.add(MJ)
             self.added_uj += MJ
-
-    def __enter__(self):
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.end.set()
-        self.thread.join()
 
 
 def lies_in(inner, outer):
