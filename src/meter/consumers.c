@@ -421,7 +421,7 @@ static void note_recent(struct wtl_consumers *consumers, const struct wtl_divide
 	if (!domain->in_total || bill->duration_ns < WTL_POWER_MIN_NS)
 		return;
 	wtl_consumers_baseline(consumers, (size_t)(domain - consumers->domains), &baseline);
-	full_uw = fmin((double)wtl_power_uw(bill->energy_uj, bill->duration_ns), INT64_MAX);
+	full_uw = fmin((double)wtl_power_uw(bill->energy_uj, bill->duration_ns), (double)INT64_MAX);
 	dynamic_uw = full_uw > (double)baseline.idle_uw ? full_uw - (double)baseline.idle_uw : 0.0;
 	for (size_t i = 0; i < bill->n_uses; i++)
 		sum += (double)bill->uses[i].weight;
