@@ -156,7 +156,7 @@ def fit(epochs, path=None):
                          default_root_dir=".", accelerator="cpu", enable_progress_bar=False, enable_model_summary=False)
     try:
         trainer.fit(Model(), data, ckpt_path=path)
-    except RuntimeError:
+    except (RuntimeError, SystemExit):  # Lightning 2.6 ends the program on Ctrl-C, 2.1 returns
         pass
     return trainer, callback
 """
@@ -208,6 +208,7 @@ print(json.dumps({"open": meter.open_windows, "epochs": [w.energy_j for w in cal
 # ---- Hugging Face ----
 
 TRANSFORMERS = PROGRAM + TORCH + """
+import inspect
 from transformers import Trainer, TrainingArguments
 from wattle.callbacks.transformers import EnergyCallback
 
@@ -223,8 +224,10 @@ class Model(torch.nn.Module):
 data = [{"x": torch.randn(4), "labels": torch.zeros(1)} for _ in range(32)]
 def fit(epochs, resume=None, **options):
     callback = EnergyCallback(meter)
+    if "save_safetensors" in inspect.signature(TrainingArguments).parameters:  # not from version 5 on
+        options["save_safetensors"] = False
     arguments = TrainingArguments("out", num_train_epochs=epochs, per_device_train_batch_size=8, report_to=[], disable_tqdm=True,
-                                  use_cpu=True, save_safetensors=False, **{"logging_strategy": "epoch", "save_strategy": "epoch", **options})
+                                  use_cpu=True, **{"logging_strategy": "epoch", "save_strategy": "epoch", **options})
     trainer = Trainer(Model(), arguments, train_dataset=data, eval_dataset=data, callbacks=[callback])
     with callback.energy:
         trainer.train(resume_from_checkpoint=resume)

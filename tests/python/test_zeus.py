@@ -312,7 +312,8 @@ while time.monotonic() < end:
     mes = monitor.end_window("step")
     if time.monotonic() < end - 3:
         before = mes
-print(json.dumps([[*m.gpu_energy.values(), *m.gpu_uncertainty.values()] for m in (before, mes)]))
+energies = [[energy / m.time * 0.05 for energy in m.gpu_energy.values()] for m in (before, mes)]
+print(json.dumps([[*energy, *m.gpu_uncertainty.values()] for energy, m in zip(energies, (before, mes))]))
 """
 
 
