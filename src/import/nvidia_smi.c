@@ -84,6 +84,7 @@ static int read_by(struct wtl_import *import, const char *text, size_t len, bool
 	rc = is_xml ? wtl_smi_read_xml(text, len, take, reading, &leftover, err)
 		    : wtl_smi_read_csv(text, len, import->options.columns, take, reading, &leftover,
 				       err);
+	wtl_import_gpus_end(import, &reading->gpus);
 	/* What came before a document that was cut off is as good. */
 	if (rc == -WTL_EFORMAT && wtl_import_points(import) > 0) {
 		wtl_import_bad(import, 0, "%s", err->text);

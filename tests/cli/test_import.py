@@ -439,6 +439,34 @@ def test_a_power_is_the_mean_since_the_one_before(place, last):
     assert abs(place.energies(out)["total"] - (350 + last // 2)) <= 50
 
 
+@pytest.mark.parametrize(("apart_ms", "card", "average", "power", "sensor"), [
+    (1000, "9.0, 570.1", 200, "average", "hopper-average 1000/100"),
+    (5000, "8.9, 535.1", 200, "average", "ada-average 1000/100"),
+    (998, "8.6, 545.2", 200, "average", "ga10x-average 1000/100"),
+    (100, "9.0, 570.1", 200, "instant", "hopper-instant 25/100"),
+    (1000, "8.0, 570.1", "[N/A]", "instant", "ga100-instant 25/100"),
+    (1000, "[N/A], [N/A]", 200, "average", "unknown-average"),
+])
+def test_the_power_that_sees_most_is_taken(place, apart_ms, card, average, power, sensor):
+    """Of a second, the mean over a second sees all; between rows that are closer, it would see what was before."""
+    def stamp(ms):
+        return f"2026/07/03 22:{ms // 60000:02}:{ms // 1000 % 60:02}.{ms % 1000:03}"
+    rows = "".join(f"{stamp(i * apart_ms + g)}, {g}, {card}, 300.00 W, 150.00 W, {average}{' W' if average == 200 else ''}\n"
+                   for i in range(5) for g in range(2))
+    err, out = place.good("timestamp, index, compute_cap, driver_version, power.draw.instant [W], power.draw [W], "
+                          "power.draw.average [W]\n" + rows)
+    assert f"power is power.draw.{power}, which" in err and err.count("power is") == 1
+    assert place.energies(out)["gpu-1"] == {"average": 200, "instant": 300}[power] * Decimal(4 * apart_ms) / 1000
+    document = run_wattle("report", "-f", "json", out, cwd=place.path).json
+    assert [domain.get("sensor") for domain in document["domains"]][:2] == [sensor] * 2
+
+
+def test_a_single_row_of_several_powers(place):
+    """Nobody knows how far rows are apart: as if they were close."""
+    result, _ = place.run("timestamp, power.draw.instant [W], power.draw.average [W]\n2026/07/03 22:11:09.000, 300.00 W, 200.00 W\n")
+    assert "power is power.draw.instant" in result.err
+
+
 def test_what_is_told_of_an_import(place):
     """Its windows are whole, also the first; and no cost of recording is made up."""
     _, out = place.good(ZEUS)
