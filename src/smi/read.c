@@ -167,6 +167,7 @@ struct csv {
 	const char *plain_units[WTL_SMI_COLUMNS_MAX]; /* NULL: its values are not plain */
 	size_t n;
 	size_t name_column; /* of the process, whose name may hold a comma; SIZE_MAX: none */
+	size_t time_column; /* SIZE_MAX: none */
 	const char *header, *text_end;
 	size_t header_len;
 	size_t line; /* its number */
@@ -176,6 +177,7 @@ struct csv {
 	struct wtl_gpu_process process;
 	struct cell cells[WTL_SMI_COLUMNS_MAX];
 	bool has_row, is_mixed;
+	bool has_times;	 /* of the rows so far */
 	bool has_failed; /* a value of it that was not plain */
 	struct wtl_smi_day day;
 	struct wtl_smi_leftover leftover;
@@ -248,7 +250,7 @@ static int set_columns(struct csv *csv, const char *text, size_t len, bool has_b
 			csv->query = queries[q];
 		best = known > best ? known : best;
 	}
-	csv->name_column = SIZE_MAX;
+	csv->name_column = csv->time_column = SIZE_MAX;
 	for (at = text; best > 0 && at <= text + len;) {
 		size_t n = next_piece(&at, text + len, has_blank, &name);
 
@@ -258,6 +260,8 @@ static int set_columns(struct csv *csv, const char *text, size_t len, bool has_b
 		csv->leftover.columns += !field;
 		if (field && field->kind == &wtl_smi_process_name)
 			csv->name_column = csv->n;
+		if (field && field->kind == &wtl_smi_timestamp)
+			csv->time_column = csv->n;
 		csv->is_mixed |= field && is_there(csv, field);
 		if (field && is_plain(field))
 			csv->plain_units[csv->n] = field->unit ? field->unit : "";
@@ -542,6 +546,12 @@ static int take_row(struct csv *csv, const char *line, size_t len, wtl_smi_each 
 		leave(csv, NULL, NULL);
 		return 0;
 	}
+	/* Where it belongs is not known: a row that is shifted, or was lost on the disk. */
+	if (t_local_ns == INT64_MIN && csv->has_times) {
+		leave(csv, csv->columns[csv->time_column], &csv->cells[csv->time_column]);
+		return 0;
+	}
+	csv->has_times = t_local_ns != INT64_MIN;
 	if (csv->has_failed)
 		leave_nonsense(csv);
 	if (csv->query == &wtl_smi_query_apps) {

@@ -314,6 +314,32 @@ def test_missing_values_are_a_gap_and_never_zero(place):
     assert [row["kind"] for row in place.export(out, "gaps")]
 
 
+@pytest.mark.parametrize("lost", ["0, GPU-a, 100.00 W, 11 %, 41, 100 MiB, 2026/07/03 22:11:10.000", "\0" * 4096 + "7/03 22:11:10.000, 0, GPU-a, 1 W, 1 %, 4, 1 MiB",
+                                  "2026/07/03 25:11:10.000, 0, GPU-a, 100.00 W, 11 %, 41, 100 MiB"], ids=["shifted", "NUL", "hour"])
+def test_a_row_whose_time_is_none_moves_no_other(place, lost):
+    lines = NVIDIA_SMI.splitlines(keepends=True)
+    err, out = place.good("".join([*lines[:3], lost + "\n", *lines[4:]]))
+    assert "file.log:4: timestamp cannot be '" in err and "no timestamps" not in err and "5 samples" not in err
+    assert [row["t_utc"] for row in place.export(out, "samples") if row["domain"] == "gpu-0"] == [
+        "2026-07-03T22:11:09.000Z", "2026-07-03T22:11:11.000Z"]
+
+
+def test_rows_above_the_first_time(place):
+    """A first row that is broken makes no log without times of the others."""
+    head, *rows = NVIDIA_SMI.splitlines(keepends=True)
+    err, out = place.good(head + "0, GPU-a, 100.00 W, 11 %, 41, 100 MiB, 2026/07/03 22:11:08.000\n" + "".join(rows))
+    assert "what is above the first time in it is left out" in err and "no timestamps" not in err
+    assert place.energies(out)["total"] == 600
+
+
+def test_xml_of_which_a_part_has_no_time(place):
+    text = next(text for text in (path.read_bytes()[1:] for path in sorted((CAPTURES / "nvidia_smi").glob("*.xml")))
+                if text.count(b"<timestamp>") == 1)
+    at, end = text.index(b"<timestamp>"), text.index(b"</timestamp>") + len(b"</timestamp>")
+    err, out = place.good(text + text[:at] + text[end:])
+    assert "only a part of it has times: the rest is left out" in err and "no timestamps" not in err
+
+
 def test_columns_in_any_order_and_unknown_ones(place):
     text = ("power.draw [W], no.such.field, timestamp\n" +
             "".join(f"50.00 W, 7, 2026/07/03 22:11:{s:02}.000\n" for s in range(5)))
