@@ -561,6 +561,17 @@ def test_a_run_that_codecarbon_wrote_again_and_again_counts_once(place):
     assert place.energies(out)["total"] == 2304
 
 
+def test_codecarbons_tasks_are_windows_of_their_own(place):
+    """As 3.3.2 writes them: all are of one run, one after the other, and their times are whole seconds."""
+    text = ("task_name,timestamp,project_name,run_id,duration,emissions,cpu_energy,gpu_energy,ram_energy,energy_consumed\n"
+            "a,2026-11-28T17:55:29,p,20f32fb5,2.0037,8.7e-07,4e-06,0.0,1e-05,1.4e-05\n"
+            "b,2026-11-28T17:55:30,p,20f32fb5,1.0132,4.4e-07,2e-06,0.0,5e-06,7e-06\n")
+    err, out = place.good(text)
+    assert "could not be read" not in err and "in which it lies" not in err
+    assert [place.energies(out, task)["total"] for task in "ab"] == [Decimal("50.4"), Decimal("25.2")]
+    assert place.energies(out)["total"] == Decimal("75.6")
+
+
 def test_windows_within_windows(place):
     _, out = place.good(ZEUS)
     assert [Decimal(row["energy_j"]) for row in place.lasted(out, "step")] == [Decimal("500.5"), Decimal("520.5")]
