@@ -228,13 +228,26 @@ static bool is_there(const struct csv *csv, const struct wtl_smi_field *field)
 	return false;
 }
 
+static void add_column(struct csv *csv, const struct wtl_smi_field *field)
+{
+	csv->leftover.columns += !field;
+	if (field && field->kind == &wtl_smi_process_name)
+		csv->name_column = csv->n;
+	if (field && field->kind == &wtl_smi_timestamp)
+		csv->time_column = csv->n;
+	csv->is_mixed |= field && is_there(csv, field);
+	if (field && is_plain(field))
+		csv->plain_units[csv->n] = field->unit ? field->unit : "";
+	csv->tails[csv->n].bytes = 1; /* nothing is like it */
+	csv->columns[csv->n++] = field;
+}
+
 /* Takes the columns for those of the query that has most of them, and returns how many it has;
  * -EFBIG: too many. */
 static int set_columns(struct csv *csv, const char *text, size_t len, bool has_blank)
 {
 	static const struct wtl_smi_query *const queries[] = {&wtl_smi_query_gpu,
 							      &wtl_smi_query_apps};
-	const struct wtl_smi_field *field;
 	const char *at, *name;
 	int best = 0;
 
@@ -256,17 +269,7 @@ static int set_columns(struct csv *csv, const char *text, size_t len, bool has_b
 
 		if (csv->n == WTL_SMI_COLUMNS_MAX)
 			return -EFBIG;
-		field = find_field(csv->query, name, n);
-		csv->leftover.columns += !field;
-		if (field && field->kind == &wtl_smi_process_name)
-			csv->name_column = csv->n;
-		if (field && field->kind == &wtl_smi_timestamp)
-			csv->time_column = csv->n;
-		csv->is_mixed |= field && is_there(csv, field);
-		if (field && is_plain(field))
-			csv->plain_units[csv->n] = field->unit ? field->unit : "";
-		csv->tails[csv->n].bytes = 1; /* nothing is like it */
-		csv->columns[csv->n++] = field;
+		add_column(csv, find_field(csv->query, name, n));
 	}
 	return best;
 }
