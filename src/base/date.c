@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/date.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
@@ -191,11 +192,45 @@ int wtl_date_parse_utc(const char *text, size_t len, int64_t *ret_utc_ns)
 	return 0;
 }
 
+static bool are_digits(uint64_t less_zeros)
+{
+	const uint64_t bytes = UINT64_C(0x0101010101010101);
+
+	return (((less_zeros + bytes * (0x80 - 10)) | less_zeros) & bytes * 0x80) == 0;
+}
+
+/* "22:11:09.916", as most are. */
+static bool parse_usual_clock(const char *text, size_t len, int64_t *ret_ns)
+{
+	uint64_t clock, form, rest = 0, rest_form = 0, hour, minute, second, ms;
+
+	if (len != strlen("00:00:00.000"))
+		return false;
+	memcpy(&clock, text, sizeof(clock));
+	memcpy(&form, "00:00:00", sizeof(form));
+	memcpy(&rest, text + sizeof(clock), 4);
+	memcpy(&rest_form, ".000", 4);
+	/* Where the form has another character, the text has the same. */
+	clock = le64toh(clock ^ form);
+	rest = le64toh(rest ^ rest_form);
+	if (!are_digits(clock) || !are_digits(rest) || (clock & UINT64_C(0x0000ff0000ff0000)) ||
+	    (rest & 0xff))
+		return false;
+	hour = (clock & 0xff) * 10 + (clock >> 8 & 0xff);
+	minute = (clock >> 24 & 0xff) * 10 + (clock >> 32 & 0xff);
+	second = (clock >> 48 & 0xff) * 10 + (clock >> 56);
+	ms = (rest >> 8 & 0xff) * 100 + (rest >> 16 & 0xff) * 10 + (rest >> 24 & 0xff);
+	*ret_ns = (int64_t)((((hour * 60 + minute) * 60 + second) * 1000 + ms) * 1000000);
+	return hour < 24 && minute < 60 && second < 60;
+}
+
 int wtl_date_parse_clock(const char *text, size_t len, int64_t *ret_ns)
 {
 	struct reader reader = {text, text + len};
 	struct wtl_date date = {.year = FIRST_YEAR, .month = 1, .day = 1};
 
+	if (parse_usual_clock(text, len, ret_ns))
+		return 0;
 	if (!take_clock(&reader, &date) || reader.text != reader.end || !wtl_date_is_valid(&date))
 		return -EINVAL;
 	*ret_ns = wtl_date_utc_ns(&date);

@@ -131,7 +131,9 @@ static bool place(struct codecarbon *own, struct wtl_cell run_id, int64_t end_ns
 		  int64_t *ret_begin_ns)
 {
 	int64_t begin_ns = end_ns - (int64_t)(duration_s * 1e9);
-	bool goes_on = run_id.len > 0 && wtl_cell_is(run_id, own->run_id);
+	/* Tasks are of one run, one after the other. */
+	bool goes_on =
+		own->at[TASK] == SIZE_MAX && run_id.len > 0 && wtl_cell_is(run_id, own->run_id);
 
 	if (goes_on)
 		begin_ns = own->begin_ns;

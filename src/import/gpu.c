@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "import/gpu.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,14 +9,15 @@
 #include "base/text.h"
 #include "replay/device.h"
 
-/* The power that is taken: the first that a GPU has. */
+/* The powers of a GPU: the first that it has is taken, or the one that sees most (see choose()). */
 static const struct {
 	enum wtl_gpu_number number;
 	enum wtl_power_field field;
+	const char *name;
 } powers[] = {
-	{WTL_GPU_POWER_INSTANT_UW, WTL_POWER_INSTANT},
-	{WTL_GPU_POWER_UW, WTL_POWER_DRAW},
-	{WTL_GPU_POWER_AVERAGE_UW, WTL_POWER_AVERAGE},
+	{WTL_GPU_POWER_INSTANT_UW, WTL_POWER_INSTANT, "power.draw.instant"},
+	{WTL_GPU_POWER_UW, WTL_POWER_DRAW, "power.draw"},
+	{WTL_GPU_POWER_AVERAGE_UW, WTL_POWER_AVERAGE, "power.draw.average"},
 };
 
 enum { POWERS = sizeof(powers) / sizeof(powers[0]) };
@@ -43,6 +45,7 @@ static struct wtl_import_gpu *add(struct wtl_import_gpus *gpus, const struct wtl
 		snprintf(own->domain, sizeof(own->domain), "gpu-%zu", number++);
 	while (is_taken(gpus, own->domain));
 	own->power = POWERS;
+	own->first = NULL;
 	gpus->newest = gpus->n++;
 	return own;
 }
@@ -56,7 +59,8 @@ struct wtl_import_gpu *wtl_import_gpu_find(struct wtl_import_gpus *gpus, const s
 		size_t i = (gpus->newest + k) % gpus->n;
 		struct wtl_import_gpu *own = &gpus->list[i];
 
-		if (strcmp(own->key, key) == 0 && (key[0] || own->index == gpu->index)) {
+		if (key[0] ? strcmp(own->key, key) == 0
+			   : !own->key[0] && own->index == gpu->index) {
 			gpus->newest = i;
 			return own;
 		}
@@ -111,11 +115,16 @@ static inline void put(struct wtl_import *import, size_t *series, const struct w
 		wtl_import_miss(import, *series, t_ns, value->status);
 }
 
-void wtl_import_gpu_put(struct wtl_import *import, struct wtl_import_gpu *own,
-			const struct wtl_gpu *gpu, int64_t t_ns)
+static bool has_power(const struct wtl_gpu *gpu, unsigned i)
+{
+	return gpu->numbers[powers[i].number].status == WATTLE_STATUS_OK;
+}
+
+static void put_all(struct wtl_import *import, struct wtl_import_gpu *own,
+		    const struct wtl_gpu *gpu, int64_t t_ns)
 {
 	for (unsigned i = 0; i < POWERS && own->power == POWERS; i++)
-		if (gpu->numbers[powers[i].number].status == WATTLE_STATUS_OK)
+		if (has_power(gpu, i))
 			own->power = i;
 	if (own->power < POWERS)
 		put(import, &own->power_series, own, gpu, powers[own->power].number, t_ns,
@@ -128,4 +137,73 @@ void wtl_import_gpu_put(struct wtl_import *import, struct wtl_import_gpu *own,
 		if (from != WTL_GPU_NUMBERS)
 			put(import, &own->devices[k], own, gpu, from, t_ns, WTL_IMPORT_DEVICE, k);
 	}
+}
+
+/* ---- Which power ---- */
+
+/* A row that is put once it is known how far the next one is from it. */
+struct wtl_import_gpu_row {
+	struct wtl_gpu gpu;
+	int64_t t_ns;
+};
+
+/* Of several, the one whose window is the longest, but hardly longer than rows are apart: of a second, power.draw.instant
+ * sees 25 or 100 ms, and power.draw.average, where a card has it, all (see energy/sensor_class.h). */
+static unsigned choose(const struct wtl_gpu *gpu, int64_t apart_ns)
+{
+	int64_t longest_ns = 0;
+	unsigned best = POWERS;
+
+	for (unsigned i = 0; i < POWERS; i++) {
+		enum wtl_power_field field = powers[i].field;
+		int64_t window_ns = class_of(gpu, field)->window_ns;
+		bool is_longer = window_ns > longest_ns ||
+				 (window_ns == longest_ns && field == WTL_POWER_AVERAGE);
+
+		if (!has_power(gpu, i) ||
+		    (best < POWERS && (!is_longer || window_ns > apart_ns + apart_ns / 8)))
+			continue;
+		best = i;
+		longest_ns = window_ns;
+	}
+	return best;
+}
+
+static void put_first(struct wtl_import *import, struct wtl_import_gpu *own, int64_t apart_ns)
+{
+	struct wtl_import_gpu_row *row = own->first;
+
+	own->first = NULL;
+	own->power = choose(&row->gpu, apart_ns);
+	wtl_import_remark(import, "power is %s, which sees the most of the time between rows",
+			  powers[own->power].name);
+	put_all(import, own, &row->gpu, row->t_ns);
+	free(row);
+}
+
+void wtl_import_gpu_put(struct wtl_import *import, struct wtl_import_gpu *own,
+			const struct wtl_gpu *gpu, int64_t t_ns)
+{
+	unsigned n = 0;
+
+	if (own->first)
+		put_first(import, own, t_ns - own->first->t_ns);
+	for (unsigned i = 0; i < POWERS && own->power == POWERS; i++)
+		n += has_power(gpu, i);
+	if (n < 2) {
+		put_all(import, own, gpu, t_ns);
+		return;
+	}
+	own->first = malloc(sizeof(*own->first));
+	if (own->first)
+		*own->first = (struct wtl_import_gpu_row){*gpu, t_ns};
+	else
+		import->error = -ENOMEM;
+}
+
+void wtl_import_gpus_end(struct wtl_import *import, struct wtl_import_gpus *gpus)
+{
+	for (size_t i = 0; i < gpus->n; i++)
+		if (gpus->list[i].first)
+			put_first(import, &gpus->list[i], 0);
 }

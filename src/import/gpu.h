@@ -14,6 +14,8 @@ struct wtl_import_gpu {
 		domain[WTL_NAME_SIZE]; /* key: its UUID or bus number; "": only the index is known */
 	uint32_t index;
 	unsigned power; /* which of its powers is taken */
+	struct wtl_import_gpu_row
+		*first; /* of several powers, which waits for the second row; or NULL */
 	size_t power_series, energy_series;
 	size_t devices[WTL_DEVICE_NUMBERS];
 };
@@ -25,8 +27,9 @@ struct wtl_import_gpus {
 
 /* The one that a record is about; NULL: there are too many. An index of UINT32_MAX is not known. */
 struct wtl_import_gpu *wtl_import_gpu_find(struct wtl_import_gpus *gpus, const struct wtl_gpu *gpu);
-/* All that is known of it at a moment. */
+/* All that is known of it at a moment. Where it may have several powers, wtl_import_gpus_end() comes last. */
 void wtl_import_gpu_put(struct wtl_import *import, struct wtl_import_gpu *own,
 			const struct wtl_gpu *gpu, int64_t t_ns);
+void wtl_import_gpus_end(struct wtl_import *import, struct wtl_import_gpus *gpus);
 
 #endif

@@ -162,6 +162,9 @@ int64_t wtl_import_local(struct wtl_import *import, int64_t t_local_ns);
 /* All points so far are of times since the file's start: they become times since 1970. */
 void wtl_import_begin_at_start(struct wtl_import *import);
 
+/* All points so far are left out. */
+void wtl_import_forget_points(struct wtl_import *import);
+
 /* How many points there are. */
 size_t wtl_import_points(const struct wtl_import *import);
 

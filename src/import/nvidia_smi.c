@@ -16,7 +16,7 @@ struct reading {
 	struct wtl_import *import;
 	struct wtl_import_gpus gpus;
 	int64_t rounds; /* over all GPUs, of records without a time */
-	bool is_timeless;
+	bool is_timeless, is_timed;
 };
 
 /* Rounds without a time are an interval apart. */
@@ -31,11 +31,29 @@ static int64_t time_of(struct reading *reading, const struct wtl_smi_record *rec
 	return reading->rounds * (interval_ns ? interval_ns : WTL_NS_PER_S);
 }
 
+/* What was taken for a log without times has some. */
+static void forget_timeless(struct reading *reading)
+{
+	wtl_import_gpus_end(reading->import, &reading->gpus);
+	wtl_import_bad(reading->import, 0, "what is above the first time in it is left out");
+	wtl_import_forget_points(reading->import);
+	reading->is_timeless = false;
+}
+
 static int take(void *context, const struct wtl_smi_record *record)
 {
 	struct reading *reading = context;
-	struct wtl_import_gpu *gpu = wtl_import_gpu_find(&reading->gpus, record->gpu);
+	struct wtl_import_gpu *gpu;
 
+	if (!record->has_time && reading->is_timed) {
+		wtl_import_bad(reading->import, 0,
+			       "only a part of it has times: the rest is left out");
+		return reading->import->error;
+	}
+	if (record->has_time && reading->is_timeless)
+		forget_timeless(reading);
+	reading->is_timed = record->has_time;
+	gpu = wtl_import_gpu_find(&reading->gpus, record->gpu);
 	if (gpu)
 		wtl_import_gpu_put(reading->import, gpu, record->gpu, time_of(reading, record));
 	return reading->import->error;
@@ -84,6 +102,7 @@ static int read_by(struct wtl_import *import, const char *text, size_t len, bool
 	rc = is_xml ? wtl_smi_read_xml(text, len, take, reading, &leftover, err)
 		    : wtl_smi_read_csv(text, len, import->options.columns, take, reading, &leftover,
 				       err);
+	wtl_import_gpus_end(import, &reading->gpus);
 	/* What came before a document that was cut off is as good. */
 	if (rc == -WTL_EFORMAT && wtl_import_points(import) > 0) {
 		wtl_import_bad(import, 0, "%s", err->text);

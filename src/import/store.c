@@ -159,6 +159,13 @@ size_t wtl_import_points(const struct wtl_import *import)
 	return n;
 }
 
+void wtl_import_forget_points(struct wtl_import *import)
+{
+	for (size_t i = 0; i < import->n_series; i++)
+		import->series[i].n = 0;
+	import->n_missing = import->n_absurd = import->n_back = 0;
+}
+
 /* ---- Stretches ---- */
 
 void wtl_import_interval(struct wtl_import *import, size_t line, const char *name, size_t name_len,

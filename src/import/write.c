@@ -11,6 +11,7 @@
 #include "import/import.h"
 #include "meter/given_io.h"
 #include "meter/meter.h"
+#include "meter/observer.h"
 #include "replay/format.h"
 #include "replay/recorder.h"
 
@@ -386,7 +387,7 @@ static int open_recorder(struct output *output, const char *path, struct wtl_err
 		.path = path,
 		/* A commit is a period of its own, unless samples are much denser than mostly. */
 		.store = {.period_ns = longest_spacing(output) * (COMMIT_SAMPLES / 2),
-			  .keeps_memory = true,
+			  .in_haste = true,
 			  .io = &output->io.io,
 			  .guard = output->import->options.guard},
 		.is_late = true,
@@ -416,6 +417,18 @@ static int commit(struct output *output, struct wtl_err *err)
 	return wtl_recorder_commit(output->recorder, err);
 }
 
+static void pass_on(struct output *output)
+{
+	const struct wtl_sample sample = {.begin_ns = output->io.mono_ns,
+					  .end_ns = output->io.after_ns,
+					  .readings = output->readings,
+					  .n = output->n_channels};
+
+	output->io.mono_ns = output->io.after_ns;
+	wtl_meter_pass_on(output->meter, &sample);
+	output->n_samples++;
+}
+
 static int follow(struct output *output, int64_t first_ns, struct wtl_err *err)
 {
 	int rc = 0;
@@ -423,8 +436,7 @@ static int follow(struct output *output, int64_t first_ns, struct wtl_err *err)
 	begin_windows(output, first_ns);
 	put_devices(output, first_ns);
 	while ((rc = commit(output, err)) == 0 && take_sample(output, &first_ns)) {
-		wtl_meter_sample(output->meter);
-		output->n_samples++;
+		pass_on(output);
 		if (output->import->n_intervals > 0) {
 			end_windows(output, first_ns);
 			begin_windows(output, first_ns);

@@ -70,6 +70,8 @@ struct wtl_observer {
  */
 void wtl_meter_observe(struct wattle_meter *meter, const struct wtl_observer *observer);
 void wtl_consumers_observe(struct wtl_consumers *consumers, const struct wtl_observer *observer);
+/* A sample that its sources would give, for the observer alone. Its times are whole microseconds. */
+void wtl_meter_pass_on(struct wattle_meter *meter, const struct wtl_sample *sample);
 
 /* The scan that the newest event is about, and its GPUs, in an order that never changes. */
 const struct wtl_workload_scan *wtl_consumers_scan(const struct wtl_consumers *consumers);

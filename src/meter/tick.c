@@ -166,6 +166,23 @@ static void tell_caller(const struct wattle_meter *meter)
 	}
 }
 
+static void count_tick(struct wattle_meter *meter, int64_t took_ns)
+{
+	meter->self.ticks++;
+	meter->self.tick_sum_ns += took_ns;
+	if (took_ns > meter->self.tick_max_ns)
+		meter->self.tick_max_ns = took_ns;
+}
+
+void wtl_meter_pass_on(struct wattle_meter *meter, const struct wtl_sample *sample)
+{
+	meter->sampled_ns = sample->begin_ns;
+	meter->read_ns = sample->end_ns;
+	if (meter->observer)
+		meter->observer->sampled(meter->observer->context, sample);
+	count_tick(meter, sample->end_ns - sample->begin_ns);
+}
+
 int64_t wtl_meter_sample(struct wattle_meter *meter)
 {
 	int64_t begin_ns = wtl_io_mono_ns(meter->env.io);
@@ -185,10 +202,7 @@ int64_t wtl_meter_sample(struct wattle_meter *meter)
 	if (!meter->only_observed)
 		feed_lines(meter);
 	tell_caller(meter);
-	meter->self.ticks++;
-	meter->self.tick_sum_ns += now_ns - begin_ns;
-	if (now_ns - begin_ns > meter->self.tick_max_ns)
-		meter->self.tick_max_ns = now_ns - begin_ns;
+	count_tick(meter, now_ns - begin_ns);
 	return begin_ns;
 }
 

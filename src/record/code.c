@@ -15,7 +15,7 @@ enum how { HOW_VALUES, HOW_DIFFERENCES, HOW_SECOND, HOWS };
 enum { LAYOUT_PLANES = 4, HEAD_MAX = 2 + 3 * WTL_VARINT_MAX };
 
 /* How many values are coded best is seen in so many pieces of them. */
-enum { PIECES = 16, PIECE = 256, FLAT_MIN = 32 };
+enum { PIECES = 16, PIECE = 64, FLAT_MIN = 32 };
 
 static uint64_t zigzag(uint64_t x)
 {

@@ -138,10 +138,10 @@ struct wtl_store_options {
 	 * again at most, and never more than 64 MiB: where a transaction of another program keeps it from being
 	 * emptied, the recording stops (-EBUSY). */
 	uint64_t max_bytes;
-	int busy_ms;		    /* such a transaction is waited for so long; 0: 10 s */
-	int64_t max_age_ns;	    /* a ring of that length; 0: no limit */
-	int64_t period_ns;	    /* 0: a minute */
-	bool keeps_memory;	    /* from one period to the next: they come one after the other */
+	int busy_ms;	    /* such a transaction is waited for so long; 0: 10 s */
+	int64_t max_age_ns; /* a ring of that length; 0: no limit */
+	int64_t period_ns;  /* 0: a minute */
+	bool in_haste; /* periods come one after the other: memory is kept, and packing is to be quick */
 	uint32_t values_per_commit; /* room for so many values a series between two commits */
 	struct wtl_io *io;	    /* asked before every write to the disk whether it is to fail */
 	/* SQLite has FILE-shm in memory: where another process truncates that, touching it is a SIGBUS. This calls

@@ -15,7 +15,7 @@
  * written in one transaction. A period of one commit has chunks at once.
  */
 
-enum { ZSTD_LEVEL = 3 };
+enum { ZSTD_LEVEL = 3, ZSTD_LEVEL_IN_HASTE = 1 };
 
 /* ---- One series ---- */
 
@@ -58,7 +58,7 @@ static int pack(struct wtl_packer *packer, struct wtl_row_chunk *chunk, size_t l
 	if (wtl_buf_reserve(data, bound) < 0)
 		return SQLITE_NOMEM;
 	to = data->data + data->len;
-	len = ZSTD_compressCCtx(packer->zstd, to, bound, block->data, block->len, ZSTD_LEVEL);
+	len = ZSTD_compressCCtx(packer->zstd, to, bound, block->data, block->len, packer->level);
 	is_packed = !ZSTD_isError(len) && len < block->len;
 	if (!is_packed)
 		len = block->len;
@@ -179,8 +179,9 @@ static int write_chunks(struct wtl_store_writer *writer, void *context)
 	return wtl_file_commit(file, rc);
 }
 
-static bool has_zstd(struct wtl_packer *packer)
+static bool has_zstd(struct wtl_packer *packer, const struct wtl_store_options *options)
 {
+	packer->level = options->in_haste ? ZSTD_LEVEL_IN_HASTE : ZSTD_LEVEL;
 	if (!packer->zstd)
 		packer->zstd = ZSTD_createCCtx();
 	return packer->zstd != NULL;
@@ -194,7 +195,8 @@ static int make_ready(struct wtl_store_writer *writer)
 
 	while (rc == SQLITE_OK && merge->is_active)
 		rc = wtl_merge_step(writer);
-	return rc == SQLITE_OK && !has_zstd(&merge->packers[0]) ? SQLITE_NOMEM : rc;
+	return rc == SQLITE_OK && !has_zstd(&merge->packers[0], &writer->options) ? SQLITE_NOMEM
+										  : rc;
 }
 
 int wtl_merge_begin(struct wtl_store_writer *writer)
@@ -215,7 +217,7 @@ static void clear(struct wtl_store_writer *writer)
 {
 	struct wtl_merge *merge = &writer->merge;
 
-	if (!writer->options.keeps_memory) {
+	if (!writer->options.in_haste) {
 		wtl_merge_done(merge);
 		return;
 	}
@@ -303,7 +305,8 @@ int wtl_merge_whole(struct wtl_store_writer *writer, const struct wtl_stretch *s
 	shares[1].begin = shares[0].end;
 	shares[1].end = stretch->n_runs;
 	/* Where there can be no thread, everything is done here. */
-	has_other = shares[1].begin < shares[1].end && has_zstd(&merge->packers[1]);
+	has_other =
+		shares[1].begin < shares[1].end && has_zstd(&merge->packers[1], &writer->options);
 	if (has_other) {
 		shares[1].packer = &merge->packers[1];
 		has_other = wtl_thread_start(&other, pack_share, &shares[1]) == 0;

@@ -190,7 +190,8 @@ static void do_stretch(struct wtl_store_writer *writer)
 	pthread_mutex_unlock(&writer->lock);
 	if (!writer->error)
 		rc = wtl_file_guarded(&writer->file, write_stretch, writer);
-	wtl_stretch_clear(stretch, wtl_writer_room(writer));
+	wtl_stretch_clear(stretch, writer->options.in_haste ? WTL_STRETCH_ROOM_ANY
+							    : wtl_writer_room(writer));
 	pthread_mutex_lock(&writer->lock);
 	writer->full = NULL;
 	writer->has_merge = !writer->error && writer->merge.is_active;

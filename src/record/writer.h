@@ -140,6 +140,7 @@ struct wtl_packer {
 	struct wtl_buf data; /* of all chunks */
 	struct wtl_buf block;
 	struct ZSTD_CCtx_s *zstd; /* NULL: not needed so far */
+	int level;		  /* its */
 };
 
 enum { WTL_PACKERS = 2 };
@@ -203,6 +204,8 @@ void *wtl_writer_run(void *writer);
 /* Until all that was committed is written, and no period is being merged. */
 void wtl_writer_wait(struct wtl_store_writer *writer);
 
+/* Runs that have grown far beyond that room are cut back to it. */
+#define WTL_STRETCH_ROOM_ANY (SIZE_MAX / 8)
 void wtl_stretch_clear(struct wtl_stretch *stretch, size_t room);
 void wtl_stretch_done(struct wtl_stretch *stretch);
 

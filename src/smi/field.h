@@ -31,6 +31,8 @@ struct wtl_smi_day {
 	int64_t ns;
 };
 
+enum { WTL_SMI_TIMESTAMP_LEN = 23 }; /* "2026/07/03 22:11:09.916" */
+
 /* What a reader fills in. */
 struct wtl_smi_target {
 	struct wtl_gpu *gpu;

@@ -63,16 +63,15 @@ static bool is_plain(const struct wtl_smi_field *field)
 	       (kind->form == WTL_SMI_FIXED || kind->form == WTL_SMI_DECIMAL);
 }
 
-/* Where such a value ends; NULL: it is none, or one that takes more. */
-static inline const char *plain_end(const struct wtl_smi_field *field, const char *suffix,
-				    const char *text, const char *end, uint64_t *ret_value)
+/* Where the digits of such a value end; NULL: there are none, or more than are taken here. */
+static inline const char *digits_end(const struct wtl_smi_field *field, const char *text,
+				     const char *end, uint64_t *ret_value)
 {
 	static const uint64_t micro[] = {1000000, 100000, 10000, 1000, 100, 10, 1};
 	enum { DIGITS_MAX = 12, DECIMALS_MAX = 6 };
-	const char *at, *rest = suffix;
 	uint64_t value = 0, unit = field->kind->unit;
+	const char *at = take_digits(text, end, &value);
 
-	at = take_digits(text, end, &value);
 	if (at == text)
 		return NULL;
 	if (field->kind->form == WTL_SMI_FIXED) {
@@ -84,13 +83,21 @@ static inline const char *plain_end(const struct wtl_smi_field *field, const cha
 			return NULL;
 		unit = micro[at > point ? at - point - 1 : 0];
 	}
-	if (at - text > DIGITS_MAX)
+	*ret_value = value * unit;
+	return at - text > DIGITS_MAX ? NULL : at;
+}
+
+/* Where the unit behind digits ends, or they do where there is none; NULL: there is a part of it, or no digits. */
+static inline const char *unit_end(const char *suffix, const char *at, const char *end)
+{
+	const char *rest = suffix;
+
+	if (!at)
 		return NULL;
 	while (at < end && *at == ' ')
 		at++;
 	for (; at < end && *rest && *at == *rest; at++)
 		rest++;
-	*ret_value = value * unit;
 	return *rest && rest > suffix ? NULL : at;
 }
 
@@ -102,9 +109,10 @@ static void set_number(struct wtl_gpu *gpu, const struct wtl_smi_field *field, u
 static bool read_plain(struct wtl_gpu *gpu, const struct wtl_smi_field *field, const char *suffix,
 		       const char *text, size_t len)
 {
+	const char *end = text + len;
 	uint64_t value = 0;
 
-	if (!is_plain(field) || plain_end(field, suffix, text, text + len, &value) != text + len)
+	if (!is_plain(field) || unit_end(suffix, digits_end(field, text, end, &value), end) != end)
 		return false;
 	set_number(gpu, field, value);
 	return true;
@@ -146,13 +154,21 @@ struct cell {
 	bool is_kept;
 };
 
+/* What stood behind a column's number when it was read last, up to the next cell: its unit, and the separator. */
+struct tail {
+	uint64_t bytes, mask; /* in the order of memory */
+	size_t len, unit_len;
+};
+
 struct csv {
 	const struct wtl_smi_query *query;
 	const struct wtl_smi_field *columns[WTL_SMI_COLUMNS_MAX]; /* NULL: not known */
+	struct tail tails[WTL_SMI_COLUMNS_MAX];
 	const char *plain_units[WTL_SMI_COLUMNS_MAX]; /* NULL: its values are not plain */
 	size_t n;
 	size_t name_column; /* of the process, whose name may hold a comma; SIZE_MAX: none */
-	const char *header;
+	size_t time_column; /* SIZE_MAX: none */
+	const char *header, *text_end;
 	size_t header_len;
 	size_t line; /* its number */
 	/* The row, and what it was made of: a cell that is the same in the next one is not read again, unless
@@ -161,6 +177,7 @@ struct csv {
 	struct wtl_gpu_process process;
 	struct cell cells[WTL_SMI_COLUMNS_MAX];
 	bool has_row, is_mixed;
+	bool has_times;	 /* of the rows so far */
 	bool has_failed; /* a value of it that was not plain */
 	struct wtl_smi_day day;
 	struct wtl_smi_leftover leftover;
@@ -211,13 +228,26 @@ static bool is_there(const struct csv *csv, const struct wtl_smi_field *field)
 	return false;
 }
 
+static void add_column(struct csv *csv, const struct wtl_smi_field *field)
+{
+	csv->leftover.columns += !field;
+	if (field && field->kind == &wtl_smi_process_name)
+		csv->name_column = csv->n;
+	if (field && field->kind == &wtl_smi_timestamp)
+		csv->time_column = csv->n;
+	csv->is_mixed |= field && is_there(csv, field);
+	if (field && is_plain(field))
+		csv->plain_units[csv->n] = field->unit ? field->unit : "";
+	csv->tails[csv->n].bytes = 1; /* nothing is like it */
+	csv->columns[csv->n++] = field;
+}
+
 /* Takes the columns for those of the query that has most of them, and returns how many it has;
  * -EFBIG: too many. */
 static int set_columns(struct csv *csv, const char *text, size_t len, bool has_blank)
 {
 	static const struct wtl_smi_query *const queries[] = {&wtl_smi_query_gpu,
 							      &wtl_smi_query_apps};
-	const struct wtl_smi_field *field;
 	const char *at, *name;
 	int best = 0;
 
@@ -233,20 +263,13 @@ static int set_columns(struct csv *csv, const char *text, size_t len, bool has_b
 			csv->query = queries[q];
 		best = known > best ? known : best;
 	}
-	csv->name_column = SIZE_MAX;
+	csv->name_column = csv->time_column = SIZE_MAX;
 	for (at = text; best > 0 && at <= text + len;) {
 		size_t n = next_piece(&at, text + len, has_blank, &name);
 
 		if (csv->n == WTL_SMI_COLUMNS_MAX)
 			return -EFBIG;
-		field = find_field(csv->query, name, n);
-		csv->leftover.columns += !field;
-		if (field && field->kind == &wtl_smi_process_name)
-			csv->name_column = csv->n;
-		csv->is_mixed |= field && is_there(csv, field);
-		if (field && is_plain(field))
-			csv->plain_units[csv->n] = field->unit ? field->unit : "";
-		csv->columns[csv->n++] = field;
+		add_column(csv, find_field(csv->query, name, n));
 	}
 	return best;
 }
@@ -332,6 +355,12 @@ static void forget(struct csv *csv, const struct wtl_smi_field *field)
 	}
 }
 
+static void note_failed(struct csv *csv, const struct wtl_smi_field *field)
+{
+	csv->has_failed |= field->place == WTL_SMI_NUMBER &&
+			   csv->gpu.numbers[field->number].status == WATTLE_STATUS_FAILED;
+}
+
 /* false: what the row before had in its place cannot be taken out again. */
 static bool read_cell(struct csv *csv, const struct wtl_smi_target *target, size_t column,
 		      const struct cell *here)
@@ -348,8 +377,7 @@ static bool read_cell(struct csv *csv, const struct wtl_smi_target *target, size
 		wtl_smi_read_value(target, field, here->text, here->len, false);
 		kept->is_kept = field->kind != &wtl_smi_timestamp;
 	}
-	csv->has_failed |= field->place == WTL_SMI_NUMBER &&
-			   csv->gpu.numbers[field->number].status == WATTLE_STATUS_FAILED;
+	note_failed(csv, field);
 	return true;
 }
 
@@ -358,35 +386,113 @@ static inline bool is_end_of_cell(const char *at, const char *end)
 	return at == end || (at[0] == ',' && at + 1 < end && at[1] == ' ');
 }
 
+static inline void keep_number(struct csv *csv, size_t column, uint64_t value, const char *text,
+			       const char *end)
+{
+	set_number(&csv->gpu, csv->columns[column], value);
+	csv->cells[column] = (struct cell){text, (size_t)(end - text), true};
+}
+
+/* ---- A row like the one before ---- */
+
+static void learn_tail(struct tail *tail, const char *digits_end, const char *unit_end,
+		       bool is_last)
+{
+	size_t unit_len = (size_t)(unit_end - digits_end);
+	size_t len = unit_len + (is_last ? 0 : strlen(", "));
+
+	if (len > sizeof(tail->bytes))
+		return;
+	*tail = (struct tail){.len = len, .unit_len = unit_len};
+	memcpy(&tail->bytes, digits_end, len);
+	memset(&tail->mask, 0xff, len);
+}
+
+static inline bool has_tail(const struct csv *csv, size_t column, const char *at)
+{
+	const struct tail *tail = &csv->tails[column];
+	uint64_t bytes;
+
+	if ((size_t)(csv->text_end - at) < sizeof(bytes))
+		return false;
+	memcpy(&bytes, at, sizeof(bytes));
+	return (bytes & tail->mask) == tail->bytes;
+}
+
+/* The end of a cell that is no number: it is a time, of no interest, or what it was before. NULL: it is not. */
+static const char *usual_end(struct csv *csv, const struct wtl_smi_target *target, size_t column,
+			     const char *at, const char *end)
+{
+	const struct wtl_smi_field *field = csv->columns[column];
+	const struct cell *kept = &csv->cells[column];
+	size_t len = kept->len, rest = (size_t)(end - at);
+
+	if (!field)
+		return piece_end(at, end, true);
+	if (field->kind == &wtl_smi_timestamp) {
+		len = WTL_SMI_TIMESTAMP_LEN;
+		if (rest < len || wtl_smi_read(target, field, at, len) < 0)
+			return NULL;
+	} else if (!kept->is_kept || rest < len || memcmp(kept->text, at, len) != 0) {
+		return NULL;
+	}
+	note_failed(csv, field);
+	return is_end_of_cell(at + len, end) ? at + len : NULL;
+}
+
+/*
+ * A row as programs write them: behind each number stands what stood there before, and the other cells are the same, but
+ * for the time. false: it is another one, or may be, and has to be read by read_row().
+ */
+static bool read_usual_row(struct csv *csv, const struct wtl_smi_target *target, const char *at,
+			   const char *end)
+{
+	csv->has_failed = false;
+	for (size_t i = 0; i < csv->n; i++) {
+		const char *text = at;
+		uint64_t value = 0;
+
+		if (csv->plain_units[i])
+			at = digits_end(csv->columns[i], text, end, &value);
+		if (csv->plain_units[i] && at && has_tail(csv, i, at)) {
+			keep_number(csv, i, value, text, at + csv->tails[i].unit_len);
+			at += csv->tails[i].len;
+			continue;
+		}
+		at = usual_end(csv, target, i, text, end);
+		if (!at || (at == end && i + 1 < csv->n))
+			return false;
+		at += at == end ? 0 : strlen(", ");
+	}
+	return at == end;
+}
+
+/* ---- Any row ---- */
+
 enum row { ROW_READ, ROW_AGAIN, ROW_BAD };
 
 /* AGAIN: from the beginning, without the row before. BAD: there are too few cells or too many. */
-static enum row read_row(struct csv *csv, const char *at, const char *end, int64_t *t_local_ns)
+static enum row read_any_row(struct csv *csv, const struct wtl_smi_target *target, const char *at,
+			     const char *end)
 {
-	const struct wtl_smi_target target = {
-		.gpu = &csv->gpu,
-		.process = &csv->process,
-		.t_local_ns = t_local_ns,
-		.day = &csv->day,
-	};
-
 	csv->has_failed = false;
 	for (size_t i = 0; i < csv->n; i++) {
 		const char *unit = csv->plain_units[i], *after = NULL;
+		const char *behind = NULL;
 		struct cell here = {.text = at};
-		uint64_t value;
+		uint64_t value = 0;
 
 		if (i > 0 && at == end)
 			return ROW_BAD;
 		if (i > 0)
 			here.text = at + strlen(", ");
-		if (unit)
-			after = plain_end(csv->columns[i], unit, here.text, end, &value);
+		if (unit) {
+			behind = digits_end(csv->columns[i], here.text, end, &value);
+			after = unit_end(unit, behind, end);
+		}
 		if (after && is_end_of_cell(after, end)) {
-			set_number(&csv->gpu, csv->columns[i], value);
-			here.len = (size_t)(after - here.text);
-			here.is_kept = true;
-			csv->cells[i] = here;
+			keep_number(csv, i, value, here.text, after);
+			learn_tail(&csv->tails[i], behind, after, after == end);
 			at = after;
 			continue;
 		}
@@ -394,7 +500,7 @@ static enum row read_row(struct csv *csv, const char *at, const char *end, int64
 		if (!at)
 			return ROW_BAD;
 		here.len = (size_t)(at - here.text);
-		if (csv->columns[i] && !read_cell(csv, &target, i, &here))
+		if (csv->columns[i] && !read_cell(csv, target, i, &here))
 			return ROW_AGAIN;
 	}
 	return at == end ? ROW_READ : ROW_BAD;
@@ -407,27 +513,48 @@ static void begin_row(struct csv *csv)
 	memset(csv->cells, 0, csv->n * sizeof(csv->cells[0]));
 }
 
-static int take_row(struct csv *csv, const char *line, size_t len, wtl_smi_each *each,
-		    void *context)
+static enum row read_row(struct csv *csv, const char *at, const char *end, int64_t *t_local_ns)
 {
-	struct wtl_smi_record record = {.cuda = ""};
-	int64_t t_local_ns = INT64_MIN;
+	const struct wtl_smi_target target = {
+		.gpu = &csv->gpu,
+		.process = &csv->process,
+		.t_local_ns = t_local_ns,
+		.day = &csv->day,
+	};
 	enum row row;
 
 	/* Words in the place of a value may say something of the whole GPU. */
 	if (!csv->has_row || csv->is_mixed || csv->gpu.status != WATTLE_STATUS_OK)
 		begin_row(csv);
-	row = read_row(csv, line, line + len, &t_local_ns);
-	if (row == ROW_AGAIN) {
-		begin_row(csv);
-		t_local_ns = INT64_MIN;
-		row = read_row(csv, line, line + len, &t_local_ns);
-	}
+	else if (csv->name_column == SIZE_MAX && read_usual_row(csv, &target, at, end))
+		return ROW_READ;
+	*t_local_ns = INT64_MIN;
+	row = read_any_row(csv, &target, at, end);
+	if (row != ROW_AGAIN)
+		return row;
+	begin_row(csv);
+	*t_local_ns = INT64_MIN;
+	return read_any_row(csv, &target, at, end);
+}
+
+static int take_row(struct csv *csv, const char *line, size_t len, wtl_smi_each *each,
+		    void *context)
+{
+	struct wtl_smi_record record = {.cuda = ""};
+	int64_t t_local_ns = INT64_MIN;
+	enum row row = read_row(csv, line, line + len, &t_local_ns);
+
 	csv->has_row = row == ROW_READ;
 	if (row != ROW_READ) {
 		leave(csv, NULL, NULL);
 		return 0;
 	}
+	/* Where it belongs is not known: a row that is shifted, or was lost on the disk. */
+	if (t_local_ns == INT64_MIN && csv->has_times) {
+		leave(csv, csv->columns[csv->time_column], &csv->cells[csv->time_column]);
+		return 0;
+	}
+	csv->has_times = t_local_ns != INT64_MIN;
 	if (csv->has_failed)
 		leave_nonsense(csv);
 	if (csv->query == &wtl_smi_query_apps) {
@@ -487,6 +614,7 @@ int wtl_smi_read_csv(const char *text, size_t len, const char *fields, wtl_smi_e
 	csv = calloc(1, sizeof(*csv));
 	if (!csv)
 		return wtl_err_set(err, ENOMEM, "nvidia-smi", NULL, "out of memory");
+	csv->text_end = end;
 	if (fields) {
 		rc = set_columns(csv, fields, strlen(fields), false);
 		rc = rc > 0 && csv->leftover.columns == 0 ? 0 : -EINVAL;

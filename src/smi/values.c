@@ -241,12 +241,12 @@ static bool read_day(struct wtl_smi_day *day, const char *text)
 static int read_timestamp(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
 			  const char *text, size_t len)
 {
-	enum { LENGTH = 23, CLOCK_AT = 11 };
+	enum { CLOCK_AT = 11 };
 	struct wtl_smi_day *day = target->day;
 	int64_t clock_ns;
 
 	(void)field;
-	if (len != LENGTH || text[CLOCK_AT - 1] != ' ' || text[19] != '.')
+	if (len != WTL_SMI_TIMESTAMP_LEN || text[CLOCK_AT - 1] != ' ' || text[19] != '.')
 		return -EINVAL;
 	if ((!day->text[0] || memcmp(day->text, text, sizeof(day->text)) != 0) &&
 	    !read_day(day, text))

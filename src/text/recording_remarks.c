@@ -118,15 +118,22 @@ static bool has_emissions(const struct wtl_report *report)
 	return !wtl_words_not_all_emitted(&report->carbon, &report->window.total);
 }
 
+/* Of no energy, a row of a file does not tell it. */
+static bool has_intensity(const struct wtl_report *report)
+{
+	return has_emissions(report) && (report->window.total.energy_uj > 0 ||
+					 report->carbon.carbon.intensity_mg_per_kwh > 0);
+}
+
 static bool is_new_intensity(const struct wtl_page_several *several, size_t i)
 {
 	uint64_t own = report_of(several, i)->carbon.carbon.intensity_mg_per_kwh;
 
 	for (size_t k = 0; k < i; k++)
-		if (has_emissions(report_of(several, k)) &&
+		if (has_intensity(report_of(several, k)) &&
 		    report_of(several, k)->carbon.carbon.intensity_mg_per_kwh == own)
 			return false;
-	return has_emissions(report_of(several, i));
+	return has_intensity(report_of(several, i));
 }
 
 static void remark_intensities(const struct wtl_page *page, const struct wtl_page_several *several)

@@ -52,6 +52,11 @@ def test_rows_as_runs(tmp_path):
     assert abs(told["runs"][0]["gco2e_per_s"] - Decimal("0.000995025")) < Decimal("0.0000001")
 
 
+def test_no_intensity_is_made_of_no_energy(tmp_path):
+    text = report(write(tmp_path / "emissions.csv", [row(1, 0.01, 0, 0, 0), row(2, 0.02, 0, 0, 0)]), form="text").out
+    assert "2 runs" in text and "CO2e is at" not in text
+
+
 def test_the_page(tmp_path):
     text = report(write(tmp_path / "emissions.csv", ROWS), form="text").out
     assert "3 runs in emissions.csv: different commands" in text

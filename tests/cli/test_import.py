@@ -314,6 +314,32 @@ def test_missing_values_are_a_gap_and_never_zero(place):
     assert [row["kind"] for row in place.export(out, "gaps")]
 
 
+@pytest.mark.parametrize("lost", ["0, GPU-a, 100.00 W, 11 %, 41, 100 MiB, 2026/07/03 22:11:10.000", "\0" * 4096 + "7/03 22:11:10.000, 0, GPU-a, 1 W, 1 %, 4, 1 MiB",
+                                  "2026/07/03 25:11:10.000, 0, GPU-a, 100.00 W, 11 %, 41, 100 MiB"], ids=["shifted", "NUL", "hour"])
+def test_a_row_whose_time_is_none_moves_no_other(place, lost):
+    lines = NVIDIA_SMI.splitlines(keepends=True)
+    err, out = place.good("".join([*lines[:3], lost + "\n", *lines[4:]]))
+    assert "file.log:4: timestamp cannot be '" in err and "no timestamps" not in err and "5 samples" not in err
+    assert [row["t_utc"] for row in place.export(out, "samples") if row["domain"] == "gpu-0"] == [
+        "2026-07-03T22:11:09.000Z", "2026-07-03T22:11:11.000Z"]
+
+
+def test_rows_above_the_first_time(place):
+    """A first row that is broken makes no log without times of the others."""
+    head, *rows = NVIDIA_SMI.splitlines(keepends=True)
+    err, out = place.good(head + "0, GPU-a, 100.00 W, 11 %, 41, 100 MiB, 2026/07/03 22:11:08.000\n" + "".join(rows))
+    assert "what is above the first time in it is left out" in err and "no timestamps" not in err
+    assert place.energies(out)["total"] == 600
+
+
+def test_xml_of_which_a_part_has_no_time(place):
+    text = next(text for text in (path.read_bytes()[1:] for path in sorted((CAPTURES / "nvidia_smi").glob("*.xml")))
+                if text.count(b"<timestamp>") == 1)
+    at, end = text.index(b"<timestamp>"), text.index(b"</timestamp>") + len(b"</timestamp>")
+    err, out = place.good(text + text[:at] + text[end:])
+    assert "only a part of it has times: the rest is left out" in err and "no timestamps" not in err
+
+
 def test_columns_in_any_order_and_unknown_ones(place):
     text = ("power.draw [W], no.such.field, timestamp\n" +
             "".join(f"50.00 W, 7, 2026/07/03 22:11:{s:02}.000\n" for s in range(5)))
@@ -439,6 +465,34 @@ def test_a_power_is_the_mean_since_the_one_before(place, last):
     assert abs(place.energies(out)["total"] - (350 + last // 2)) <= 50
 
 
+@pytest.mark.parametrize(("apart_ms", "card", "average", "power", "sensor"), [
+    (1000, "9.0, 570.1", 200, "average", "hopper-average 1000/100"),
+    (5000, "8.9, 535.1", 200, "average", "ada-average 1000/100"),
+    (998, "8.6, 545.2", 200, "average", "ga10x-average 1000/100"),
+    (100, "9.0, 570.1", 200, "instant", "hopper-instant 25/100"),
+    (1000, "8.0, 570.1", "[N/A]", "instant", "ga100-instant 25/100"),
+    (1000, "[N/A], [N/A]", 200, "average", "unknown-average"),
+])
+def test_the_power_that_sees_most_is_taken(place, apart_ms, card, average, power, sensor):
+    """Of a second, the mean over a second sees all; between rows that are closer, it would see what was before."""
+    def stamp(ms):
+        return f"2026/07/03 22:{ms // 60000:02}:{ms // 1000 % 60:02}.{ms % 1000:03}"
+    rows = "".join(f"{stamp(i * apart_ms + g)}, {g}, {card}, 300.00 W, 150.00 W, {average}{' W' if average == 200 else ''}\n"
+                   for i in range(5) for g in range(2))
+    err, out = place.good("timestamp, index, compute_cap, driver_version, power.draw.instant [W], power.draw [W], "
+                          "power.draw.average [W]\n" + rows)
+    assert f"power is power.draw.{power}, which" in err and err.count("power is") == 1
+    assert place.energies(out)["gpu-1"] == {"average": 200, "instant": 300}[power] * Decimal(4 * apart_ms) / 1000
+    document = run_wattle("report", "-f", "json", out, cwd=place.path).json
+    assert [domain.get("sensor") for domain in document["domains"]][:2] == [sensor] * 2
+
+
+def test_a_single_row_of_several_powers(place):
+    """Nobody knows how far rows are apart: as if they were close."""
+    result, _ = place.run("timestamp, power.draw.instant [W], power.draw.average [W]\n2026/07/03 22:11:09.000, 300.00 W, 200.00 W\n")
+    assert "power is power.draw.instant" in result.err
+
+
 def test_what_is_told_of_an_import(place):
     """Its windows are whole, also the first; and no cost of recording is made up."""
     _, out = place.good(ZEUS)
@@ -505,6 +559,17 @@ def test_a_run_that_codecarbon_wrote_again_and_again_counts_once(place):
     later = later.replace(",0.0004,", ",0.0008,", 1).replace("#", "")
     _, out = place.good(HEAD_2023 + ROW_2023 + later)
     assert place.energies(out)["total"] == 2304
+
+
+def test_codecarbons_tasks_are_windows_of_their_own(place):
+    """As 3.3.2 writes them: all are of one run, one after the other, and their times are whole seconds."""
+    text = ("task_name,timestamp,project_name,run_id,duration,emissions,cpu_energy,gpu_energy,ram_energy,energy_consumed\n"
+            "a,2026-11-28T17:55:29,p,20f32fb5,2.0037,8.7e-07,4e-06,0.0,1e-05,1.4e-05\n"
+            "b,2026-11-28T17:55:30,p,20f32fb5,1.0132,4.4e-07,2e-06,0.0,5e-06,7e-06\n")
+    err, out = place.good(text)
+    assert "could not be read" not in err and "in which it lies" not in err
+    assert [place.energies(out, task)["total"] for task in "ab"] == [Decimal("50.4"), Decimal("25.2")]
+    assert place.energies(out)["total"] == Decimal("75.6")
 
 
 def test_windows_within_windows(place):
@@ -595,8 +660,18 @@ def test_power_goes_to_aipowermeter_and_back(place):
     _, back = place.good(export_to(place, out, "aipowermeter"))
     for domain, energy in place.energies(back).items():
         if domain != "psys-0":
-            # The first line has no mean before it, and is not there.
-            assert abs(energy - place.energies(out)[domain] / 2) < Decimal("0.01"), domain
+            assert abs(energy - place.energies(out)[domain]) < Decimal("0.01"), domain
+
+
+@pytest.mark.parametrize("name", ["nvidia-smi", "codecarbon", "prometheus"])
+def test_the_first_stretch_of_power_goes_to_aipowermeter_too(place, name):
+    """A line says what was drawn since the one before it: the first has one before it, from when the recording began."""
+    text, wanted = SAMPLES[name]
+    _, out = place.good(text)
+    _, back = place.good(export_to(place, out, "aipowermeter"))
+    found = place.energies(back)
+    for domain, energy in wanted.items():
+        assert abs(found[domain] - Decimal(energy)) <= Decimal(energy) * Decimal("0.012"), (domain, found)
 
 
 def test_aipowermeters_own_parser_finds_its_keys(place):

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,7 +14,8 @@
 /*
  * The readers of nvidia-smi's CSV and XML. The first byte chooses: 'x' XML, 'f' CSV whose first line is
  * the list of fields, anything else CSV with a header. What is read is written again by a writer, which one
- * the size of the input says (of the first records), and that XML has to be readable.
+ * the size of the input says (of the first records), and that XML has to be readable. A row of CSV is read as it is
+ * read alone: rows like the one before take a shorter way.
  */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -117,6 +119,112 @@ static int hear(void *context, const struct wtl_smi_record *record)
 	return 0;
 }
 
+/* ---- Rows by themselves ---- */
+
+enum { ROWS_MAX = 48 };
+
+struct rows {
+	struct wtl_gpu gpus[ROWS_MAX];
+	struct wtl_gpu_process processes[ROWS_MAX];
+	int64_t times_ns[ROWS_MAX];
+	bool have_times[ROWS_MAX];
+	size_t n;
+};
+
+static int keep(void *context, const struct wtl_smi_record *record)
+{
+	struct rows *rows = context;
+
+	if (rows->n == ROWS_MAX)
+		return 1;
+	rows->gpus[rows->n] = *record->gpu;
+	if (record->gpu->n_processes > 0)
+		rows->processes[rows->n] = record->gpu->processes[0];
+	rows->times_ns[rows->n] = record->t_local_ns;
+	rows->have_times[rows->n++] = record->has_time;
+	return 0;
+}
+
+static void check_same_gpu(const struct wtl_gpu *a, const struct wtl_gpu *b)
+{
+	check(a->index == b->index && a->status == b->status);
+	check(strcmp(a->name, b->name) == 0 && strcmp(a->uuid, b->uuid) == 0);
+	check(strcmp(a->bus_id, b->bus_id) == 0 && strcmp(a->driver, b->driver) == 0);
+	check(strcmp(a->compute_capability, b->compute_capability) == 0);
+	check(a->pci_bus == b->pci_bus && a->n_processes == b->n_processes);
+	for (size_t i = 0; i < WTL_GPU_NUMBERS; i++)
+		check(a->numbers[i].status == b->numbers[i].status &&
+		      (a->numbers[i].status != WATTLE_STATUS_OK ||
+		       a->numbers[i].value == b->numbers[i].value));
+}
+
+static void check_same_rows(const struct rows *all, size_t i, const struct rows *one)
+{
+	const struct wtl_gpu_process *a = &all->processes[i], *b = &one->processes[0];
+
+	check_same_gpu(&all->gpus[i], &one->gpus[0]);
+	check(all->have_times[i] == one->have_times[0]);
+	check(!all->have_times[i] || all->times_ns[i] == one->times_ns[0]);
+	if (all->gpus[i].n_processes > 0)
+		check(a->pid == b->pid && a->memory_bytes == b->memory_bytes &&
+		      strcmp(a->name, b->name) == 0);
+}
+
+/* Where the line of titles ends; NULL: there is none. */
+static const char *titles_end(const char *text, const char *end)
+{
+	for (const char *line = text; line < end;) {
+		const char *newline = memchr(line, '\n', (size_t)(end - line));
+		const char *next = newline ? newline + 1 : end;
+		size_t n = 0;
+
+		if (wtl_smi_read_csv(line, (size_t)(next - line), NULL, count, &n, NULL, NULL) == 0)
+			return next;
+		line = next;
+	}
+	return NULL;
+}
+
+/* Each line alone, behind what is up to head_end: the line of titles, or nothing where there are fields. */
+static void check_rows(const char *text, const char *end, const char *head_end, const char *fields)
+{
+	struct rows *all = calloc(1, sizeof(*all)), *one = calloc(1, sizeof(*one));
+	char *both = malloc((size_t)(end - text) + 1);
+	struct wtl_smi_leftover left = {0}, head_left = {0}, all_left = {0};
+	size_t n = 0, head = (size_t)(head_end - text), n_left;
+	bool has_times = false;
+
+	check(all && one && both);
+	wtl_smi_read_csv(text, (size_t)(end - text), fields, keep, all, &all_left, NULL);
+	wtl_smi_read_csv(text, head, fields, keep, one, &head_left, NULL);
+	check(one->n == 0);
+	n_left = head_left.lines;
+	memcpy(both, text, head);
+	for (const char *line = head_end; line < end && n < ROWS_MAX;) {
+		const char *newline = memchr(line, '\n', (size_t)(end - line));
+		const char *next = newline ? newline + 1 : end;
+
+		memcpy(both + head, line, (size_t)(next - line));
+		one->n = 0;
+		wtl_smi_read_csv(both, head + (size_t)(next - line), fields, keep, one, &left,
+				 NULL);
+		/* Among rows with times, one without is left out. */
+		if (one->n > 0 && !one->have_times[0] && has_times) {
+			n_left++;
+		} else {
+			n_left += left.lines - head_left.lines;
+			if (one->n > 0)
+				check_same_rows(all, n++, one);
+		}
+		has_times |= one->n > 0 && one->have_times[0];
+		line = next;
+	}
+	check(n == all->n && (n == ROWS_MAX || n_left == all_left.lines));
+	free(both);
+	free(one);
+	free(all);
+}
+
 static void read_fields(const char *text, size_t size)
 {
 	const char *newline = memchr(text, '\n', size);
@@ -130,6 +238,7 @@ static void read_fields(const char *text, size_t size)
 	check(fields != NULL);
 	wtl_smi_read_csv(newline + 1, size - (size_t)(newline + 1 - text), fields, hear, &heard,
 			 &leftover, NULL);
+	check_rows(newline + 1, text + size, newline + 1, fields);
 	free(fields);
 }
 
@@ -150,5 +259,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	else
 		rc = wtl_smi_read_csv(text, size - 1, NULL, hear, &heard, &leftover, &err);
 	check(rc <= 0 && (rc == 0) == (err.code == 0));
+	if (rc == 0 && data[0] != 'x' && data[0] != 'f')
+		check_rows(text, text + size - 1, titles_end(text, text + size - 1), NULL);
 	return 0;
 }

@@ -32,7 +32,9 @@ struct wtl_export_gathered {
 	char name[64]; /* of the window */
 	int64_t t_utc_ns, duration_ns;
 	struct wtl_export_part *parts; /* one a domain */
-	bool is_there, has_others;
+	bool is_there, has_others;     /* has_others: one was written before */
+	bool has_begun;		       /* the first power is of the time since begin_utc_ns */
+	int64_t begin_utc_ns;
 };
 
 /* 0 or -ENOMEM. */

@@ -180,7 +180,7 @@ static void put_local(struct wtl_buf *buf, int64_t t_utc_ns)
 	wtl_buf_printf(buf, "%s.%06d", text, (int)(t_utc_ns % WTL_NS_PER_S / 1000));
 }
 
-static void flush_line(struct wtl_export *export)
+static void put_line(struct wtl_export *export, int64_t t_utc_ns)
 {
 	static const struct {
 		const char *name;
@@ -190,15 +190,12 @@ static void flush_line(struct wtl_export *export)
 		{"total_cpu_power", WATTLE_KIND_CORE}, {"uncore_power", WATTLE_KIND_UNCORE},
 		{"psys_power", WATTLE_KIND_PLATFORM},
 	};
-	struct wtl_export_gathered *line = export->gathered;
 	struct wtl_buf *buf = &export->buf;
 	const char *separator = "";
 	double power_w;
 
-	if (!line->is_there)
-		return;
 	wtl_buf_puts(buf, "{\"date\":\"");
-	put_local(buf, line->t_utc_ns);
+	put_local(buf, t_utc_ns);
 	wtl_buf_puts(buf, "\",\"metrics\":{\"cpu\":{");
 	for (size_t i = 0; i < sizeof(powers) / sizeof(powers[0]); i++) {
 		if (!power_of(export, powers[i].kind, &power_w))
@@ -209,6 +206,20 @@ static void flush_line(struct wtl_export *export)
 	wtl_buf_putc(buf, '}');
 	put_gpus(export);
 	wtl_buf_puts(buf, "}}\n");
+}
+
+/* A power is the mean since the line before: the first one has one before it, which says when that began. */
+static void flush_line(struct wtl_export *export)
+{
+	struct wtl_export_gathered *line = export->gathered;
+
+	if (!line->is_there)
+		return;
+	if (line->has_begun && line->begin_utc_ns < line->t_utc_ns)
+		put_line(export, line->begin_utc_ns);
+	line->has_begun = false;
+	line->has_others = true;
+	put_line(export, line->t_utc_ns);
 	for (size_t i = 0; i < export->history->n_domains; i++)
 		line->parts[i].is_there = false;
 	line->is_there = false;
@@ -221,8 +232,14 @@ static void put_aipowermeter(struct wtl_export *export, const struct wtl_node *r
 	const struct wtl_node *time = wtl_node_get(row, "t_utc");
 	uint64_t power_uw;
 
-	if (!part || !time || !wtl_export_micro(row, "power_w", &power_uw))
+	if (!part || !time)
 		return;
+	if (!wtl_export_micro(row, "power_w", &power_uw)) {
+		if (!line->has_begun && !line->has_others)
+			line->begin_utc_ns = time->t_utc_ns;
+		line->has_begun = !line->has_others;
+		return;
+	}
 	if (part->is_there || time->t_utc_ns - line->t_utc_ns > LINE_NS)
 		flush_line(export);
 	if (!line->is_there)
