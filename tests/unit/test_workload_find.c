@@ -262,6 +262,26 @@ static void test_reused(void **state)
 	assert_int_equal(wtl_workload_means(world->workload)->n_reused, 2);
 }
 
+/* The numbers began anew, and one of them means another process, however little that has used since. */
+static void test_reused_after_a_wrap(void **state)
+{
+	struct world *world = *state;
+	int first;
+
+	world->newest = 500;
+	first = world_fork(world, 1);
+	world->exits_errno = EPERM;
+	start(world);
+	world_run(world, first, 50 * MS);
+	world->newest = 20000;
+	world_look(world, WTL_NS_PER_S);
+	take_over(world, first, 55 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_pid_use(world, first), 55 * MS);
+	assert_string_equal(world_consumer(world, first)->name, "second");
+	assert_int_equal(world_sum(world, WTL_CONSUMER_EXITED), 50 * MS);
+}
+
 static void test_reused_with_records(void **state)
 {
 	struct world *world = *state;
@@ -642,6 +662,8 @@ int main(void)
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_loadavg_lies, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_reused, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_reused_after_a_wrap, world_setup,
+						world_teardown),
 		cmocka_unit_test_setup_teardown(test_reused_with_records, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_reused_unnoticed, world_setup, world_teardown),
