@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/procfs.h"
 #include "energy/units.h"
-#include "workload/procfs.h"
 #include "workload/state.h"
 
 enum {
