@@ -677,9 +677,9 @@ static void test_slow_in_one_order(void **state)
 	struct meter_bench bench;
 
 	(void)state;
-	meter_bench_copy(&bench, "laptop-battery");
+	meter_bench_copy(&bench, "amd-gpu");
 	bench.io.has_one_order = true;
-	bench.slow = "power_supply/BAT0";
+	bench.slow = "hwmon";
 	bench.slow_ns = 30 * MS;
 	meter_bench_open(&bench);
 	wtl_meter_guard(bench.meter);
