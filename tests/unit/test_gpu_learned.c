@@ -18,6 +18,7 @@ struct gpu {
 	struct wtl_gpu_smooth smooth;
 	int pids[2];
 	uint32_t slots[2];
+	bool light_has_ended;
 	int second;
 	double energy_j; /* of the newest second */
 };
@@ -57,6 +58,9 @@ static void pass(struct gpu *gpu, double light, double heavy)
 		uses[i] =
 			(struct wtl_use){.slot = gpu->slots[i],
 					 .weight = wtl_gpu_smooth_get(&gpu->smooth, gpu->pids[i])};
+	/* Nobody smooths what is left of one that has ended. */
+	if (gpu->light_has_ended)
+		uses[0].weight = (uint64_t)(light * WTL_GPU_USE_WHOLE);
 	wtl_gpu_smooth_forget(&gpu->smooth);
 	wtl_gpu_learned_scan(gpu->learned, gpu->world->workload, uses, 2, WTL_NS_PER_S);
 	gpu->energy_j = IDLE_W + LIGHT_W * light + HEAVY_W * heavy;
@@ -104,6 +108,11 @@ static void test_watts(void **state)
 	assert_true(fabs(light_part(&gpu, &later_ppm) - 0.25) < 0.04);
 	/* Samples that jump leave a quarter of it in doubt. */
 	assert_in_range(later_ppm, 248000, 256000);
+	world_end(gpu.world, gpu.pids[0]);
+	world_look(gpu.world, WTL_NS_PER_S);
+	gpu.light_has_ended = true;
+	pass(&gpu, 0.2, 0.4);
+	assert_true(fabs(light_part(&gpu, &later_ppm) - 1.0 / 7) < 0.03);
 	gpu_close(&gpu);
 }
 
