@@ -18,7 +18,7 @@ struct gpu {
 	struct wtl_gpu_smooth smooth;
 	int pids[2];
 	uint32_t slots[2];
-	bool light_has_ended;
+	bool light_has_ended, energy_is_of_more;
 	int second;
 	double energy_j; /* of the newest second */
 };
@@ -64,8 +64,8 @@ static void pass(struct gpu *gpu, double light, double heavy)
 	wtl_gpu_smooth_forget(&gpu->smooth);
 	wtl_gpu_learned_scan(gpu->learned, gpu->world->workload, uses, 2, WTL_NS_PER_S);
 	gpu->energy_j = IDLE_W + LIGHT_W * light + HEAVY_W * heavy;
-	wtl_gpu_learned_add(gpu->learned, (uint64_t)(gpu->energy_j * 1e6), WTL_NS_PER_S, 0.5,
-			    &idle);
+	wtl_gpu_learned_add(gpu->learned, (uint64_t)(gpu->energy_j * 1e6),
+			    gpu->energy_is_of_more ? 2 * WTL_NS_PER_S : WTL_NS_PER_S, 0.5, &idle);
 }
 
 /* How both are weighed in the newest second; the light one's part, and the greater doubt. */
@@ -116,10 +116,26 @@ static void test_watts(void **state)
 	gpu_close(&gpu);
 }
 
+/* Seconds without an energy of their own are not bridged. */
+static void test_torn(void **state)
+{
+	struct gpu gpu;
+
+	gpu_open(&gpu, *state);
+	for (int i = 0; i < 150; i++) {
+		gpu.energy_is_of_more = i % 3 == 2;
+		pass(&gpu, i / PHASE_S % 2 ? 0.2 : 0.6, 0.3);
+	}
+	assert_true(wtl_gpu_learned_is_shared(gpu.learned));
+	assert_false(wtl_gpu_learned_has(gpu.learned));
+	gpu_close(&gpu);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_watts, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_torn, world_setup, world_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
