@@ -85,6 +85,7 @@ ORDER = re.compile(r"\(([^()]+) > ([^()]+)\) - \(\1 < \2\)")
 SIGN = re.compile(r"-1 : 1\b|\breturn \d+;|_(?:ns|uj|uw) (?:>|<=) 0\b")
 CONDITION = re.compile(r"\b(?:if|while) (\()")
 RETURN = re.compile(r"\breturn ([^;]+);")
+OWN_LIBRARY = re.compile(r"libwtl_\w+\.a$|libwattle[\w-]*\.so")
 
 
 def code_only(text):
@@ -137,9 +138,6 @@ def changes_in(text, code, first, last):
     for match in RETURN.finditer(code, first, last):
         if match.group(1) not in ("true", "false"):
             yield "return", *match.span(1), "-1" if match.group(1) == "0" else "0"
-
-
-OWN_LIBRARY = re.compile(r"libwtl_\w+\.a$|libwattle[\w-]*\.so")
 
 
 class Mutant:
@@ -195,6 +193,7 @@ class Build:
         if not (self.dir / "build.ninja").exists():
             setup = ["meson", "setup", self.dir, "-Dtests=enabled", "-Db_pie=false", FLAGS, *options]
             output_of(setup, self.tree, env={**os.environ, "CC": compiler})
+        output_of(["ninja", "--quiet", "build.ninja"], self.dir)
         commands = json.loads(output_of(["ninja", "-t", "compdb", "-x"], self.dir))
         self.commands = {entry["output"]: shlex.split(entry["command"]) for entry in commands}
         self.objects = [name for name in self.commands if re.fullmatch(r"(?:src/libwtl_\w+\.a|wattle)\.p/.*\.o", name)]
