@@ -6,10 +6,10 @@ usage: mutants.py [-n N] [--seed SEED] [--paths PATH...]
 
 Works on a copy in build-mutants. There the tests are linked against one shared library, so that a mutant costs one
 compilation and one link. gcov says which test reaches which line; a mutant is given to those tests only, quick and
-successful ones first, until one fails twice or takes too long; then to the first few of them with clang's sanitizers, as
-`make test` does. A mutant that does not compile, or that makes the same machine code, is replaced by another. Prints the
-survivors as `path:line: kind: before -> after` and exits 1 if fewer than 90 % were noticed. Tests that replace
-functions when they are linked (--wrap) are left out.
+successful ones first, until one fails twice or takes too long, and does not without the change; then to the first
+few of them with clang's sanitizers, as `make test` does. A mutant that does not compile, or that makes the same
+machine code, is replaced by another. Prints the survivors as `path:line: kind: before -> after` and exits 1 if
+fewer than 90 % were noticed. Tests that replace functions when they are linked (--wrap) are left out.
 """
 
 import argparse
@@ -85,6 +85,7 @@ ORDER = re.compile(r"\(([^()]+) > ([^()]+)\) - \(\1 < \2\)")
 SIGN = re.compile(r"-1 : 1\b|\breturn \d+;|_(?:ns|uj|uw) (?:>|<=) 0\b")
 CONDITION = re.compile(r"\b(?:if|while) (\()")
 RETURN = re.compile(r"\breturn ([^;]+);")
+OWN_LIBRARY = re.compile(r"libwtl_\w+\.a$|libwattle[\w-]*\.so")
 
 
 def code_only(text):
@@ -192,21 +193,22 @@ class Build:
         if not (self.dir / "build.ninja").exists():
             setup = ["meson", "setup", self.dir, "-Dtests=enabled", "-Db_pie=false", FLAGS, *options]
             output_of(setup, self.tree, env={**os.environ, "CC": compiler})
-        output_of(["ninja", "--quiet"], self.dir)
+        output_of(["ninja", "--quiet", "build.ninja"], self.dir)
         commands = json.loads(output_of(["ninja", "-t", "compdb", "-x"], self.dir))
         self.commands = {entry["output"]: shlex.split(entry["command"]) for entry in commands}
         self.objects = [name for name in self.commands if re.fullmatch(r"(?:src/libwtl_\w+\.a|wattle)\.p/.*\.o", name)]
         self.object_of = {os.path.relpath(self.commands[name][-1], "../../tree"): name for name in self.objects}
-        self.tests, self.libraries = {}, set()
+        self.tests, self.libraries, self.linked, self.lock = {}, set(), set(), threading.Lock()
+        targets = json.loads(output_of(["meson", "introspect", "--targets"], self.dir))
+        self.file_of = {target["id"]: os.path.relpath(target["filename"][0], self.dir) for target in targets}
         for test in json.loads(output_of(["meson", "introspect", "--tests"], self.dir)):
             test["exe"] = os.path.relpath(test["cmd"][0], self.dir)
             words = self.commands.get(test["exe"])
             if words and not any("--wrap" in word for word in words):
                 self.tests[test["name"]] = test
                 self.libraries.update(word for word in words if re.match(r"/.*\.so|-l|-pthread", word) and "cmocka" not in word)
+        output_of(["ninja", "--quiet", *self.objects], self.dir)
         self.link(self.top, {})
-        with ThreadPoolExecutor(WORKERS) as pool:
-            list(pool.map(self.link_test, self.tests.values()))
 
     def link(self, folder, replaced):
         """Links the shared library into `folder`, with {object: its replacement}."""
@@ -216,10 +218,26 @@ class Build:
         more = ["--coverage"] if len(replaced) > 1 else ["-fsanitize=address,undefined"] if self.is_sanitized else []
         output_of([*command, *more, *sorted(self.libraries)], self.dir)
 
-    def link_test(self, test):
-        words = [word for word in self.commands[test["exe"]] if not re.search(r"libwtl_\w+\.a$|libwattle[\w-]*\.so", word)]
-        words[words.index("-o") + 1] = test["exe"] + ".mutant"
-        output_of([*words, self.top / "libwtl_core.so"], self.dir)
+    def prepare(self, names):
+        """Builds these tests, and what they need, as far as it was not done yet."""
+        with self.lock:
+            tests = [self.tests[name] for name in names if name not in self.linked]
+            words = {
+                test["exe"]: [word for word in self.commands[test["exe"]] if not OWN_LIBRARY.search(word)]
+                for test in tests
+            }
+            needed = {word for of_one in words.values() for word in of_one if word in self.commands}
+            needed.update(self.file_of[target] for test in tests for target in test["depends"])
+            if tests:
+                output_of(["ninja", "--quiet", *sorted(needed - words.keys())], self.dir)
+
+            def link(exe):
+                words[exe][words[exe].index("-o") + 1] = exe + ".mutant"
+                output_of([*words[exe], self.top / "libwtl_core.so"], self.dir)
+
+            with ThreadPoolExecutor(WORKERS) as pool:
+                list(pool.map(link, words))
+            self.linked.update(names)
 
     def compile(self, name, source, output, flags=()):
         """Compiles `source` as the object `name` is, into `output`; False where it is not C."""
@@ -272,6 +290,7 @@ def learn(build, digest, paths):
     if kept.exists() and (known := json.loads(kept.read_text())).get("key") == key:
         return known
     print("finding out which test reaches what …", file=sys.stderr)
+    build.prepare(build.tests)
     folder = build.top / "coverage"
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "objects.d").mkdir(parents=True)
@@ -349,8 +368,11 @@ class Hunt:
     def fails(self, build, name, folder):
         timeout_s = TIMEOUT_S + (30 if build.is_sanitized else 10) * self.known["tests"][name]["seconds"]
         outcome = build.run(name, folder, timeout_s)
-        # On a busy machine other things fail, too: once is not enough.
-        return outcome == "too long" or (outcome == "failed" and build.run(name, folder, timeout_s) != "ok")
+        # A busy machine makes other things fail or take long: such a failure does not come twice, and what takes long
+        # takes long without the change, too.
+        if outcome == "failed":
+            return build.run(name, folder, timeout_s) != "ok"
+        return outcome == "too long" and build.run(name, build.top, timeout_s) == "ok"
 
     def judge(self, mutant, number):
         for build in self.builds:
@@ -369,7 +391,9 @@ class Hunt:
                     return "redrawn"
                 self.seen.add(made)
             build.link(folder, {name: output})
-            for test in self.reaching(mutant)[: SANITIZED_TESTS if build.is_sanitized else None]:
+            tests = self.reaching(mutant)[: SANITIZED_TESTS if build.is_sanitized else None]
+            build.prepare(tests)
+            for test in tests:
                 if self.fails(build, test, folder):
                     self.caught[mutant.path][test] = self.caught[mutant.path].get(test, 0) + 1
                     return "noticed"

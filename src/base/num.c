@@ -93,14 +93,16 @@ int wtl_num_i64(const char *text, size_t len, int64_t *ret)
 	return 0;
 }
 
-char *wtl_num_digits(uint64_t value, char room[WTL_NUM_DIGITS])
+char *wtl_num_digits(uint64_t value, unsigned decimals, char room[WTL_NUM_DIGITS])
 {
 	char *at = room + WTL_NUM_DIGITS;
 
-	do {
+	for (unsigned n = 0; n <= decimals || value > 0; n++) {
+		if (n == decimals && n > 0)
+			*--at = '.';
 		*--at = (char)('0' + value % 10);
 		value /= 10;
-	} while (value > 0);
+	}
 	return at;
 }
 

@@ -14,9 +14,9 @@ int wtl_num_u64(const char *text, size_t len, uint64_t *ret);
 int wtl_num_i64(const char *text, size_t len, int64_t *ret);
 int wtl_num_hex(const char *text, size_t len, uint64_t *ret); /* with or without 0x */
 
-/* The digits of a number, at the end of the room; where they begin. */
-enum { WTL_NUM_DIGITS = 20 };
-char *wtl_num_digits(uint64_t value, char room[WTL_NUM_DIGITS]);
+/* The digits of value / 10^decimals (<= 18), all decimals of it, at the end of the room; where they begin. */
+enum { WTL_NUM_DIGITS = 21 };
+char *wtl_num_digits(uint64_t value, unsigned decimals, char room[WTL_NUM_DIGITS]);
 
 /* The value of a hexadecimal digit in either case, else -1. */
 int wtl_num_hex_digit(char c);

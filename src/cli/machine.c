@@ -177,7 +177,6 @@ int wtl_open_meter(struct wtl_app *app, struct wattle_meter **ret_meter, struct 
 		wtl_complain_err(app, &err);
 		return rc;
 	}
-	/* Without the memory for it, a driver that hangs is waited for. */
 	if (app->settings.interval_ns >= GUARD_LEAST_NS)
 		wtl_meter_guard(meter);
 	remark_library(app, meter);

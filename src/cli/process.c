@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "workload/procfs.h"
+#include "base/procfs.h"
 
 /* The start of a file in /proc, NUL-terminated. Its length. */
 static ssize_t read_text(const char *path, char *text, size_t size)

@@ -172,7 +172,7 @@ static void put_point(struct wtl_screen *screen, uint32_t point)
 
 static void put_number(struct wtl_screen *screen, int value)
 {
-	char room[WTL_NUM_DIGITS], *at = wtl_num_digits((uint64_t)value, room);
+	char room[WTL_NUM_DIGITS], *at = wtl_num_digits((uint64_t)value, 0, room);
 
 	put_bytes(screen, at, (size_t)(room + WTL_NUM_DIGITS - at));
 }

@@ -30,6 +30,13 @@ const char *wtl_user_folder(const char *variable)
 	return geteuid() == 0 && found.st_uid != 0 ? NULL : folder;
 }
 
+static int root_path(const char *name, char *path, size_t size)
+{
+	int len = snprintf(path, size, "/var/lib/wattle/%s", name);
+
+	return len < (int)size ? 0 : -ENAMETOOLONG;
+}
+
 int wtl_user_path(const char *variable, const char *in_home, const char *name, char *path,
 		  size_t size)
 {
@@ -40,11 +47,16 @@ int wtl_user_path(const char *variable, const char *in_home, const char *name, c
 		len = snprintf(path, size, "%s/wattle/%s", folder, name);
 	else if (home)
 		len = snprintf(path, size, "%s/%s/wattle/%s", home, in_home, name);
-	else if (geteuid() == 0)
-		len = snprintf(path, size, "/var/lib/wattle/%s", name);
 	else
-		return -ENOENT;
+		return geteuid() == 0 ? root_path(name, path, size) : -ENOENT;
 	return len < (int)size ? 0 : -ENAMETOOLONG;
+}
+
+int wtl_user_machine_path(const char *name, char *path, size_t size)
+{
+	if (geteuid() == 0)
+		return root_path(name, path, size);
+	return wtl_user_path("XDG_STATE_HOME", ".local/state", name, path, size);
 }
 
 /* Others have no business in there, nor have made it where it is root's. */

@@ -11,6 +11,9 @@ const char *wtl_user_folder(const char *variable);
  * /var/lib/wattle. 0, -ENOENT (none of these is there), -ENAMETOOLONG. */
 int wtl_user_path(const char *variable, const char *in_home, const char *name, char *path,
 		  size_t size);
+/* The same for what concerns the machine: as root always in /var/lib/wattle, where any root has to find it, whatever
+ * HOME sudo gave it. */
+int wtl_user_machine_path(const char *name, char *path, size_t size);
 /* Makes a folder, and those that it lies in, as far as they are missing, for this user alone. 0 or a
  * negative errno. */
 int wtl_user_make_folder(const char *folder);

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/buf.h"
+#include "base/num.h"
 #include "base/text.h"
 #include "energy/units.h"
 
@@ -41,15 +42,12 @@ static unsigned digits_of(uint64_t value)
 
 int wtl_format_fixed(struct wtl_buf *buf, uint64_t value, unsigned decimals)
 {
-	uint64_t power;
+	char room[WTL_NUM_DIGITS], *at;
 
 	if (decimals > DECIMALS_MAX)
 		return buf->error = -EINVAL;
-	if (decimals == 0)
-		return wtl_buf_printf(buf, "%" PRIu64, value);
-	power = power_of_ten(decimals);
-	return wtl_buf_printf(buf, "%" PRIu64 ".%0*" PRIu64, value / power, (int)decimals,
-			      value % power);
+	at = wtl_num_digits(value, decimals, room);
+	return wtl_buf_add(buf, at, (size_t)(room + sizeof(room) - at));
 }
 
 int wtl_format_double(struct wtl_buf *buf, double value, unsigned decimals)

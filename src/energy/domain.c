@@ -159,7 +159,7 @@ static int compare(const void *left, const void *right)
 static size_t place(const struct wtl_domain *from, size_t n, const char *inside,
 		    struct wtl_domain *to, size_t at)
 {
-	for (size_t i = 0; i < n && at < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (strcmp(from[i].inside, inside) != 0)
 			continue;
 		to[at++] = from[i];

@@ -134,9 +134,9 @@ int wtl_meter_new_from(const struct wtl_env *env, const struct wattle_options *o
 /*
  * Reads sources that may hang on threads of their own from now on, not only when they have proved slow:
  * one that does not answer then holds up nobody. For that a sample pays two switches of threads for each.
- * Before anybody else has the meter. 0 or -ENOMEM.
+ * Without the memory for it, it is waited for. Before anybody else has the meter.
  */
-int wtl_meter_guard(struct wattle_meter *meter); /* sensor.c */
+void wtl_meter_guard(struct wattle_meter *meter); /* sensor.c */
 
 /* The uncertainty (k = 2) of the zero of a domain's sensor, or past the last domain of the total's: as
  * power. domain_state.c */

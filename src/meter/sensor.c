@@ -74,19 +74,15 @@ int wtl_meter_open_sensors(struct wattle_meter *meter, const struct wtl_source_o
 	return 0;
 }
 
-int wtl_meter_guard(struct wattle_meter *meter)
+void wtl_meter_guard(struct wattle_meter *meter)
 {
 	for (size_t i = 0; i < meter->n_sensors; i++) {
 		struct wtl_sensor *sensor = &meter->sensors[i];
 
-		if (sensor->worker || !sensor->ops->may_hang || sensor->n == 0 ||
-		    !may_have_thread(meter, sensor))
-			continue;
-		sensor->worker = wtl_source_worker_new(sensor);
-		if (!sensor->worker)
-			return -ENOMEM;
+		if (!sensor->worker && sensor->ops->may_hang && sensor->n > 0 &&
+		    may_have_thread(meter, sensor))
+			sensor->worker = wtl_source_worker_new(sensor);
 	}
-	return 0;
 }
 
 bool wtl_meter_close_sensors(struct wattle_meter *meter)

@@ -9,8 +9,10 @@
 
 #include "base/array.h"
 #include "base/infile.h"
+#include "base/procfs.h"
 
-#define MAP_MAX (64u << 20)
+#define MAP_MAX	   (64u << 20)
+#define STATUS_MAX (1u << 16)
 
 /* "3a00 1f name". Names may have blanks. */
 static bool parse_line(char *line, struct wtl_module_symbol *ret_symbol)
@@ -75,21 +77,18 @@ void wtl_jit_parse(struct wtl_module *module)
 	keep_newest(module);
 }
 
-/* The last of "NSpid: 4711 12 1". */
 static int own_number(int pid)
 {
-	char path[64], line[512], *last;
-	int number = pid;
-	FILE *file;
+	struct wtl_proc_status status = {.own_pid = 0};
+	struct wtl_buf text;
+	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	file = fopen(path, "re");
-	while (file && fgets(line, sizeof(line), file))
-		if (strncmp(line, "NSpid:", 6) == 0 && (last = strrchr(line, '\t')))
-			number = atoi(last + 1);
-	if (file)
-		fclose(file);
-	return number > 0 ? number : pid;
+	wtl_buf_init(&text, STATUS_MAX);
+	if (wtl_infile_read(path, &text) == 0)
+		wtl_proc_parse_status(text.data, text.len, &status);
+	wtl_buf_done(&text);
+	return status.own_pid > 0 ? status.own_pid : pid;
 }
 
 void wtl_jit_open(struct wtl_module *module)

@@ -157,7 +157,7 @@ void wtl_metrics_drop(struct wtl_metrics_writer *writer, const struct wtl_metric
 
 static void put_digits(struct wtl_buf *buf, uint64_t value)
 {
-	char room[WTL_NUM_DIGITS], *at = wtl_num_digits(value, room);
+	char room[WTL_NUM_DIGITS], *at = wtl_num_digits(value, 0, room);
 
 	add(buf, at, (size_t)(room + WTL_NUM_DIGITS - at));
 }
@@ -219,7 +219,7 @@ void wtl_metrics_decimal(struct wtl_metrics_writer *writer, uint64_t value, unsi
 	begin_value(writer);
 	put_digits(writer->buf, value / one);
 	/* A 1, and as many digits as there are to be. */
-	at = wtl_num_digits(value % one + one, room);
+	at = wtl_num_digits(value % one + one, 0, room);
 	len = decimals;
 	while (len > 0 && at[len] == '0')
 		len--;

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/procfs.h"
 #include "energy/units.h"
-#include "workload/procfs.h"
 
 /*
  * What the machine's CPUs did against what is billed: arithmetic only.

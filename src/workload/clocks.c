@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/procfs.h"
 #include "energy/units.h"
-#include "workload/procfs.h"
 #include "workload/state.h"
 
 enum {

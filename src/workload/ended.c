@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/procfs.h"
 #include "energy/units.h"
-#include "workload/procfs.h"
 #include "workload/state.h"
 
 enum {

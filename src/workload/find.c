@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/procfs.h"
 #include "energy/units.h"
-#include "workload/procfs.h"
 #include "workload/state.h"
 
 enum {
@@ -144,7 +144,7 @@ static int list(struct wtl_workload *workload, bool needs_base, int newest)
 	return n_new;
 }
 
-/* Known numbers that may be somebody else's by now. */
+/* Known numbers that may be somebody else's by now: all of them, where the newest one was not known for a while. */
 static void mark_stale(struct wtl_roster *roster, int from, int to)
 {
 	for (uint32_t i = 0; i < roster->n_live; i++)
@@ -158,8 +158,7 @@ static void list_all(struct wtl_workload *workload, int newest, bool is_late)
 	struct wtl_finder *find = &workload->find;
 	int n_new;
 
-	if (!is_late && newest && find->newest)
-		mark_stale(&workload->roster, find->newest, newest);
+	mark_stale(&workload->roster, find->newest, newest);
 	n_new = list(workload, is_late || workload->n_scans == 1, is_late ? newest : 0);
 	if (n_new < 0) {
 		find->newest = 0;

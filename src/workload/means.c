@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/procfs.h"
 #include "base/remedy.h"
-#include "workload/procfs.h"
 #include "workload/state.h"
 
 enum { MOUNTS_MAX = 256 * 1024 };

@@ -2,8 +2,8 @@
 /* The memory of processes: the slow tier. */
 #include <stdio.h>
 
+#include "base/procfs.h"
 #include "energy/units.h"
-#include "workload/procfs.h"
 #include "workload/state.h"
 
 /*

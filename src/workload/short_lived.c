@@ -15,9 +15,9 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/procfs.h"
 #include "base/text.h"
 #include "energy/units.h"
-#include "workload/procfs.h"
 #include "workload/state.h"
 
 enum {

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/procfs.h"
 #include "workload/groups.h"
-#include "workload/procfs.h"
 #include "workload/taskstats.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -180,6 +180,29 @@ static void by_samples(void **state)
 	done(&watch);
 }
 
+/* Processes that /proc hides have the library's names; each is asked for once. */
+static void names_of_the_hidden(void **state)
+{
+	const struct wtl_gpu_use_gpu *gpu;
+	struct watch watch;
+
+	(void)state;
+	start_own(&watch, "process-name 7 /usr/bin/seen\nprocess-name 8 /opt/a/train\n"
+			  "process-name 9 bare\n" ONE_GPU
+			  "  mig on\nprocess 7 C 100\nprocess 8 C 50\nprocess-instance 8 1 0\n"
+			  "process 8 C 50\nprocess-instance 8 2 0\nprocess 9 C 50\n");
+	unit_write(watch.nv.bench.root, "proc/7/stat", "7 (x) S\n");
+	for (int k = 0; k < 2; k++) {
+		gpu = tick(&watch, 2.5 + k);
+		assert_int_equal(gpu->n_processes, 3);
+		assert_string_equal(gpu->processes[0].name, "");
+		assert_string_equal(gpu->processes[1].name, "train");
+		assert_string_equal(gpu->processes[2].name, "bare");
+		assert_int_equal(watch.nv.calls("nvmlSystemGetProcessName"), 2);
+	}
+	done(&watch);
+}
+
 /* NOT_FOUND: everybody is idle, which is not "not known". */
 static void all_idle(void **state)
 {
@@ -757,6 +780,8 @@ static void lost_and_back(void **state)
 	assert_int_equal(gpu->method, WTL_GPU_USE_NONE);
 	assert_non_null(strstr(gpu->reason, "lost"));
 	assert_int_equal(tick(&watch, 7.5)->method, WTL_GPU_USE_SAMPLES);
+	/* The handle of before is not a GPU's any more. */
+	assert_int_equal(watch.nv.calls("nvmlDeviceGetHandleByPciBusId_v2"), 2);
 	done(&watch);
 }
 
@@ -1022,6 +1047,7 @@ int main(void)
 		cmocka_unit_test(smoothing_is_bounded),
 		cmocka_unit_test(methods_that_agree),
 		cmocka_unit_test(by_samples),
+		cmocka_unit_test(names_of_the_hidden),
 		cmocka_unit_test(all_idle),
 		cmocka_unit_test(ended_processes_are_forgotten),
 		cmocka_unit_test(by_the_old_function),

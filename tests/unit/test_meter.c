@@ -671,6 +671,26 @@ static void test_slow_source(void **state)
 	meter_bench_done(&bench);
 }
 
+/* What a tape holds in one order is read by one thread, however slow it is. */
+static void test_slow_in_one_order(void **state)
+{
+	struct meter_bench bench;
+
+	(void)state;
+	meter_bench_copy(&bench, "amd-gpu");
+	bench.io.has_one_order = true;
+	bench.slow = "hwmon";
+	bench.slow_ns = 30 * MS;
+	meter_bench_open(&bench);
+	wtl_meter_guard(bench.meter);
+	for (int i = 0; i < 6; i++)
+		meter_bench_tick(&bench, 100 * MS);
+	assert_null(strstr(bench.log, "answers slowly"));
+	for (size_t i = 0; i < bench.meter->n_sensors; i++)
+		assert_null(bench.meter->sensors[i].worker);
+	meter_bench_done(&bench);
+}
+
 /* From the first read on its own thread: waited for, but not for long. */
 static void test_guarded_source(void **state)
 {
@@ -682,7 +702,7 @@ static void test_guarded_source(void **state)
 	meter_bench_copy(&bench, "amd-gpu");
 	bench.slow = "hwmon";
 	meter_bench_open(&bench);
-	assert_int_equal(wtl_meter_guard(bench.meter), 0);
+	wtl_meter_guard(bench.meter);
 	assert_return_code(wattle_window_begin(bench.meter, "w"), 0);
 	done = bench.slow_reads_done;
 	assert_true(done > 0);
@@ -841,6 +861,7 @@ int main(void)
 		cmocka_unit_test(test_agreement),
 		cmocka_unit_test(test_late_disagreement),
 		cmocka_unit_test(test_slow_source),
+		cmocka_unit_test(test_slow_in_one_order),
 		cmocka_unit_test(test_guarded_source),
 		cmocka_unit_test(test_slow_counter),
 		cmocka_unit_test(test_check_is_read_seldom),

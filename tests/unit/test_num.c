@@ -207,6 +207,31 @@ static void test_double_in_a_locale(void **state)
 	setlocale(LC_ALL, "C");
 }
 
+static void test_digits(void **state)
+{
+	static const struct {
+		uint64_t value;
+		unsigned decimals;
+		const char *text;
+	} cases[] = {
+		{0, 0, "0"},
+		{1234, 0, "1234"},
+		{0, 2, "0.00"},
+		{7, 3, "0.007"},
+		{12345, 2, "123.45"},
+		{UINT64_MAX, 0, "18446744073709551615"},
+		{UINT64_MAX, 18, "18.446744073709551615"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+		char room[WTL_NUM_DIGITS + 1] = "";
+
+		assert_string_equal(wtl_num_digits(cases[i].value, cases[i].decimals, room),
+				    cases[i].text);
+	}
+}
+
 /* Every double survives being printed with 17 digits and read. */
 static void test_double_round_trip(void **state)
 {
@@ -317,6 +342,7 @@ int main(void)
 		cmocka_unit_test(test_double),
 		cmocka_unit_test(test_double_rubbish),
 		cmocka_unit_test(test_double_in_a_locale),
+		cmocka_unit_test(test_digits),
 		cmocka_unit_test(test_double_round_trip),
 		cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_cpu_list),

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/procfs.h"
 #include "unit.h"
-#include "workload/procfs.h"
 
 static int parse_stat(const char *text, struct wtl_proc_stat *stat)
 {
@@ -119,6 +119,7 @@ static void test_status(void **state)
 	assert_int_equal(status.uid, 1000);
 	assert_int_equal(status.rss_bytes, 4016 * 1024);
 	assert_int_equal(status.n_numbers, 3);
+	assert_int_equal(status.own_pid, 1);
 	assert_int_equal(wtl_proc_parse_status("Tgid:\t9\n", 7, &status), 0);
 	assert_int_equal(status.tgid, 9);
 	assert_true(status.uid == UINT32_MAX);

@@ -554,6 +554,26 @@ static void test_between_samples(void **state)
 	finish(&f);
 }
 
+/* It is said once that the recording has stopped, and once more at the end. */
+static void test_stopped(void **state)
+{
+	struct wtl_err err = {.code = 0};
+	struct fixture f;
+
+	(void)state;
+	start(&f);
+	wtl_recorder_fact(f.recorder, "marked", "before");
+	meter_bench_tick(&f.bench, S);
+	wtl_recorder_writer(f.recorder)->error = -ENOSPC;
+	assert_int_equal(wtl_recorder_commit(f.recorder, NULL), -ENOSPC);
+	wtl_recorder_fact(f.recorder, "marked", "after");
+	meter_bench_tick(&f.bench, S);
+	assert_int_equal(wtl_recorder_commit(f.recorder, &err), 0);
+	assert_int_equal(err.code, 0);
+	assert_int_equal(wtl_recorder_end(f.recorder, &err), -ENOSPC);
+	finish(&f);
+}
+
 /* Bytes are eight a value, the lowest first, behind their length; nothing of them is lost with a period's end, which
  * who writes them can see. */
 static void test_bytes(void **state)
@@ -616,6 +636,7 @@ int main(void)
 		cmocka_unit_test(test_marked),
 		cmocka_unit_test(test_cancelled),
 		cmocka_unit_test(test_between_samples),
+		cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_disk),
 		cmocka_unit_test(test_a_channel_fails),
 	};

@@ -137,6 +137,66 @@ static void test_guess(void **state)
 	check_users("guess", "  mig on\n", "100", "300");
 }
 
+/* One that draws 100 W while it keeps all SMs busy, and one that draws 300: apart, then together. */
+static void test_watts(void **state)
+{
+	enum { LIGHT_W = 100, HEAVY_W = 300, PHASES = 9, PHASE_S = 8 };
+	static const int phases[PHASES][2] = {{60, 0},	{0, 60}, {30, 30}, {60, 0}, {0, 60},
+					      {30, 30}, {60, 0}, {0, 60},  {40, 40}};
+	struct replay_setup setup = {.root = "xeon-2s-dram",
+				     .weight = WTL_WEIGHT_LEARNED,
+				     .store = {.period_ns = 20 * S}};
+	struct wtl_share_energy light, heavy;
+	struct replay_bench f;
+	struct wtl_per_cpu watts;
+	size_t slots[2];
+	char script[2048];
+	int pids[2], len;
+
+	(void)state;
+	world_first_pids(&pids[0], &pids[1]);
+	len = snprintf(script, sizeof(script), "gpu Fake\n  sensor counter gpu 100\n");
+	for (int i = 0; i < PHASES; i++) {
+		len += snprintf(script + len, sizeof(script) - (size_t)len, "  power %d const %d\n",
+				i * PHASE_S,
+				50 + (LIGHT_W * phases[i][0] + HEAVY_W * phases[i][1]) / 100);
+		for (int k = 0; k < 2; k++)
+			len += snprintf(script + len, sizeof(script) - (size_t)len,
+					"process %d C 100 %d 0 0 0 %d %d\n", pids[k], phases[i][k],
+					i * PHASE_S, (i + 1) * PHASE_S);
+	}
+	setup.script = script;
+	replay_bench_start_on(&f, &setup);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(world_fork(&f.world, 1), pids[i]);
+	replay_bench_begin(&f);
+	live(&f, pids[0], pids[1], PHASES * PHASE_S - 1);
+	for (int i = 0; i < 2; i++)
+		slots[i] = (size_t)wtl_workload_find(wtl_consumers_workload(f.consumers), pids[i]);
+	/* The samples are the driver's of the second before, and blur it. */
+	wtl_consumers_per_gpu(f.consumers, slots[0], &watts);
+	assert_in_range(watts.power_uw, 60000000, 110000000);
+	wtl_consumers_per_gpu(f.consumers, slots[1], &watts);
+	assert_in_range(watts.power_uw, 240000000, 330000000);
+	/* By use alone it would be 1.6 times as much. */
+	wtl_consumers_energy(f.consumers, slots[0], WTL_PART_GPU, &light);
+	wtl_consumers_energy(f.consumers, slots[1], WTL_PART_GPU, &heavy);
+	assert_in_range(100 * heavy.full_uj / light.full_uj, 220, 270);
+	replay_bench_end(&f);
+	replay_bench_stop(&f);
+	replay_bench_check(&f, NULL);
+	/* When accounts begin anew, whoever is next in the slot of one that ended has not its watts. */
+	world_end(&f.world, pids[0]);
+	wtl_consumers_begin(f.consumers);
+	for (int i = 0; i < 8; i++)
+		world_fork(&f.world, 1);
+	wtl_consumers_begin(f.consumers);
+	assert_non_null(wtl_consumers_get(f.consumers, slots[0]));
+	wtl_consumers_per_gpu(f.consumers, slots[0], &watts);
+	assert_int_equal(watts.power_uw, 0);
+	replay_bench_finish(&f);
+}
+
 /* Whom only the GPU's driver sees used an unknown time of the CPUs, not none: programs are told so. */
 static void test_a_user_of_elsewhere(void **state)
 {
@@ -182,15 +242,11 @@ static void test_a_user_of_elsewhere(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_eight),
-		cmocka_unit_test(test_mig),
-		cmocka_unit_test(test_lost),
-		cmocka_unit_test(test_reload),
-		cmocka_unit_test(test_asleep),
-		cmocka_unit_test(test_power_only),
-		cmocka_unit_test(test_users),
-		cmocka_unit_test(test_guess),
-		cmocka_unit_test(test_a_user_of_elsewhere),
+		cmocka_unit_test(test_eight),  cmocka_unit_test(test_mig),
+		cmocka_unit_test(test_lost),   cmocka_unit_test(test_reload),
+		cmocka_unit_test(test_asleep), cmocka_unit_test(test_power_only),
+		cmocka_unit_test(test_users),  cmocka_unit_test(test_guess),
+		cmocka_unit_test(test_watts),  cmocka_unit_test(test_a_user_of_elsewhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

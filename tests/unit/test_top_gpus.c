@@ -215,6 +215,20 @@ static void test_refresh(void **state)
 	finish(&f);
 }
 
+/* Whoever may wait for longer than an answer takes gets one each time. */
+static void test_waited_for(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	start(&f, ONE_GPU, true);
+	take_until_after(&f, 0);
+	assert_true(wtl_worker_take(f.gpus.worker, PATIENCE));
+	for (int i = 0; i < 20; i++)
+		assert_true(wtl_gpu_details_ask(&f.gpus, PATIENCE));
+	finish(&f);
+}
+
 /* Never begun, or closed before the first answer was taken. */
 static void test_closing(void **state)
 {
@@ -259,8 +273,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_by_the_caller), cmocka_unit_test(test_in_a_thread),
 		cmocka_unit_test(test_refresh),	      cmocka_unit_test(test_its_domain),
-		cmocka_unit_test(test_no_gpu),	      cmocka_unit_test(test_closing),
-		cmocka_unit_test(test_waiting),	      cmocka_unit_test(test_stuck),
+		cmocka_unit_test(test_waited_for),    cmocka_unit_test(test_no_gpu),
+		cmocka_unit_test(test_closing),	      cmocka_unit_test(test_waiting),
+		cmocka_unit_test(test_stuck),
 	};
 
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -364,6 +364,10 @@ static void test_older_child_of_subreaper(void **state)
 	reset(world);
 	assert_false(world_consumer(world, command)->is_in_tree);
 	assert_false(world_consumer(world, orphan)->is_in_tree);
+	/* Until that is started, no tree is followed. */
+	older = world_fork(world, options.subreaper_pid);
+	world_look(world, WTL_NS_PER_S);
+	assert_false(world_consumer(world, older)->is_in_tree);
 	world_end(world, command);
 	older = world_fork(world, options.subreaper_pid);
 	command = world_fork(world, options.subreaper_pid);

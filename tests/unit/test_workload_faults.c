@@ -147,9 +147,11 @@ static void test_births_wait(void **state)
 	world_init(&world);
 	world_open(&world, NULL);
 	world_look(&world, WTL_NS_PER_S);
+	world.newest += 10; /* threads */
 	child = world_fork(&world, 1);
 	world.fails_clocks = true;
 	world_look(&world, WTL_NS_PER_S);
+	assert_int_equal(wtl_workload_means(world.workload)->n_live, 2);
 	world.fails_clocks = false;
 	world_run(&world, child, 9 * MS);
 	world_look(&world, WTL_NS_PER_S);

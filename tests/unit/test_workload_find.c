@@ -6,6 +6,7 @@
 #include "energy/units.h"
 #include "unit.h"
 #include "world.h"
+#include "workload/state.h"
 
 enum { MS = 1000000 };
 
@@ -262,6 +263,26 @@ static void test_reused(void **state)
 	assert_int_equal(wtl_workload_means(world->workload)->n_reused, 2);
 }
 
+/* The numbers began anew, and one of them means another process, however little that has used since. */
+static void test_reused_after_a_wrap(void **state)
+{
+	struct world *world = *state;
+	int first;
+
+	world->newest = 500;
+	first = world_fork(world, 1);
+	world->exits_errno = EPERM;
+	start(world);
+	world_run(world, first, 50 * MS);
+	world->newest = 20000;
+	world_look(world, WTL_NS_PER_S);
+	take_over(world, first, 55 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_pid_use(world, first), 55 * MS);
+	assert_string_equal(world_consumer(world, first)->name, "second");
+	assert_int_equal(world_sum(world, WTL_CONSUMER_EXITED), 50 * MS);
+}
+
 static void test_reused_with_records(void **state)
 {
 	struct world *world = *state;
@@ -475,6 +496,27 @@ static void test_hidepid(void **state)
 	assert_non_null(wtl_workload_means(world->workload)->ways[WTL_WAY_VISIBLE].remedy);
 }
 
+/* Where the highest number is not said either, it may be any that the kernel has. */
+static void test_hidepid_of_a_high_number(void **state)
+{
+	struct world *world = *state;
+	int pid;
+
+	world_put(world, "/proc/self/mountinfo",
+		  "20 1 0:5 / /proc rw,relatime shared:2 - proc proc rw,hidepid=2\n");
+	world->newest = 3 * WTL_PROBE_MAX;
+	pid = world_fork(world, 1);
+	world->newest += 1000; /* nothing leads to it but its number */
+	world_at(world, 1)->is_closed = world_at(world, 1)->is_unlisted = true;
+	world_at(world, pid)->is_closed = world_at(world, pid)->is_unlisted = true;
+	start(world);
+	for (int i = 0; i < 4; i++)
+		world_look(world, WTL_NS_PER_S);
+	world_run(world, pid, 6 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_pid_use(world, pid), 6 * MS);
+}
+
 /* Exit records tell of everybody; what /proc hides stays hidden, and all that was used is billed. */
 static void test_hidepid_with_records(void **state)
 {
@@ -642,6 +684,8 @@ int main(void)
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_loadavg_lies, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_reused, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_reused_after_a_wrap, world_setup,
+						world_teardown),
 		cmocka_unit_test_setup_teardown(test_reused_with_records, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_reused_unnoticed, world_setup, world_teardown),
@@ -655,6 +699,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_starts_to_come, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_own_thread, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_hidepid, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_hidepid_of_a_high_number, world_setup,
+						world_teardown),
 		cmocka_unit_test_setup_teardown(test_hidepid_with_records, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_hidepid_noaccess, world_setup, world_teardown),

@@ -28,16 +28,9 @@
 
 int wtl_limit_folder(const char *given, char *ret_path, size_t size)
 {
-	int len;
-
-	if (given)
-		len = snprintf(ret_path, size, "%s", given);
-	else if (geteuid() == 0)
-		/* What root changed, any root has to find, whatever HOME sudo gave it. */
-		len = snprintf(ret_path, size, "/var/lib/wattle/limits");
-	else
-		return wtl_user_path("XDG_STATE_HOME", ".local/state", "limits", ret_path, size);
-	return len < (int)size ? 0 : -ENAMETOOLONG;
+	if (!given)
+		return wtl_user_machine_path("limits", ret_path, size);
+	return snprintf(ret_path, size, "%s", given) < (int)size ? 0 : -ENAMETOOLONG;
 }
 
 /* A small file of the kernel's or of wattle's. Its length. */

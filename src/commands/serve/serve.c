@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "base/procfs.h"
 #include "base/text.h"
 #include "cli/billing.h"
 #include "cli/command.h"
@@ -29,7 +30,6 @@
 #include "serve/metrics.h"
 #include "serve/past.h"
 #include "serve/past_fill.h"
-#include "workload/procfs.h"
 
 #define WINDOW "serve"
 

@@ -62,10 +62,8 @@ static int find_folder(struct wtl_serve_store *store, const struct wtl_app *app,
 		return 1;
 	} else if (given && given[0] == '/') {
 		len = snprintf(store->folder, size, "%s/%s", given, last);
-	} else if (geteuid() == 0) {
-		len = snprintf(store->folder, size, "/var/lib/wattle/%s", last);
 	} else {
-		rc = wtl_user_path("XDG_STATE_HOME", ".local/state", last, store->folder, size);
+		rc = wtl_user_machine_path(last, store->folder, size);
 		return rc == -ENOENT ? 1 : rc;
 	}
 	return len < (int)size ? 0 : -ENAMETOOLONG;

@@ -7,29 +7,25 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "base/num.h"
 #include "energy/units.h"
 
 /* "%.*f%s", as exactly as printf does: a long double holds the product without rounding. A picture has hundreds of them. */
 static const char *put(char text[WTL_FIGURE_MAX], double value, int decimals, const char *unit)
 {
 	static const unsigned scales[] = {1, 10, 100, 1000};
-	char digits[24];
-	size_t at = sizeof(digits), len = strlen(unit);
-	uint64_t rest;
+	char room[WTL_NUM_DIGITS], *at;
+	size_t len = strlen(unit), n;
 
-	if (!(value >= 0.0 && value < 1e12) || len + sizeof(digits) > WTL_FIGURE_MAX) {
+	if (!(value >= 0.0 && value < 1e12) || len + sizeof(room) >= WTL_FIGURE_MAX) {
 		snprintf(text, WTL_FIGURE_MAX, "%.*f%s", decimals, value, unit);
 		return text;
 	}
-	rest = (uint64_t)llrintl((long double)value * scales[decimals]);
-	for (int n = 0; n <= decimals || rest > 0; n++) {
-		if (n == decimals && n > 0)
-			digits[--at] = '.';
-		digits[--at] = (char)('0' + rest % 10);
-		rest /= 10;
-	}
-	memcpy(text, digits + at, sizeof(digits) - at);
-	memcpy(text + sizeof(digits) - at, unit, len + 1);
+	at = wtl_num_digits((uint64_t)llrintl((long double)value * scales[decimals]),
+			    (unsigned)decimals, room);
+	n = (size_t)(room + sizeof(room) - at);
+	memcpy(text, at, n);
+	memcpy(text + n, unit, len + 1);
 	return text;
 }
 

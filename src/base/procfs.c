@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "workload/procfs.h"
+#include "base/procfs.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -150,16 +150,6 @@ static bool kilobytes(struct span line, uint64_t *ret_bytes)
 	return true;
 }
 
-static unsigned count_words(struct span line)
-{
-	struct span word;
-	unsigned n = 0;
-
-	while (span_word(&line, &word))
-		n++;
-	return n;
-}
-
 int wtl_proc_parse_status(const char *text, size_t len, struct wtl_proc_status *ret_status)
 {
 	struct wtl_proc_status status = {.uid = UINT32_MAX, .rss_bytes = UINT64_MAX};
@@ -175,7 +165,8 @@ int wtl_proc_parse_status(const char *text, size_t len, struct wtl_proc_status *
 				return -EINVAL;
 			status.uid = (uint32_t)uid;
 		} else if (span_value(&line, "NSpid:")) {
-			status.n_numbers = count_words(line);
+			while (word_pid(&line, &status.own_pid))
+				status.n_numbers++;
 		} else if (span_value(&line, "VmRSS:")) {
 			if (!kilobytes(line, &status.rss_bytes))
 				return -EINVAL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef WTL_WORKLOAD_PROCFS_H
-#define WTL_WORKLOAD_PROCFS_H
+#ifndef WTL_BASE_PROCFS_H
+#define WTL_BASE_PROCFS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,8 +38,8 @@ struct wtl_proc_status {
 	int tgid;	    /* 0: not there */
 	uint32_t uid;	    /* the real one; UINT32_MAX: not there */
 	uint64_t rss_bytes; /* UINT64_MAX: not there, as for kernel threads */
-	unsigned
-		n_numbers; /* PID namespaces from that of /proc to the process's own; 0: not there */
+	unsigned n_numbers; /* PID namespaces from that of /proc to its own; 0: not there */
+	int own_pid;	    /* its number in the last of them */
 };
 
 int wtl_proc_parse_status(const char *text, size_t len, struct wtl_proc_status *ret_status);
