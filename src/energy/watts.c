@@ -31,11 +31,15 @@ enum {
 	FAR_LOOKS = 3 /* of the first ones, and the first of all was no scale for anything */
 };
 #define IDLE_DRIFT_PART 0.0007 /* of the power, in one second: standard */
+#define IDLE_DRIFT_MOST 600.0  /* seconds after which it does not go further: temperatures settle */
 #define USER_DRIFT	0.007  /* of a typical user's watts, in one second of its use */
-#define SPLIT_SPREAD	0.2    /* by how much one differs from those it was counted with */
-#define TYPICAL_LEAST	0.002  /* of the power: a typical user draws that for a second of use */
-#define LOWEST_DRIFT	0.001  /* by how much the lowest power seen may rise from look to look */
-#define LEAST_PART	0.05   /* of a typical user's: nobody's watts are taken to be less */
+/* Variance by which means of a random walk over two stretches in a row differ, in parts of what it walks in one. */
+#define MEANS_DRIFT   (2.0 / 3.0)
+#define RAN_PART      0.001 /* of a look: whoever used more ran */
+#define SPLIT_SPREAD  0.2   /* by how much one differs from those it was counted with */
+#define TYPICAL_LEAST 0.002 /* of the power: a typical user draws that for a second of use */
+#define LOWEST_DRIFT  0.001 /* by how much the lowest power seen may rise from look to look */
+#define LEAST_PART    0.05  /* of a typical user's: nobody's watts are taken to be less */
 #define CHANGED_ALL \
 	0.4 /* by how much users' watts change together when the machine does: relative, standard */
 #define CHANGED_ONE    0.15 /* and each of its own */
@@ -52,6 +56,7 @@ struct wtl_watts {
 	unsigned looks;
 	unsigned n_far;			    /* of them, that were far off */
 	struct wtl_watts_figure known_idle; /* w 0: it is not known */
+	double time_s;			    /* of all looks */
 	double power_w;	 /* of the domain, in its first look: the scale of what is not known yet */
 	double lowest_w; /* power that was seen: what it draws at rest is not more */
 	double noise;	 /* variance of the power over one second */
@@ -201,6 +206,7 @@ static void begin(struct wtl_watts *watts, const struct wtl_watts_look *look)
 	double awake_w = AWAKE_PART * power_w, noise_w = NOISE_PART * power_w;
 	double typical_w = TYPICAL_PART * power_w, above_j, doubt_w;
 
+	watts->time_s = 0.0;
 	watts->power_w = power_w;
 	watts->lowest_w = power_w;
 	watts->n_far = 0;
@@ -257,15 +263,11 @@ static double part_of(const struct wtl_watts_look *look, size_t i)
 	return i == TYPICAL ? 0.0 : look->use_s[i - FIRST_PLACE];
 }
 
-static void drift(struct wtl_watts *watts, const struct wtl_watts_look *look)
+static void drift_idle(struct wtl_watts *watts, double duration_s)
 {
-	double idle_w = IDLE_DRIFT_PART * watts->power_w,
-	       user_w = USER_DRIFT * watts->state[TYPICAL];
+	double idle_w = IDLE_DRIFT_PART * watts->power_w;
 
-	*at(watts, IDLE, IDLE) += idle_w * idle_w * look->duration_s;
-	for (size_t i = FIRST_PLACE; i < watts->n; i++)
-		if (i != watts->mixed && look->use_s[i - FIRST_PLACE] > 0.001 * look->duration_s)
-			*at(watts, i, i) += user_w * user_w * look->duration_s;
+	*at(watts, IDLE, IDLE) += idle_w * idle_w * duration_s;
 }
 
 void wtl_watts_hold(struct wtl_watts *watts)
@@ -273,10 +275,33 @@ void wtl_watts_hold(struct wtl_watts *watts)
 	watts->is_held = true;
 }
 
-void wtl_watts_pass(struct wtl_watts *watts, const struct wtl_watts_look *stretch)
+void wtl_watts_stretch_begin(struct wtl_watts_stretch *stretch, size_t n_places)
 {
-	if (watts->looks > 0)
-		drift(watts, stretch);
+	stretch->duration_s = 0.0;
+	memset(stretch->ran_s, 0, n_places * sizeof(*stretch->ran_s));
+}
+
+void wtl_watts_stretch_add(struct wtl_watts_stretch *stretch, const struct wtl_watts_look *look,
+			   size_t n_places)
+{
+	stretch->duration_s += look->duration_s;
+	for (size_t i = 0; i < n_places; i++)
+		if (look->use_s[i] > RAN_PART * look->duration_s)
+			stretch->ran_s[i] += look->duration_s;
+}
+
+void wtl_watts_pass(struct wtl_watts *watts, const struct wtl_watts_stretch *stretch)
+{
+	double user_w = USER_DRIFT * watts->state[TYPICAL];
+
+	if (watts->looks == 0)
+		return;
+	if (watts->is_held)
+		drift_idle(watts, stretch->duration_s);
+	for (size_t i = FIRST_PLACE; i < watts->n; i++)
+		if (i != watts->mixed)
+			*at(watts, i, i) +=
+				MEANS_DRIFT * user_w * user_w * stretch->ran_s[i - FIRST_PLACE];
 }
 
 /* product: covariance · parts, from row `first` on; nothing of a place that was not used. */
@@ -402,8 +427,9 @@ void wtl_watts_add(struct wtl_watts *watts, const struct wtl_watts_look *look)
 		begin(watts, look);
 	widen_fresh(watts, look);
 	if (!watts->is_held)
-		drift(watts, look);
+		drift_idle(watts, look->duration_s);
 	correct(watts, look);
+	watts->time_s += look->duration_s;
 	watts->looks++;
 }
 
@@ -423,6 +449,17 @@ static struct wtl_watts_figure figure(const struct wtl_watts *watts, size_t i)
 struct wtl_watts_figure wtl_watts_idle(const struct wtl_watts *watts)
 {
 	return figure(watts, IDLE);
+}
+
+/* A random walk's end is off from its mean by a third of the variance that it walked. */
+struct wtl_watts_figure wtl_watts_idle_of_all(const struct wtl_watts *watts)
+{
+	struct wtl_watts_figure idle = wtl_watts_idle(watts);
+	double walked_w =
+		IDLE_DRIFT_PART * watts->power_w * sqrt(fmin(watts->time_s, IDLE_DRIFT_MOST) / 3.0);
+
+	idle.uncertainty_w = hypot(idle.uncertainty_w, walked_w);
+	return idle;
 }
 
 struct wtl_watts_figure wtl_watts_awake(const struct wtl_watts *watts)

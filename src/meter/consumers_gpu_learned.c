@@ -104,8 +104,10 @@ void wtl_consumers_add_to_gpu_chunks(const struct wtl_consumers *consumers, stru
 	for (size_t i = 0; i < book->chunk.n_gpus && i < consumers->n_gpus; i++) {
 		const struct wtl_gpu_division *division = &consumers->gpu_divisions[i];
 
-		if (wtl_gpu_chunk_is_long(&book->chunk.gpus[i]))
+		if (wtl_gpu_chunk_is_long(&book->chunk.gpus[i])) {
+			wtl_gpu_learned_pass(division->learned);
 			settle(consumers, book, i);
+		}
 		if (is_chunked(division))
 			wtl_gpu_chunk_add(&book->chunk.gpus[i], division->learned);
 	}

@@ -68,6 +68,8 @@ struct wtl_learned {
 	/* The newest scan. */
 	double use_s[PLACES], awake_s;
 	int64_t scan_ns;
+	double ran_s[PLACES];
+	struct wtl_watts_stretch stretch; /* since wtl_learned_pass() */
 	/* Of a second, how much was used that is seen of nobody and is told in lumps; over how long that is averaged. */
 	double unseen_part, unseen_s, use_doubt_s;
 	/* Room for answers. */
@@ -92,6 +94,7 @@ struct wtl_learned *wtl_learned_new(size_t n_domains, bool is_told)
 	if (learned) {
 		learned->n_domains = n_domains;
 		learned->is_told = is_told;
+		learned->stretch.ran_s = learned->ran_s;
 	}
 	return learned;
 }
@@ -362,6 +365,7 @@ static void take_place(struct wtl_learned *learned, uint32_t key, uint32_t slot,
 		if (learned->place_of[i] == place)
 			learned->place_of[i] = OTHERS;
 	learned->places[place] = (struct place){.key = key};
+	learned->ran_s[place] = 0.0;
 	wtl_text_copy(learned->places[place].program, sizeof(learned->places[place].program),
 		      program);
 	for (size_t i = 0; i < n_watts(learned); i++)
@@ -526,6 +530,7 @@ int wtl_learned_widen(struct wtl_learned *learned, size_t n_slots)
 void wtl_learned_scan(struct wtl_learned *learned, struct wtl_workload *workload)
 {
 	const struct wtl_workload_scan *scan = wtl_workload_scan(workload);
+	struct wtl_watts_look look = {.use_s = learned->use_s};
 	double resting = 1.0;
 
 	for (size_t i = 0; i < WTL_LEARNED_SUMS; i++)
@@ -561,13 +566,20 @@ void wtl_learned_scan(struct wtl_learned *learned, struct wtl_workload *workload
 		resting *= add_place_use(learned, place, use_s);
 	}
 	resting *= add_place_use(learned, OTHERS, spread_unseen(learned, unseen_use_s(scan)));
-	learned->awake_s = (1.0 - resting) * (double)scan->duration_ns / WTL_NS_PER_S;
-	if (learned->past && !is_shown(learned))
-		wtl_watts_past_note(learned->past,
-				    &(struct wtl_watts_look){
-					    .duration_s = (double)scan->duration_ns / WTL_NS_PER_S,
-					    .use_s = learned->use_s},
-				    PLACES);
+	look.duration_s = (double)scan->duration_ns / WTL_NS_PER_S;
+	learned->awake_s = (1.0 - resting) * look.duration_s;
+	if (!learned->past)
+		wtl_watts_stretch_add(&learned->stretch, &look, PLACES);
+	else if (!is_shown(learned))
+		wtl_watts_past_note(learned->past, &look, PLACES);
+}
+
+void wtl_learned_pass(struct wtl_learned *learned)
+{
+	for (size_t i = 0; i < n_watts(learned); i++)
+		if (watts_at(learned, i) && !learned->past)
+			wtl_watts_pass(watts_at(learned, i), &learned->stretch);
+	wtl_watts_stretch_begin(&learned->stretch, PLACES);
 }
 
 void wtl_learned_forget_slots(struct wtl_learned *learned)
@@ -668,7 +680,7 @@ void wtl_learned_idle(const struct wtl_learned *learned, size_t domain,
 	if (!watts || baseline->is_modelled || baseline->is_given ||
 	    wtl_watts_looks(watts) < TOLD_LOOKS)
 		return;
-	idle = wtl_watts_idle(watts);
+	idle = wtl_watts_idle_of_all(watts);
 	most_w = baseline->is_known ? (double)baseline->uncertainty_uw / 1e6 : IDLE_DOUBT * idle.w;
 	if (!(idle.w > 0.0) || idle.uncertainty_w > most_w)
 		return;

@@ -62,6 +62,9 @@ void wtl_learned_fold(struct wtl_learned *learned, const struct wtl_fold *fold);
 void wtl_learned_add(struct wtl_learned *learned, size_t domain, uint64_t energy_uj,
 		     int64_t duration_ns, double noise_j, const struct wtl_baseline *baseline);
 
+/* What is divided at once ends: wtl_watts_pass(). */
+void wtl_learned_pass(struct wtl_learned *learned);
+
 /* All slots may get new owners: nobody's place is known by it. */
 void wtl_learned_forget_slots(struct wtl_learned *learned);
 

@@ -71,6 +71,8 @@ struct wtl_gpu_learned {
 	size_t n_used, used_room;
 	struct block block;
 	double n_blocks;
+	double ran_s[PLACES];
+	struct wtl_watts_stretch stretch; /* since wtl_gpu_learned_pass() */
 	/* Room for answers. */
 	struct wtl_use *uses;
 	uint32_t *doubts_ppm;
@@ -89,6 +91,7 @@ struct wtl_gpu_learned *wtl_gpu_learned_new(void)
 		return NULL;
 	}
 	wtl_watts_mix(learned->watts, OTHERS);
+	learned->stretch.ran_s = learned->ran_s;
 	learned->jumps = JUMPS_FIRST;
 	learned->jumps_looks = JUMPS_LOOKS;
 	return learned;
@@ -121,6 +124,7 @@ static void take_place(struct wtl_gpu_learned *learned, size_t place, int pid, u
 
 	learned->places[place] = (struct place){.pid = pid, .slot = slot, .share = -1.0};
 	wtl_watts_clear(learned->watts, place);
+	learned->ran_s[place] = 0.0;
 	block->use_s[OTHERS] += block->use_s[place];
 	block->variance_s2[OTHERS] += block->variance_s2[place];
 	block->use_s[place] = block->variance_s2[place] = 0.0;
@@ -375,6 +379,7 @@ static void end_block(struct wtl_gpu_learned *learned, const struct wtl_baseline
 		wtl_watts_know_idle(learned->watts, (double)baseline->idle_uw / 1e6,
 				    (double)baseline->uncertainty_uw / 1e6);
 	wtl_watts_add(learned->watts, &look);
+	wtl_watts_stretch_add(&learned->stretch, &look, PLACES);
 	*block = (struct block){.changed2 = changed2};
 }
 
@@ -420,6 +425,12 @@ void wtl_gpu_learned_add(struct wtl_gpu_learned *learned, uint64_t energy_uj, in
 	learned->changed_before = learned->changed;
 	if (is_of_more && learned->changed == 0.0 && block->duration_s >= BLOCK_S)
 		end_block(learned, baseline);
+}
+
+void wtl_gpu_learned_pass(struct wtl_gpu_learned *learned)
+{
+	wtl_watts_pass(learned->watts, &learned->stretch);
+	wtl_watts_stretch_begin(&learned->stretch, PLACES);
 }
 
 void wtl_gpu_learned_doubt(struct wtl_gpu_learned *learned)

@@ -34,6 +34,7 @@ void wtl_gpu_learned_reset(struct wtl_gpu_learned *learned, const struct wtl_wor
 /* Learns from that scan and the energy over the same time: wtl_learned_add(). */
 void wtl_gpu_learned_add(struct wtl_gpu_learned *learned, uint64_t energy_uj, int64_t duration_ns,
 			 double noise_j, const struct wtl_baseline *baseline);
+void wtl_gpu_learned_pass(struct wtl_gpu_learned *learned); /* wtl_learned_pass() */
 void wtl_gpu_learned_doubt(struct wtl_gpu_learned *learned);
 
 /* Several used it at some time: until then there is nothing to divide. */

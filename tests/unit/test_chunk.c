@@ -15,7 +15,7 @@ static uint64_t weight_of(const struct wtl_chunk *chunk, uint32_t slot)
 	return weight;
 }
 
-static void scan_of(struct wtl_chunk *chunk, const struct wtl_learned *learned,
+static void scan_of(struct wtl_chunk *chunk, struct wtl_learned *learned,
 		    const struct wtl_use uses[], size_t n)
 {
 	const struct wtl_workload_scan scan = {
