@@ -69,6 +69,8 @@ void wtl_consumers_reset_gpu_watts(struct wtl_consumers *consumers)
 		if (consumers->gpu_divisions[i].learned)
 			wtl_gpu_learned_reset(consumers->gpu_divisions[i].learned,
 					      consumers->workload);
+	for (size_t i = 0; i < consumers->own.chunk.n_gpus; i++)
+		consumers->own.chunk.gpus[i].n = 0;
 }
 
 void wtl_consumers_doubt_gpu_watts(struct wtl_consumers *consumers)
@@ -138,7 +140,8 @@ bool wtl_consumers_bill_gpu(const struct wtl_consumers *consumers, struct wtl_bo
 	if (!is_weighed(division))
 		return false;
 	is_of_chunk = is_chunked(division);
-	if (is_of_chunk && wtl_gpu_learned_has(learned) && book->chunk.gpus[domain->gpu].n > 0) {
+	if (is_of_chunk && wtl_gpu_learned_has(learned) &&
+	    wtl_gpu_chunk_has_use(&book->chunk.gpus[domain->gpu])) {
 		wtl_gpu_learned_weigh(learned, &book->chunk.gpus[domain->gpu],
 				      wtl_attribution_total(recent, i).full_uj + energy_uj, &uses);
 		wtl_attribution_redivide(book->attribution, recent, i, energy_uj, duration_ns,

@@ -47,10 +47,12 @@ void wtl_gpu_learned_restore(struct wtl_gpu_learned *learned);
 bool wtl_gpu_learned_watts(const struct wtl_gpu_learned *learned, uint32_t slot,
 			   struct wtl_watts_figure *ret_watts);
 
-/* Of a stretch: how long each kept all SMs busy, and the variance of that. */
+/* Of a stretch: how long each kept all SMs busy, and the variance of that where samples jump by all that they can. */
 struct wtl_gpu_used {
 	uint32_t slot;
-	double use_s, variance_s2;
+	double use_s, mixed_s2;
+	/* Variances of its energy by such jumps: in this stretch, as it was divided last, and in those before. */
+	double jumped_j2, settled_j2;
 };
 
 /* The newest stretch of a book: once watts are learned, it is divided anew with each bill (meter/chunk.h). */
@@ -62,6 +64,7 @@ struct wtl_gpu_chunk {
 
 void wtl_gpu_chunk_done(struct wtl_gpu_chunk *chunk);
 void wtl_gpu_chunk_settle(struct wtl_gpu_chunk *chunk);
+bool wtl_gpu_chunk_has_use(const struct wtl_gpu_chunk *chunk);
 bool wtl_gpu_chunk_is_long(const struct wtl_gpu_chunk *chunk);
 void wtl_gpu_chunk_fold(struct wtl_gpu_chunk *chunk, const struct wtl_fold *fold);
 /* The newest scan's uses. -ENOMEM: then they go without. */
@@ -71,7 +74,7 @@ int wtl_gpu_chunk_add(struct wtl_gpu_chunk *chunk, const struct wtl_gpu_learned 
  * By what a domain's energy is to be divided: the chunk's; or the newest scan's, where that is NULL. Valid until the next call.
  * Without memory, nobody. Before anything is learned, a second of use is the same for all.
  */
-void wtl_gpu_learned_weigh(struct wtl_gpu_learned *learned, const struct wtl_gpu_chunk *chunk,
+void wtl_gpu_learned_weigh(struct wtl_gpu_learned *learned, struct wtl_gpu_chunk *chunk,
 			   uint64_t energy_uj, struct wtl_learned_uses *ret_uses);
 
 /* Uses as told, in proportion to what they draw: for what is shown of a moment. Valid until the next call. */
