@@ -14,15 +14,18 @@
  * which is a linear regression; it is solved look by look by a Kalman filter (recursive least squares). Idle power may drift
  * from look to look, users' watts from one stretch to the next one. What is left over tells how noisy looks are; a look that is far off counts less.
  *
- * Users are numbered places. Arithmetic only: doubles, +-*: and sqrt, in a fixed order, so that the same looks
+ * Users are numbered places. Arithmetic only: doubles and floats, +-*: and sqrt, in a fixed order, so that the same looks
  * give the same watts on every machine. Nothing allocates but _new().
  *
  * The constants are judgement, tried on made-up machines (tests/unit/test_watts.c): see watts.c.
  */
 struct wtl_watts;
 
-/* NULL: no memory. */
+enum { WTL_WATTS_PLACES_MAX = 64 };
+
+/* NULL: no memory, or too many places. */
 struct wtl_watts *wtl_watts_new(size_t n_places);
+size_t wtl_watts_places(const struct wtl_watts *watts);
 void wtl_watts_free(struct wtl_watts *watts); /* NULL is fine */
 
 /* What is known of the power at rest, with its standard uncertainty: replaces what was learned of it. */

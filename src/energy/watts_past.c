@@ -80,7 +80,7 @@ static int stretch_init(struct stretch *stretch, const struct wtl_watts_past *pa
 	for (size_t i = 0; i < now->n_watts; i++) {
 		if (!now->watts[i])
 			continue;
-		stretch->watts[i] = wtl_watts_new(now->n_places);
+		stretch->watts[i] = wtl_watts_new(wtl_watts_places(now->watts[i]));
 		if (!stretch->watts[i])
 			return -ENOMEM;
 		wtl_watts_copy(stretch->watts[i], now->watts[i]);
@@ -146,7 +146,7 @@ static int smooth_one(struct stretch *stretch, const struct stretch *later, bool
 
 		if (!stretch->watts[i] || !later->watts[i])
 			continue;
-		predicted = wtl_watts_new(stretch->n_places);
+		predicted = wtl_watts_new(wtl_watts_places(stretch->watts[i]));
 		if (!predicted)
 			return -ENOMEM;
 		wtl_watts_copy(predicted, stretch->watts[i]);
