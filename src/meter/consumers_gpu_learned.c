@@ -8,7 +8,8 @@
 int wtl_consumers_learn_gpus(struct wtl_consumers *consumers)
 {
 	for (size_t i = 0; i < consumers->n_gpus; i++) {
-		consumers->gpu_divisions[i].learned = wtl_gpu_learned_new();
+		consumers->gpu_divisions[i].learned = wtl_gpu_learned_new(
+			consumers->gpu_divisions[i].domain, wtl_learned_known(consumers->learned));
 		if (!consumers->gpu_divisions[i].learned)
 			return -ENOMEM;
 	}
@@ -78,6 +79,13 @@ void wtl_consumers_doubt_gpu_watts(struct wtl_consumers *consumers)
 	for (size_t i = 0; i < consumers->n_gpus; i++)
 		if (consumers->gpu_divisions[i].learned)
 			wtl_gpu_learned_doubt(consumers->gpu_divisions[i].learned);
+}
+
+void wtl_consumers_keep_gpu_watts(const struct wtl_consumers *consumers, int64_t t_utc_ns)
+{
+	for (size_t i = 0; i < consumers->n_gpus; i++)
+		if (consumers->gpu_divisions[i].learned)
+			wtl_gpu_learned_keep(consumers->gpu_divisions[i].learned, t_utc_ns);
 }
 
 /* While it rests, it is divided as ever. */

@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/text.h"
 #include "energy/units.h"
+#include "meter/known_watts.h"
 #include "workload/gpu_smooth.h"
 #include "workload/gpu_use.h"
 
@@ -37,6 +39,9 @@ enum { OTHERS, PLACES = 8 };
 struct place {
 	int pid; /* 0: free */
 	uint32_t slot;
+	char program[32];
+	bool is_known;		/* since an earlier session */
+	double kept_s;		/* of the sum of its use, what was kept for the next session */
 	bool is_there;		/* in the newest scan */
 	uint64_t seen;		/* the scan that it was there last */
 	double ppm, averaged_s; /* as the samples were smoothed */
@@ -55,6 +60,8 @@ struct block {
 };
 
 struct wtl_gpu_learned {
+	char of[24];
+	struct wtl_known_programs *programs;
 	struct wtl_watts *watts;
 	struct place places[PLACES];
 	bool is_shared, is_mixed, is_restored; /* is_mixed: by several in the newest scan */
@@ -79,7 +86,7 @@ struct wtl_gpu_learned {
 	size_t uses_room, doubts_room;
 };
 
-struct wtl_gpu_learned *wtl_gpu_learned_new(void)
+struct wtl_gpu_learned *wtl_gpu_learned_new(const char *of, struct wtl_known_programs *programs)
 {
 	struct wtl_gpu_learned *learned = calloc(1, sizeof(*learned));
 
@@ -91,6 +98,8 @@ struct wtl_gpu_learned *wtl_gpu_learned_new(void)
 		return NULL;
 	}
 	wtl_watts_mix(learned->watts, OTHERS);
+	wtl_text_copy(learned->of, sizeof(learned->of), of);
+	learned->programs = programs;
 	learned->stretch.ran_s = learned->ran_s;
 	learned->jumps = JUMPS_FIRST;
 	learned->jumps_looks = JUMPS_LOOKS;
@@ -118,12 +127,20 @@ static size_t place_of(const struct wtl_gpu_learned *learned, uint32_t slot)
 	return OTHERS;
 }
 
-static void take_place(struct wtl_gpu_learned *learned, size_t place, int pid, uint32_t slot)
+static void take_place(struct wtl_gpu_learned *learned, size_t place,
+		       const struct wtl_consumer *consumer, uint32_t slot)
 {
 	struct block *block = &learned->block;
+	struct place *taken = &learned->places[place];
+	struct wtl_watts_figure known;
 
-	learned->places[place] = (struct place){.pid = pid, .slot = slot, .share = -1.0};
+	*taken = (struct place){.pid = consumer->pid, .slot = slot, .share = -1.0};
+	wtl_text_copy(taken->program, sizeof(taken->program), consumer->name);
 	wtl_watts_clear(learned->watts, place);
+	taken->is_known = wtl_known_begin(learned->programs, learned->of, taken->program,
+					  (uint32_t)consumer->pid, &known);
+	if (taken->is_known)
+		wtl_watts_know(learned->watts, place, known.w, known.uncertainty_w);
 	learned->ran_s[place] = 0.0;
 	block->use_s[OTHERS] += block->use_s[place];
 	block->mixed_s2[OTHERS] += block->mixed_s2[place];
@@ -161,7 +178,7 @@ static size_t place_for(struct wtl_gpu_learned *learned, const struct wtl_consum
 	if (place == OTHERS)
 		place = free_place(learned);
 	if (place != OTHERS)
-		take_place(learned, place, consumer->pid, use->slot);
+		take_place(learned, place, consumer, use->slot);
 	return place;
 }
 
@@ -448,9 +465,19 @@ bool wtl_gpu_learned_is_mixed(const struct wtl_gpu_learned *learned)
 	return learned->is_mixed;
 }
 
+static bool knows_somebody(const struct wtl_gpu_learned *learned)
+{
+	for (size_t i = OTHERS + 1; i < PLACES; i++)
+		if (learned->places[i].is_known)
+			return true;
+	return false;
+}
+
 static bool is_told(const struct wtl_gpu_learned *learned)
 {
-	return learned->is_shared && wtl_watts_looks(learned->watts) >= TOLD_LOOKS;
+	unsigned n = wtl_watts_looks(learned->watts);
+
+	return learned->is_shared && n > 0 && (n >= TOLD_LOOKS || knows_somebody(learned));
 }
 
 bool wtl_gpu_learned_has(const struct wtl_gpu_learned *learned)
@@ -679,4 +706,37 @@ void wtl_gpu_learned_weigh(struct wtl_gpu_learned *learned, struct wtl_gpu_chunk
 	}
 	*ret_uses = (struct wtl_learned_uses){
 		.uses = learned->uses, .doubts_ppm = learned->doubts_ppm, .n = n};
+}
+
+/* ---- For the next session ---- */
+
+/* What all users draw together while they keep all SMs busy. */
+static double mean_w(const struct wtl_gpu_learned *learned)
+{
+	double all_j = 0.0, all_s = 0.0;
+
+	for (size_t i = 0; i < PLACES; i++) {
+		all_j += learned->places[i].sum_s * wtl_watts_of(learned->watts, i).w;
+		all_s += learned->places[i].sum_s;
+	}
+	return all_s > 0.0 ? all_j / all_s : 0.0;
+}
+
+void wtl_gpu_learned_keep(struct wtl_gpu_learned *learned, int64_t t_utc_ns)
+{
+	double all_w = mean_w(learned);
+
+	for (size_t i = OTHERS + 1; i < PLACES && is_told(learned); i++) {
+		struct place *place = &learned->places[i];
+		struct wtl_watts_figure found = wtl_watts_of(learned->watts, i);
+		double use_s = place->sum_s - place->kept_s;
+
+		if (!wtl_known_is_kept(place->program, use_s) || !(all_w > 0.0))
+			continue;
+		found.uncertainty_w = hypot(found.uncertainty_w,
+					    found.w * sqrt(bias2(learned, place, found.w / all_w)));
+		if (wtl_known_keep(learned->programs, learned->of, place->program, &found, use_s,
+				   t_utc_ns))
+			place->kept_s = place->sum_s;
+	}
 }

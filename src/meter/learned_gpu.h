@@ -21,7 +21,9 @@
  */
 struct wtl_gpu_learned;
 
-struct wtl_gpu_learned *wtl_gpu_learned_new(void);	    /* NULL: no memory */
+/* of: the domain's name; programs: what is known of them, borrowed. NULL: no memory. */
+struct wtl_known_programs;
+struct wtl_gpu_learned *wtl_gpu_learned_new(const char *of, struct wtl_known_programs *programs);
 void wtl_gpu_learned_free(struct wtl_gpu_learned *learned); /* NULL is fine */
 
 /* Who used it since the scan before, smoothed; uses NULL: samples do not tell. */
@@ -76,6 +78,9 @@ int wtl_gpu_chunk_add(struct wtl_gpu_chunk *chunk, const struct wtl_gpu_learned 
  */
 void wtl_gpu_learned_weigh(struct wtl_gpu_learned *learned, struct wtl_gpu_chunk *chunk,
 			   uint64_t energy_uj, struct wtl_learned_uses *ret_uses);
+
+/* What its users' programs draw is known for the next session. */
+void wtl_gpu_learned_keep(struct wtl_gpu_learned *learned, int64_t t_utc_ns);
 
 /* Uses as told, in proportion to what they draw: for what is shown of a moment. Valid until the next call. */
 void wtl_gpu_learned_scale(struct wtl_gpu_learned *learned, const struct wtl_use **uses, size_t n);
