@@ -323,18 +323,29 @@ def learned_gpu(what, make):
         sizes = sorted(error for error, _, _ in errors)
         print(f"{what}, {words}: {len(errors)} workers, {100 * statistics.median(sizes):.1f} / "
               f"{100 * sizes[min(int(0.95 * len(sizes)), len(sizes) - 1)]:.1f} %, covered {sum(covered for _, covered, _ in errors)}, "
-              f"median ± of the division {100 * statistics.median(doubt for _, _, doubt in errors):.1f} %")
+              f"median ± of the division {100 * statistics.median(doubt for _, _, doubt in errors):.1f} %, "
+              f"{statistics.median(doubt for _, _, doubt in errors) / statistics.median(sizes):.1f} times the median error")
+
+
+def beside_sensors(scores):
+    """Sensor and told idle power are exact there. Had they been off as they say that they may be: the median error, those covered, and the
+    median ± in median errors."""
+    source = random.Random(FIRST)
+    errors = [abs(score.error_beside(source.gauss(0, score.sensor / 2), source.gauss(0, score.idle / 2))) for score in scores]
+    median = statistics.median(errors)
+    covered = sum(error <= score.stated for error, score in zip(errors, scores))
+    return (f"; had sensor and idle power erred: {100 * median:.1f} %, covered {covered}, "
+            f"± {statistics.median(score.stated for score in scores) / median:.1f} times")
 
 
 def tell(what, scores, beside="", more=""):
-    """Sensor and told idle power are exact there: of the ±, what is of the division alone is told, too, and how far that is beyond
-    the errors."""
+    """Of the ±, what is of the division alone is told, too, and how far that is beyond the errors."""
     covered = sum(score.is_covered for score in scores)
     alone = statistics.median(score.stated_of_division for score in scores)
     median = statistics.median(abs(score.error) for score in scores)
     print(f"{what}: {len(scores)} workers, {spread(scores)}{beside}, covered {covered} (by the division's own ± "
           f"{sum(score.is_divided_well for score in scores)}), median ± {100 * statistics.median(score.stated for score in scores):.1f} %, "
-          f"of the division {100 * alone:.1f} %, {alone / median:.1f} times the median error{more}")
+          f"of the division {100 * alone:.1f} %, {alone / median:.1f} times the median error{beside_sensors(scores)}{more}")
 
 
 def learned(what, make, is_told=True, begin_s=0):

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* The state: idle, awake, what a user of whom nothing is known is taken for, and a place each. */
-enum { IDLE, AWAKE, TYPICAL, FIRST_PLACE };
+enum { IDLE, AWAKE, TYPICAL, FIRST_PLACE, STATE_MAX = FIRST_PLACE + WTL_WATTS_PLACES_MAX };
 
 /* Before anything is known. */
 #define IDLE_PART	 0.7 /* of the power is idle power */
@@ -31,11 +31,15 @@ enum {
 	FAR_LOOKS = 3 /* of the first ones, and the first of all was no scale for anything */
 };
 #define IDLE_DRIFT_PART 0.0007 /* of the power, in one second: standard */
+#define IDLE_DRIFT_MOST 600.0  /* seconds after which it does not go further: temperatures settle */
 #define USER_DRIFT	0.007  /* of a typical user's watts, in one second of its use */
-#define SPLIT_SPREAD	0.2    /* by how much one differs from those it was counted with */
-#define TYPICAL_LEAST	0.002  /* of the power: a typical user draws that for a second of use */
-#define LOWEST_DRIFT	0.001  /* by how much the lowest power seen may rise from look to look */
-#define LEAST_PART	0.05   /* of a typical user's: nobody's watts are taken to be less */
+/* Variance by which means of a random walk over two stretches in a row differ, in parts of what it walks in one. */
+#define MEANS_DRIFT   (2.0 / 3.0)
+#define RAN_PART      0.001 /* of a look: whoever used more ran */
+#define SPLIT_SPREAD  0.2   /* by how much one differs from those it was counted with */
+#define TYPICAL_LEAST 0.002 /* of the power: a typical user draws that for a second of use */
+#define LOWEST_DRIFT  0.001 /* by how much the lowest power seen may rise from look to look */
+#define LEAST_PART    0.05  /* of a typical user's: nobody's watts are taken to be less */
 #define CHANGED_ALL \
 	0.4 /* by how much users' watts change together when the machine does: relative, standard */
 #define CHANGED_ONE    0.15 /* and each of its own */
@@ -52,25 +56,42 @@ struct wtl_watts {
 	unsigned looks;
 	unsigned n_far;			    /* of them, that were far off */
 	struct wtl_watts_figure known_idle; /* w 0: it is not known */
+	double time_s;			    /* of all looks */
 	double power_w;	 /* of the domain, in its first look: the scale of what is not known yet */
 	double lowest_w; /* power that was seen: what it draws at rest is not more */
 	double noise;	 /* variance of the power over one second */
 	double noise_looks; /* what that rests on */
 	double *state;	    /* n */
-	double *fresh_w; /* n: of who was not seen to use it yet, by how much it may differ from a typical one */
-	double *known_w, *known_doubt_w; /* n each: of who was known before; 0: nobody was */
-	double *gain, *product, *parts;	 /* n each: room */
-	double *covariance;		 /* n · (n + 1) / 2, the lower triangle row by row */
+	float *fresh_w; /* n: of who was not seen to use it yet, by how much it may differ from a typical one */
+	float *known_w, *known_doubt_w; /* n each: of who was known before; 0: nobody was */
+	/* n · (n + 1) / 2, the lower triangle row by row. What is rounded off is less than what a look adds by its noise. */
+	float *covariance;
 };
 
-static double *at(const struct wtl_watts *watts, size_t i, size_t k)
+static size_t index_of(size_t i, size_t k)
 {
-	return &watts->covariance[i >= k ? i * (i + 1) / 2 + k : k * (k + 1) / 2 + i];
+	return i >= k ? i * (i + 1) / 2 + k : k * (k + 1) / 2 + i;
+}
+
+static double at(const struct wtl_watts *watts, size_t i, size_t k)
+{
+	return (double)watts->covariance[index_of(i, k)];
+}
+
+static void put(struct wtl_watts *watts, size_t i, size_t k, double value)
+{
+	watts->covariance[index_of(i, k)] = (float)value;
+}
+
+static void widen(struct wtl_watts *watts, size_t i, size_t k, double by)
+{
+	put(watts, i, k, at(watts, i, k) + by);
 }
 
 static size_t size_of(size_t n)
 {
-	return sizeof(struct wtl_watts) + (7 * n + n * (n + 1) / 2) * sizeof(double);
+	return sizeof(struct wtl_watts) + n * sizeof(double) +
+	       (3 * n + n * (n + 1) / 2) * sizeof(float);
 }
 
 static void point(struct wtl_watts *watts)
@@ -78,25 +99,27 @@ static void point(struct wtl_watts *watts)
 	size_t n = watts->n;
 
 	watts->state = (double *)(watts + 1);
-	watts->fresh_w = watts->state + n;
+	watts->fresh_w = (float *)(watts->state + n);
 	watts->known_w = watts->fresh_w + n;
 	watts->known_doubt_w = watts->known_w + n;
-	watts->gain = watts->known_doubt_w + n;
-	watts->product = watts->gain + n;
-	watts->parts = watts->product + n;
-	watts->covariance = watts->parts + n;
+	watts->covariance = watts->known_doubt_w + n;
 }
 
 struct wtl_watts *wtl_watts_new(size_t n_places)
 {
 	size_t n = n_places + FIRST_PLACE;
-	struct wtl_watts *watts = calloc(1, size_of(n));
+	struct wtl_watts *watts = n <= STATE_MAX ? calloc(1, size_of(n)) : NULL;
 
 	if (!watts)
 		return NULL;
 	watts->n = n;
 	point(watts);
 	return watts;
+}
+
+size_t wtl_watts_places(const struct wtl_watts *watts)
+{
+	return watts->n - FIRST_PLACE;
 }
 
 void wtl_watts_copy(struct wtl_watts *to, const struct wtl_watts *from)
@@ -114,8 +137,8 @@ static void set_alone(struct wtl_watts *watts, size_t i, double w, double uncert
 {
 	watts->state[i] = w;
 	for (size_t k = 0; k < watts->n; k++)
-		*at(watts, i, k) = 0.0;
-	*at(watts, i, i) = uncertainty_w * uncertainty_w;
+		put(watts, i, k, 0.0);
+	put(watts, i, i, uncertainty_w * uncertainty_w);
 }
 
 void wtl_watts_know_idle(struct wtl_watts *watts, double idle_w, double uncertainty_w)
@@ -130,16 +153,16 @@ static void set_like(struct wtl_watts *watts, size_t i, size_t like, double own_
 	watts->state[i] = watts->state[like];
 	for (size_t k = 0; k < watts->n; k++)
 		if (k != i)
-			*at(watts, i, k) = *at(watts, like, k);
-	*at(watts, i, i) = *at(watts, like, like) + own_w * own_w;
+			put(watts, i, k, at(watts, like, k));
+	put(watts, i, i, at(watts, like, like) + own_w * own_w);
 }
 
 void wtl_watts_clear(struct wtl_watts *watts, size_t place)
 {
 	size_t i = FIRST_PLACE + place;
 
-	watts->fresh_w[i] = i == watts->mixed ? 0.0 : SPREAD * watts->state[TYPICAL];
-	watts->known_w[i] = 0.0;
+	watts->fresh_w[i] = i == watts->mixed ? 0.0F : (float)(SPREAD * watts->state[TYPICAL]);
+	watts->known_w[i] = 0.0F;
 	set_like(watts, i, TYPICAL,
 		 (i == watts->mixed ? MIXED_SPREAD : SPREAD) * watts->state[TYPICAL]);
 }
@@ -151,16 +174,16 @@ void wtl_watts_mix(struct wtl_watts *watts, size_t place)
 
 static void set_known(struct wtl_watts *watts, size_t i)
 {
-	watts->fresh_w[i] = 0.0;
-	set_alone(watts, i, watts->known_w[i], watts->known_doubt_w[i]);
+	watts->fresh_w[i] = 0.0F;
+	set_alone(watts, i, (double)watts->known_w[i], (double)watts->known_doubt_w[i]);
 }
 
 void wtl_watts_know(struct wtl_watts *watts, size_t place, double w, double uncertainty_w)
 {
 	size_t i = FIRST_PLACE + place;
 
-	watts->known_w[i] = w;
-	watts->known_doubt_w[i] = uncertainty_w;
+	watts->known_w[i] = (float)w;
+	watts->known_doubt_w[i] = (float)uncertainty_w;
 	set_known(watts, i);
 }
 
@@ -168,8 +191,8 @@ void wtl_watts_split(struct wtl_watts *watts, size_t place, size_t from)
 {
 	set_like(watts, FIRST_PLACE + place, FIRST_PLACE + from,
 		 SPLIT_SPREAD * watts->state[FIRST_PLACE + from]);
-	watts->fresh_w[FIRST_PLACE + place] = 0.0;
-	watts->known_w[FIRST_PLACE + place] = 0.0;
+	watts->fresh_w[FIRST_PLACE + place] = 0.0F;
+	watts->known_w[FIRST_PLACE + place] = 0.0F;
 }
 
 void wtl_watts_doubt(struct wtl_watts *watts)
@@ -178,9 +201,9 @@ void wtl_watts_doubt(struct wtl_watts *watts)
 		double own_w = (i == IDLE ? CHANGED_IDLE : CHANGED_ONE) * watts->state[i];
 
 		for (size_t k = AWAKE; k <= i; k++)
-			*at(watts, i, k) +=
-				CHANGED_ALL * CHANGED_ALL * watts->state[i] * watts->state[k];
-		*at(watts, i, i) += own_w * own_w;
+			widen(watts, i, k,
+			      CHANGED_ALL * CHANGED_ALL * watts->state[i] * watts->state[k]);
+		widen(watts, i, i, own_w * own_w);
 	}
 	watts->lowest_w = HUGE_VAL;
 }
@@ -201,6 +224,7 @@ static void begin(struct wtl_watts *watts, const struct wtl_watts_look *look)
 	double awake_w = AWAKE_PART * power_w, noise_w = NOISE_PART * power_w;
 	double typical_w = TYPICAL_PART * power_w, above_j, doubt_w;
 
+	watts->time_s = 0.0;
 	watts->power_w = power_w;
 	watts->lowest_w = power_w;
 	watts->n_far = 0;
@@ -220,7 +244,7 @@ static void begin(struct wtl_watts *watts, const struct wtl_watts_look *look)
 	watts->noise = noise_w * noise_w;
 	watts->noise_looks = NOISE_LOOKS;
 	for (size_t i = FIRST_PLACE; i < watts->n; i++)
-		if (watts->known_w[i] > 0.0)
+		if (watts->known_w[i] > 0.0F)
 			set_known(watts, i);
 		else
 			wtl_watts_clear(watts, i - FIRST_PLACE);
@@ -237,13 +261,13 @@ static void widen_fresh(struct wtl_watts *watts, const struct wtl_watts_look *lo
 	double spread_w = use_s > 0.0 ? FRESH_SPREAD * above_j / use_s : 0.0;
 
 	for (size_t i = FIRST_PLACE; i < watts->n; i++) {
-		double was_w = watts->fresh_w[i];
+		double was_w = (double)watts->fresh_w[i];
 
 		if (look->use_s[i - FIRST_PLACE] < 0.01 * look->duration_s)
 			continue;
 		if (was_w > 0.0 && spread_w > was_w)
-			*at(watts, i, i) += spread_w * spread_w - was_w * was_w;
-		watts->fresh_w[i] = 0.0;
+			widen(watts, i, i, spread_w * spread_w - was_w * was_w);
+		watts->fresh_w[i] = 0.0F;
 	}
 }
 
@@ -257,15 +281,11 @@ static double part_of(const struct wtl_watts_look *look, size_t i)
 	return i == TYPICAL ? 0.0 : look->use_s[i - FIRST_PLACE];
 }
 
-static void drift(struct wtl_watts *watts, const struct wtl_watts_look *look)
+static void drift_idle(struct wtl_watts *watts, double duration_s)
 {
-	double idle_w = IDLE_DRIFT_PART * watts->power_w,
-	       user_w = USER_DRIFT * watts->state[TYPICAL];
+	double idle_w = IDLE_DRIFT_PART * watts->power_w;
 
-	*at(watts, IDLE, IDLE) += idle_w * idle_w * look->duration_s;
-	for (size_t i = FIRST_PLACE; i < watts->n; i++)
-		if (i != watts->mixed && look->use_s[i - FIRST_PLACE] > 0.001 * look->duration_s)
-			*at(watts, i, i) += user_w * user_w * look->duration_s;
+	widen(watts, IDLE, IDLE, idle_w * idle_w * duration_s);
 }
 
 void wtl_watts_hold(struct wtl_watts *watts)
@@ -273,41 +293,65 @@ void wtl_watts_hold(struct wtl_watts *watts)
 	watts->is_held = true;
 }
 
-void wtl_watts_pass(struct wtl_watts *watts, const struct wtl_watts_look *stretch)
+void wtl_watts_stretch_begin(struct wtl_watts_stretch *stretch, size_t n_places)
 {
-	if (watts->looks > 0)
-		drift(watts, stretch);
+	stretch->duration_s = 0.0;
+	memset(stretch->ran_s, 0, n_places * sizeof(*stretch->ran_s));
+}
+
+void wtl_watts_stretch_add(struct wtl_watts_stretch *stretch, const struct wtl_watts_look *look,
+			   size_t n_places)
+{
+	stretch->duration_s += look->duration_s;
+	for (size_t i = 0; i < n_places; i++)
+		if (look->use_s[i] > RAN_PART * look->duration_s)
+			stretch->ran_s[i] += look->duration_s;
+}
+
+void wtl_watts_pass(struct wtl_watts *watts, const struct wtl_watts_stretch *stretch)
+{
+	double user_w = USER_DRIFT * watts->state[TYPICAL];
+
+	if (watts->looks == 0)
+		return;
+	if (watts->is_held)
+		drift_idle(watts, stretch->duration_s);
+	for (size_t i = FIRST_PLACE; i < watts->n; i++)
+		if (i != watts->mixed)
+			widen(watts, i, i,
+			      MEANS_DRIFT * user_w * user_w * stretch->ran_s[i - FIRST_PLACE]);
 }
 
 /* product: covariance · parts, from row `first` on; nothing of a place that was not used. */
-static void multiply(const struct wtl_watts *watts, size_t first, const double parts[])
+static void multiply(const struct wtl_watts *watts, size_t first, const double parts[],
+		     double product[])
 {
-	const double *row = watts->covariance + first * (first + 1) / 2;
+	const float *row = watts->covariance + first * (first + 1) / 2;
 
-	memset(watts->product, 0, watts->n * sizeof(*watts->product));
+	memset(product, 0, watts->n * sizeof(*product));
 	for (size_t i = first; i < watts->n; row += ++i) {
 		double part = parts[i], sum = 0.0;
 
 		for (size_t k = first; k < i; k++)
-			sum += row[k] * parts[k];
-		watts->product[i] = sum + row[i] * part;
+			sum += (double)row[k] * parts[k];
+		product[i] = sum + (double)row[i] * part;
 		for (size_t k = first; part != 0.0 && k < i; k++)
-			watts->product[k] += row[k] * part;
+			product[k] += (double)row[k] * part;
 	}
 }
 
 /* What the energy of a look is taken to be; product: covariance · parts; ret_variance: parts · product. */
 static double expect(const struct wtl_watts *watts, const struct wtl_watts_look *look,
-		     double *ret_variance)
+		     double product[], double *ret_variance)
 {
-	double expected = 0.0, variance = 0.0;
+	double expected = 0.0, variance = 0.0, parts[STATE_MAX] = {0.0};
 
 	for (size_t i = 0; i < watts->n; i++)
-		watts->parts[i] = part_of(look, i);
-	multiply(watts, IDLE, watts->parts);
+		parts[i] = part_of(look, i);
+	multiply(watts, IDLE, parts, product);
 	for (size_t i = 0; i < watts->n; i++) {
-		expected += watts->state[i] * watts->parts[i];
-		variance += watts->product[i] * watts->parts[i];
+		expected += watts->state[i] * parts[i];
+		variance += product[i] * parts[i];
 	}
 	*ret_variance = variance;
 	return expected;
@@ -334,11 +378,11 @@ static void learn_noise(struct wtl_watts *watts, const struct wtl_watts_look *lo
 /* It cannot be what it is: the most probable state then, with what depends on it. */
 static void move_to(struct wtl_watts *watts, size_t which, double w)
 {
-	double variance = *at(watts, which, which), by_w = w - watts->state[which];
+	double variance = at(watts, which, which), by_w = w - watts->state[which];
 
 	for (size_t i = 0; i < watts->n && variance > 0.0; i++)
 		if (i != which)
-			watts->state[i] += *at(watts, i, which) / variance * by_w;
+			watts->state[i] += at(watts, i, which) / variance * by_w;
 	watts->state[which] = w;
 }
 
@@ -362,7 +406,7 @@ static void keep_possible(struct wtl_watts *watts, const struct wtl_watts_look *
 /* Variance of the energy by what the reads leave open. */
 static double read_variance(const struct wtl_watts *watts, const struct wtl_watts_look *look)
 {
-	double w = watts->state[TYPICAL], variance_w = *at(watts, TYPICAL, TYPICAL);
+	double w = watts->state[TYPICAL], variance_w = at(watts, TYPICAL, TYPICAL);
 
 	return look->noise_j * look->noise_j +
 	       look->use_doubt_s * look->use_doubt_s * (w * w + variance_w);
@@ -370,9 +414,11 @@ static double read_variance(const struct wtl_watts *watts, const struct wtl_watt
 
 static void correct(struct wtl_watts *watts, const struct wtl_watts_look *look)
 {
-	double reads = read_variance(watts, look), variance, total, noise, off_j, *row;
+	double reads = read_variance(watts, look), variance, total, noise, off_j;
+	double product[STATE_MAX];
+	float *row = watts->covariance, products[STATE_MAX];
 
-	off_j = look->energy_j - expect(watts, look, &variance);
+	off_j = look->energy_j - expect(watts, look, product, &variance);
 	noise = watts->noise * look->duration_s + reads;
 	total = variance + noise;
 	if (off_j * off_j > FAR * total) {
@@ -380,14 +426,14 @@ static void correct(struct wtl_watts *watts, const struct wtl_watts_look *look)
 		total = variance + noise;
 		watts->n_far++;
 	}
-	for (size_t i = 0; i < watts->n; i++) {
-		watts->gain[i] = watts->product[i] / total;
-		watts->state[i] += watts->gain[i] * off_j;
-	}
-	row = watts->covariance;
-	for (size_t i = 0; i < watts->n; row += ++i)
+	for (size_t i = 0; i < watts->n; row += ++i) {
+		double gain = product[i] / total;
+
+		products[i] = (float)product[i];
+		watts->state[i] += gain * off_j;
 		for (size_t k = 0; k <= i; k++)
-			row[k] -= watts->gain[i] * watts->product[k];
+			row[k] -= (float)gain * products[k];
+	}
 	learn_noise(watts, look, off_j, variance + reads);
 	keep_possible(watts, look);
 }
@@ -402,8 +448,9 @@ void wtl_watts_add(struct wtl_watts *watts, const struct wtl_watts_look *look)
 		begin(watts, look);
 	widen_fresh(watts, look);
 	if (!watts->is_held)
-		drift(watts, look);
+		drift_idle(watts, look->duration_s);
 	correct(watts, look);
+	watts->time_s += look->duration_s;
 	watts->looks++;
 }
 
@@ -417,12 +464,23 @@ static struct wtl_watts_figure figure(const struct wtl_watts *watts, size_t i)
 {
 	return (struct wtl_watts_figure){.w = watts->state[i],
 					 .uncertainty_w = few_looks(watts) *
-							  sqrt(fmax(*at(watts, i, i), 0.0))};
+							  sqrt(fmax(at(watts, i, i), 0.0))};
 }
 
 struct wtl_watts_figure wtl_watts_idle(const struct wtl_watts *watts)
 {
 	return figure(watts, IDLE);
+}
+
+/* A random walk's end is off from its mean by a third of the variance that it walked. */
+struct wtl_watts_figure wtl_watts_idle_of_all(const struct wtl_watts *watts)
+{
+	struct wtl_watts_figure idle = wtl_watts_idle(watts);
+	double walked_w =
+		IDLE_DRIFT_PART * watts->power_w * sqrt(fmin(watts->time_s, IDLE_DRIFT_MOST) / 3.0);
+
+	idle.uncertainty_w = hypot(idle.uncertainty_w, walked_w);
+	return idle;
 }
 
 struct wtl_watts_figure wtl_watts_awake(const struct wtl_watts *watts)
@@ -445,7 +503,7 @@ unsigned wtl_watts_looks(const struct wtl_watts *watts)
 
 static bool is_trusted(const struct wtl_watts *watts, size_t place)
 {
-	return watts->looks >= TRUSTED_LOOKS || watts->known_w[FIRST_PLACE + place] > 0.0;
+	return watts->looks >= TRUSTED_LOOKS || watts->known_w[FIRST_PLACE + place] > 0.0F;
 }
 
 void wtl_watts_weights(const struct wtl_watts *watts, const struct wtl_watts_look *look,
@@ -469,7 +527,7 @@ void wtl_watts_doubts(const struct wtl_watts *watts, const struct wtl_watts_look
 		      const double weights_w[], double doubts[])
 {
 	size_t n = watts->n - FIRST_PLACE;
-	double *parts = watts->parts, *with_all = watts->product;
+	double parts[STATE_MAX] = {0.0}, with_all[STATE_MAX];
 	double use_s = all_use_s(watts, look), sum = 0.0, common = 0.0;
 	double c = use_s > 0.0 ? look->awake_s / use_s : 0.0;
 
@@ -479,14 +537,13 @@ void wtl_watts_doubts(const struct wtl_watts *watts, const struct wtl_watts_look
 	for (size_t i = 0; i < n; i++)
 		parts[FIRST_PLACE + i] = sum > 0.0 ? look->use_s[i] / sum : 0.0;
 	parts[AWAKE] = sum > 0.0 ? c * use_s / sum : 0.0;
-	parts[TYPICAL] = 0.0;
-	multiply(watts, AWAKE, parts);
+	multiply(watts, AWAKE, parts, with_all);
 	for (size_t i = AWAKE; i < watts->n; i++)
 		common += parts[i] * with_all[i];
 	for (size_t i = 0; i < n; i++) {
 		size_t own = FIRST_PLACE + i;
-		double variance = *at(watts, own, own) + 2.0 * c * *at(watts, own, AWAKE) +
-				  c * c * *at(watts, AWAKE, AWAKE);
+		double variance = at(watts, own, own) + 2.0 * c * at(watts, own, AWAKE) +
+				  c * c * at(watts, AWAKE, AWAKE);
 		double v = weights_w[i], with = with_all[own] + c * with_all[AWAKE];
 
 		doubts[i] = v > 0.0 ? sqrt(fmax(variance / (v * v) - 2.0 * with / v + common, 0.0))
@@ -539,7 +596,7 @@ static bool find_root(struct solver *solver, const struct wtl_watts *of)
 {
 	for (size_t i = 0; i < solver->m; i++)
 		for (size_t k = 0; k <= i; k++) {
-			double sum = *at(of, solver->which[i], solver->which[k]);
+			double sum = at(of, solver->which[i], solver->which[k]);
 
 			for (size_t j = 0; j < k; j++)
 				sum -= *root_at(solver, i, j) * *root_at(solver, k, j);
@@ -572,7 +629,7 @@ static void find_gain(struct solver *solver, const struct wtl_watts *watts)
 		double *row = solver->gain + i * solver->m;
 
 		for (size_t k = 0; k < solver->m; k++)
-			row[k] = *at(watts, i, solver->which[k]);
+			row[k] = at(watts, i, solver->which[k]);
 		solve(solver, row);
 	}
 }
@@ -604,12 +661,12 @@ static void take_later(const struct solver *solver, struct wtl_watts *watts,
 			double sum = 0.0;
 
 			for (size_t j = 0; j < m; j++)
-				sum += row[j] * (*at(later, which[j], which[k]) -
-						 *at(predicted, which[j], which[k]));
+				sum += row[j] * (at(later, which[j], which[k]) -
+						 at(predicted, which[j], which[k]));
 			solver->change[k] = sum;
 		}
 		for (size_t k = 0; k <= i; k++)
-			*at(watts, i, k) += dot(solver->change, solver->gain + k * m, m);
+			widen(watts, i, k, dot(solver->change, solver->gain + k * m, m));
 	}
 }
 

@@ -11,18 +11,21 @@
  *
  *	energy = idle · dt + awake_w · awake_s + sum over users (w · use_s) + what is left over
  *
- * which is a linear regression; it is solved look by look by a Kalman filter (recursive least squares) whose state
- * may drift slowly. What is left over tells how noisy looks are; a look that is far off counts less.
+ * which is a linear regression; it is solved look by look by a Kalman filter (recursive least squares). Idle power may drift
+ * from look to look, users' watts from one stretch to the next one. What is left over tells how noisy looks are; a look that is far off counts less.
  *
- * Users are numbered places. Arithmetic only: doubles, +-*: and sqrt, in a fixed order, so that the same looks
+ * Users are numbered places. Arithmetic only: doubles and floats, +-*: and sqrt, in a fixed order, so that the same looks
  * give the same watts on every machine. Nothing allocates but _new().
  *
  * The constants are judgement, tried on made-up machines (tests/unit/test_watts.c): see watts.c.
  */
 struct wtl_watts;
 
-/* NULL: no memory. */
+enum { WTL_WATTS_PLACES_MAX = 64 };
+
+/* NULL: no memory, or too many places. */
 struct wtl_watts *wtl_watts_new(size_t n_places);
+size_t wtl_watts_places(const struct wtl_watts *watts);
 void wtl_watts_free(struct wtl_watts *watts); /* NULL is fine */
 
 /* What is known of the power at rest, with its standard uncertainty: replaces what was learned of it. */
@@ -59,6 +62,8 @@ struct wtl_watts_figure {
 	double w, uncertainty_w;
 };
 struct wtl_watts_figure wtl_watts_idle(const struct wtl_watts *watts);
+/* The same for all looks so far: it may have been another one before. */
+struct wtl_watts_figure wtl_watts_idle_of_all(const struct wtl_watts *watts);
 struct wtl_watts_figure wtl_watts_awake(const struct wtl_watts *watts);
 struct wtl_watts_figure wtl_watts_of(const struct wtl_watts *watts, size_t place); /* w > 0 */
 /* How many looks taught it anything. */
@@ -79,15 +84,28 @@ void wtl_watts_weights(const struct wtl_watts *watts, const struct wtl_watts_loo
 void wtl_watts_doubts(const struct wtl_watts *watts, const struct wtl_watts_look *look,
 		      const double weights_w[], double doubts[]);
 
+/*
+ * ---- Stretches: of looks whose energy is divided at once, by what each user draws in the mean ----
+ *
+ * Such a mean is better known than what is drawn at its end. So users' watts do not drift from look to look, but with
+ * wtl_watts_pass() from one stretch to the next one.
+ */
+struct wtl_watts_stretch {
+	double duration_s;
+	double *ran_s; /* one a place: time of looks in which it was used */
+};
+void wtl_watts_stretch_add(struct wtl_watts_stretch *stretch, const struct wtl_watts_look *look,
+			   size_t n_places);
+void wtl_watts_stretch_begin(struct wtl_watts_stretch *stretch, size_t n_places);
+void wtl_watts_pass(struct wtl_watts *watts, const struct wtl_watts_stretch *stretch);
+
 /* ---- Backwards: what was learned late also tells of what was early ---- */
 
 /* Both have as many places. */
 void wtl_watts_copy(struct wtl_watts *to, const struct wtl_watts *from);
 
-/* From now on watts do not drift with each look, but with wtl_watts_pass() alone: between one stretch and the next one,
- * by as much as the time and the uses of the former (a look without an energy). */
+/* From now on idle power drifts from stretch to stretch, too. */
 void wtl_watts_hold(struct wtl_watts *watts);
-void wtl_watts_pass(struct wtl_watts *watts, const struct wtl_watts_look *stretch);
 
 /*
  * watts: as of the end of a stretch; predicted: the same after wtl_watts_pass(); later: as of the end of the next

@@ -12,9 +12,8 @@ struct stretch {
 	int64_t end_ns;
 	bool is_other; /* what follows is another machine */
 	size_t n_places, n_watts;
-	struct wtl_watts_look look; /* all of it */
+	struct wtl_watts_stretch all;
 	uint32_t *keys;
-	double *use_s;
 	struct wtl_watts **watts;
 };
 
@@ -26,8 +25,8 @@ struct wtl_watts_past {
 	int64_t stretch_ns;
 	/* The newest one, which goes on. */
 	int64_t now_ns;
-	double duration_s, *use_s;
-	size_t n_use;
+	struct wtl_watts_stretch all;
+	size_t n_places;
 };
 
 struct wtl_watts_past *wtl_watts_past_new(void)
@@ -40,7 +39,7 @@ static void stretch_done(struct stretch *stretch)
 	for (size_t i = 0; stretch->watts && i < stretch->n_watts; i++)
 		wtl_watts_free(stretch->watts[i]);
 	free(stretch->keys);
-	free(stretch->use_s);
+	free(stretch->all.ran_s);
 	free(stretch->watts);
 }
 
@@ -51,7 +50,7 @@ void wtl_watts_past_free(struct wtl_watts_past *past)
 	for (size_t i = 0; i < past->n; i++)
 		stretch_done(&past->stretches[i]);
 	free(past->stretches);
-	free(past->use_s);
+	free(past->all.ran_s);
 	free(past);
 }
 
@@ -69,20 +68,19 @@ static int stretch_init(struct stretch *stretch, const struct wtl_watts_past *pa
 		.end_ns = past->now_ns,
 		.n_places = now->n_places,
 		.n_watts = now->n_watts,
-		.look = {.duration_s = past->duration_s},
+		.all = {.duration_s = past->all.duration_s,
+			.ran_s = calloc(now->n_places, sizeof(double))},
 		.keys = calloc(now->n_places, sizeof(*stretch->keys)),
-		.use_s = calloc(now->n_places, sizeof(*stretch->use_s)),
 		.watts = calloc(now->n_watts, sizeof(struct wtl_watts *)),
 	};
-	if (!stretch->keys || !stretch->use_s || !stretch->watts)
+	if (!stretch->keys || !stretch->all.ran_s || !stretch->watts)
 		return -ENOMEM;
 	memcpy(stretch->keys, now->keys, now->n_places * sizeof(*stretch->keys));
-	memcpy(stretch->use_s, past->use_s, now->n_places * sizeof(*stretch->use_s));
-	stretch->look.use_s = stretch->use_s;
+	memcpy(stretch->all.ran_s, past->all.ran_s, now->n_places * sizeof(double));
 	for (size_t i = 0; i < now->n_watts; i++) {
 		if (!now->watts[i])
 			continue;
-		stretch->watts[i] = wtl_watts_new(now->n_places);
+		stretch->watts[i] = wtl_watts_new(wtl_watts_places(now->watts[i]));
 		if (!stretch->watts[i])
 			return -ENOMEM;
 		wtl_watts_copy(stretch->watts[i], now->watts[i]);
@@ -105,16 +103,15 @@ static int keep(struct wtl_watts_past *past, const struct wtl_watts_moment *now)
 	past->n++;
 	for (size_t i = 0; i < now->n_watts; i++)
 		if (now->watts[i])
-			wtl_watts_pass(now->watts[i], &stretch->look);
-	memset(past->use_s, 0, past->n_use * sizeof(*past->use_s));
-	past->duration_s = 0.0;
+			wtl_watts_pass(now->watts[i], &stretch->all);
+	wtl_watts_stretch_begin(&past->all, past->n_places);
 	return 0;
 }
 
 void wtl_watts_past_end(struct wtl_watts_past *past, const struct wtl_watts_moment *now,
 			bool is_other)
 {
-	if (past->duration_s > 0.0 && !past->error)
+	if (past->all.duration_s > 0.0 && !past->error)
 		past->error = keep(past, now);
 	if (past->n > 0)
 		past->stretches[past->n - 1].is_other |= is_other;
@@ -123,9 +120,9 @@ void wtl_watts_past_end(struct wtl_watts_past *past, const struct wtl_watts_mome
 void wtl_watts_past_reach(struct wtl_watts_past *past, int64_t end_ns,
 			  const struct wtl_watts_moment *now)
 {
-	if (wtl_array_widen(&past->use_s, &past->n_use, now->n_places, sizeof(*past->use_s)) < 0)
+	if (wtl_array_widen(&past->all.ran_s, &past->n_places, now->n_places, sizeof(double)) < 0)
 		past->error = -ENOMEM;
-	if (past->duration_s * WTL_NS_PER_S >= (double)past->stretch_ns)
+	if (past->all.duration_s * WTL_NS_PER_S >= (double)past->stretch_ns)
 		wtl_watts_past_end(past, now, false);
 	past->now_ns = end_ns;
 }
@@ -133,9 +130,8 @@ void wtl_watts_past_reach(struct wtl_watts_past *past, int64_t end_ns,
 void wtl_watts_past_note(struct wtl_watts_past *past, const struct wtl_watts_look *look,
 			 size_t n_places)
 {
-	for (size_t i = 0; i < n_places && i < past->n_use; i++)
-		past->use_s[i] += look->use_s[i];
-	past->duration_s += look->duration_s;
+	wtl_watts_stretch_add(&past->all, look,
+			      n_places < past->n_places ? n_places : past->n_places);
 }
 
 /* From the stretch behind it to this one. */
@@ -150,11 +146,11 @@ static int smooth_one(struct stretch *stretch, const struct stretch *later, bool
 
 		if (!stretch->watts[i] || !later->watts[i])
 			continue;
-		predicted = wtl_watts_new(stretch->n_places);
+		predicted = wtl_watts_new(wtl_watts_places(stretch->watts[i]));
 		if (!predicted)
 			return -ENOMEM;
 		wtl_watts_copy(predicted, stretch->watts[i]);
-		wtl_watts_pass(predicted, &stretch->look);
+		wtl_watts_pass(predicted, &stretch->all);
 		rc = wtl_watts_smooth(stretch->watts[i], predicted, later->watts[i], goes_on);
 		wtl_watts_free(predicted);
 	}
@@ -163,7 +159,7 @@ static int smooth_one(struct stretch *stretch, const struct stretch *later, bool
 
 int wtl_watts_past_smooth(struct wtl_watts_past *past)
 {
-	bool *goes_on = calloc(past->n_use + 1, sizeof(*goes_on));
+	bool *goes_on = calloc(past->n_places + 1, sizeof(*goes_on));
 	int rc = goes_on ? past->error : -ENOMEM;
 
 	for (size_t i = past->n; rc == 0 && i-- > 1;)

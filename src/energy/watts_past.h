@@ -23,7 +23,7 @@ void wtl_watts_past_begin(struct wtl_watts_past *past, int64_t stretch_ns);
 
 /* ---- The first time ---- */
 
-/* Places, the same of all domains: who has each (0: nobody), and what they have. */
+/* Places, the same of all domains, of which some have fewer: who has each (0: nobody), and what they have. */
 struct wtl_watts_moment {
 	size_t n_places, n_watts;
 	const uint32_t *keys;

@@ -91,13 +91,15 @@ void wtl_chunk_fold(struct wtl_chunk *chunk, const struct wtl_fold *fold)
 		chunk->uses[chunk->at[fold->from] - 1].weight = 0;
 }
 
-int wtl_chunk_add(struct wtl_chunk *chunk, const struct wtl_learned *learned,
+int wtl_chunk_add(struct wtl_chunk *chunk, struct wtl_learned *learned,
 		  const struct wtl_workload_scan *scan)
 {
 	int rc = 0;
 
-	if (chunk->duration_s >= CHUNK_S)
+	if (chunk->duration_s >= CHUNK_S) {
+		wtl_learned_pass(learned);
 		wtl_chunk_settle(chunk);
+	}
 	for (size_t i = 0; rc == 0 && i < scan->n_uses; i++)
 		rc = add_use(chunk, scan->uses[i].slot, scan->uses[i].weight);
 	chunk->awake_s += wtl_learned_awake_s(learned);

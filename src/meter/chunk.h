@@ -32,7 +32,7 @@ int wtl_chunk_add_gpus(struct wtl_chunk *chunk, size_t n_gpus); /* before the fi
 void wtl_chunk_settle(struct wtl_chunk *chunk);
 void wtl_chunk_fold(struct wtl_chunk *chunk, const struct wtl_fold *fold);
 /* The newest scan's uses; it is settled before, if it is a minute long. -ENOMEM: then they go without. */
-int wtl_chunk_add(struct wtl_chunk *chunk, const struct wtl_learned *learned,
+int wtl_chunk_add(struct wtl_chunk *chunk, struct wtl_learned *learned,
 		  const struct wtl_workload_scan *scan);
 /* Bills a domain's energy since the last bill, and the chunk's anew. */
 void wtl_chunk_bill(struct wtl_chunk *chunk, struct wtl_learned *learned,

@@ -790,6 +790,7 @@ int wtl_consumers_know_watts(struct wtl_consumers *consumers, const struct wtl_k
 const struct wtl_known_table *wtl_consumers_keep_watts(const struct wtl_consumers *consumers,
 						       int64_t t_utc_ns)
 {
+	wtl_consumers_keep_gpu_watts(consumers, t_utc_ns);
 	return consumers->learned ? wtl_learned_keep(consumers->learned, t_utc_ns) : NULL;
 }
 

@@ -8,7 +8,8 @@
 int wtl_consumers_learn_gpus(struct wtl_consumers *consumers)
 {
 	for (size_t i = 0; i < consumers->n_gpus; i++) {
-		consumers->gpu_divisions[i].learned = wtl_gpu_learned_new();
+		consumers->gpu_divisions[i].learned = wtl_gpu_learned_new(
+			consumers->gpu_divisions[i].domain, wtl_learned_known(consumers->learned));
 		if (!consumers->gpu_divisions[i].learned)
 			return -ENOMEM;
 	}
@@ -69,6 +70,8 @@ void wtl_consumers_reset_gpu_watts(struct wtl_consumers *consumers)
 		if (consumers->gpu_divisions[i].learned)
 			wtl_gpu_learned_reset(consumers->gpu_divisions[i].learned,
 					      consumers->workload);
+	for (size_t i = 0; i < consumers->own.chunk.n_gpus; i++)
+		consumers->own.chunk.gpus[i].n = 0;
 }
 
 void wtl_consumers_doubt_gpu_watts(struct wtl_consumers *consumers)
@@ -76,6 +79,13 @@ void wtl_consumers_doubt_gpu_watts(struct wtl_consumers *consumers)
 	for (size_t i = 0; i < consumers->n_gpus; i++)
 		if (consumers->gpu_divisions[i].learned)
 			wtl_gpu_learned_doubt(consumers->gpu_divisions[i].learned);
+}
+
+void wtl_consumers_keep_gpu_watts(const struct wtl_consumers *consumers, int64_t t_utc_ns)
+{
+	for (size_t i = 0; i < consumers->n_gpus; i++)
+		if (consumers->gpu_divisions[i].learned)
+			wtl_gpu_learned_keep(consumers->gpu_divisions[i].learned, t_utc_ns);
 }
 
 /* While it rests, it is divided as ever. */
@@ -104,8 +114,10 @@ void wtl_consumers_add_to_gpu_chunks(const struct wtl_consumers *consumers, stru
 	for (size_t i = 0; i < book->chunk.n_gpus && i < consumers->n_gpus; i++) {
 		const struct wtl_gpu_division *division = &consumers->gpu_divisions[i];
 
-		if (wtl_gpu_chunk_is_long(&book->chunk.gpus[i]))
+		if (wtl_gpu_chunk_is_long(&book->chunk.gpus[i])) {
+			wtl_gpu_learned_pass(division->learned);
 			settle(consumers, book, i);
+		}
 		if (is_chunked(division))
 			wtl_gpu_chunk_add(&book->chunk.gpus[i], division->learned);
 	}
@@ -136,7 +148,8 @@ bool wtl_consumers_bill_gpu(const struct wtl_consumers *consumers, struct wtl_bo
 	if (!is_weighed(division))
 		return false;
 	is_of_chunk = is_chunked(division);
-	if (is_of_chunk && wtl_gpu_learned_has(learned) && book->chunk.gpus[domain->gpu].n > 0) {
+	if (is_of_chunk && wtl_gpu_learned_has(learned) &&
+	    wtl_gpu_chunk_has_use(&book->chunk.gpus[domain->gpu])) {
 		wtl_gpu_learned_weigh(learned, &book->chunk.gpus[domain->gpu],
 				      wtl_attribution_total(recent, i).full_uj + energy_uj, &uses);
 		wtl_attribution_redivide(book->attribution, recent, i, energy_uj, duration_ns,

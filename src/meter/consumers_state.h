@@ -166,6 +166,7 @@ void wtl_consumers_scan_gpu_watts(struct wtl_consumers *consumers);
 void wtl_consumers_fold_gpu_watts(struct wtl_consumers *consumers, const struct wtl_fold *fold);
 void wtl_consumers_reset_gpu_watts(struct wtl_consumers *consumers);
 void wtl_consumers_doubt_gpu_watts(struct wtl_consumers *consumers);
+void wtl_consumers_keep_gpu_watts(const struct wtl_consumers *consumers, int64_t t_utc_ns);
 /* The newest scan's uses. */
 void wtl_consumers_add_to_gpu_chunks(const struct wtl_consumers *consumers, struct wtl_book *book);
 /* Bills what a book has of a GPU since its last bill. false: it is to be divided as told. */

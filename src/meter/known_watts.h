@@ -7,15 +7,17 @@
 #include <stdint.h>
 
 #include "energy/baseline.h"
+#include "energy/watts.h"
 
-/* What programs were learned to draw for a second of CPU time, from one session to the next: a table of at most so many. */
+/* What programs were learned to draw for a second of use, from one session to the next: a table of at most so many. */
 enum { WTL_KNOWN_WATTS_MAX = 64 };
 
 struct wtl_known_watts {
 	char of[24];   /* the domain, or domains that are learned together */
 	char name[32]; /* of the program, as the kernel calls its processes */
-	uint32_t key;  /* of wtl_consumer.watts_key, who began with it; 0: whoever is called so */
-	/* idle_uw and uncertainty_uw are those watts; seen_ns is the CPU time that they rest on. */
+	/* Who began with it, by wtl_consumer.watts_key, of a GPU by pid; 0: whoever is called so. */
+	uint32_t key;
+	/* idle_uw and uncertainty_uw are those watts; seen_ns is the use that they rest on. */
 	struct wtl_baseline watts;
 };
 
@@ -34,7 +36,28 @@ int wtl_known_print(char line[WTL_BASELINE_LINE_MAX], const struct wtl_known_wat
 bool wtl_known_take(const char *domain, const char *source, const struct wtl_baseline *baseline,
 		    struct wtl_known_watts *ret_known);
 
-/* Instead of what was known of the same; in a full table, instead of what rests on the least CPU time. */
+/* Instead of what was known of the same; in a full table, instead of what rests on the least use. */
 void wtl_known_put(struct wtl_known_table *table, const struct wtl_known_watts *known);
+
+/* What a session knows of programs. All zeros: nothing. */
+struct wtl_known_programs {
+	bool is_told; /* of programs by key alone: in a recording nobody's name may be known at that time */
+	struct wtl_known_table *table; /* NULL: nothing was known before */
+	/* Of those, who began with them: for recordings. */
+	struct wtl_known_watts *begun;
+	size_t n_begun, begun_room;
+};
+
+void wtl_known_done(struct wtl_known_programs *programs);
+int wtl_known_add(struct wtl_known_programs *programs,
+		  const struct wtl_known_watts *known); /* -ENOMEM */
+/* Somebody begins to use a domain. false: nothing is known of the program. */
+bool wtl_known_begin(struct wtl_known_programs *programs, const char *of, const char *program,
+		     uint32_t key, struct wtl_watts_figure *ret_watts);
+/* What was learned in so much use, for the next session, if it is enough. Whether it was. */
+bool wtl_known_keep(struct wtl_known_programs *programs, const char *of, const char *program,
+		    const struct wtl_watts_figure *found, double use_s, int64_t t_utc_ns);
+/* So much use is enough. */
+bool wtl_known_is_kept(const char *program, double use_s);
 
 #endif

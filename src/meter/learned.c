@@ -13,23 +13,27 @@
 #include "meter/known_watts.h"
 #include "workload/busy.h"
 
-enum { OTHERS, PLACES = 64, PLACE_BITS = 6, PLACE_MASK = PLACES - 1 };
+enum {
+	OTHERS,
+	PLACES = WTL_WATTS_PLACES_MAX,
+	PLACE_BITS = 6,
+	PLACE_MASK = PLACES - 1,
+	/* Of a domain beside its sum, idle power is asked for, and what to divide by while other parts tell nothing. There,
+	 * whoever has a higher place is one of the others. */
+	PART_PLACES = 40
+};
 
-#define RECENT_KEPT    0.9  /* of earlier use, from scan to scan: who has used most lately */
-#define USED_LEAST     0.01 /* of a CPU: less needs no place */
-#define ALONE_NS       (3 * WTL_NS_PER_S) /* CPU time after which one of several has a place of its own */
-#define TICK_DOUBT_S   0.01		  /* the use that is seen of nobody is counted by ticks */
-#define HELD_BACK_S    (2.0 * WTL_BUSY_SLACK_NS / WTL_NS_PER_S) /* of it, until it is sure */
-#define UNSEEN_S       8.0					/* over which it is averaged */
-#define MISSED_MOST    8 /* looks without a part: then the sum is no measure of the others any more */
-#define TOLD_LOOKS     8    /* before anything is taken from the regression but weights */
-#define IDLE_DOUBT     0.08 /* and how well it must be known where nothing is known at rest */
-#define UW_MOST	       1e15
-#define KNOWN_SPREAD   0.2 /* of watts of one program, from session to session: relative, standard */
-#define KEPT_USE_S     10.0 /* CPU time from which on its watts are kept */
-#define KEPT_DOUBT     0.2  /* and how well they are told apart, relative */
-#define KEPT_SEEN_MOST (INT64_C(24) * 3600 * WTL_NS_PER_S)
-#define DURATIONS_OFF  0.2 /* a scan and an energy are of the same time, but for that */
+#define RECENT_KEPT   0.9  /* of earlier use, from scan to scan: who has used most lately */
+#define USED_LEAST    0.01 /* of a CPU: less needs no place */
+#define ALONE_NS      (3 * WTL_NS_PER_S) /* CPU time after which one of several has a place of its own */
+#define TICK_DOUBT_S  0.01		 /* the use that is seen of nobody is counted by ticks */
+#define HELD_BACK_S   (2.0 * WTL_BUSY_SLACK_NS / WTL_NS_PER_S) /* of it, until it is sure */
+#define UNSEEN_S      8.0				       /* over which it is averaged */
+#define MISSED_MOST   8 /* looks without a part: then the sum is no measure of the others any more */
+#define TOLD_LOOKS    8	   /* before anything is taken from the regression but weights */
+#define IDLE_DOUBT    0.08 /* and how well it must be known where nothing is known at rest */
+#define UW_MOST	      1e15
+#define DURATIONS_OFF 0.2 /* a scan and an energy are of the same time, but for that */
 
 struct place {
 	uint32_t key;	 /* place, and above it how many had been given out; 0: free */
@@ -43,6 +47,7 @@ struct place {
 
 /* Domains of one kind, whose energies together say better who draws how much. */
 struct sum {
+	struct domain *first;
 	struct wtl_watts *watts; /* NULL: fewer than two parts */
 	size_t n_parts, n_added; /* the latter: since the newest scan */
 	unsigned n_missed;	 /* scans in a row of which some parts told nothing */
@@ -57,10 +62,7 @@ struct wtl_learned {
 	uint32_t keys[PLACES];	  /* of the places, for the past */
 	int64_t reached_ns;
 	struct sum sums[WTL_LEARNED_SUMS];
-	struct wtl_known_table *known; /* NULL: nothing was known before */
-	/* Of those, whose places began with them. */
-	struct wtl_known_watts *begun;
-	size_t n_begun, begun_room;
+	struct wtl_known_programs known;
 	uint32_t n_given;
 	struct place places[PLACES];
 	uint8_t *place_of; /* one a slot */
@@ -68,10 +70,11 @@ struct wtl_learned {
 	/* The newest scan. */
 	double use_s[PLACES], awake_s;
 	int64_t scan_ns;
+	double ran_s[PLACES];
+	struct wtl_watts_stretch stretch; /* since wtl_learned_pass() */
 	/* Of a second, how much was used that is seen of nobody and is told in lumps; over how long that is averaged. */
 	double unseen_part, unseen_s, use_doubt_s;
 	/* Room for answers. */
-	double weights_w[PLACES], doubts[PLACES], sums_s[PLACES];
 	struct wtl_use *uses;
 	uint32_t *doubts_ppm;
 	size_t uses_room, doubts_room;
@@ -79,8 +82,8 @@ struct wtl_learned {
 	struct domain {
 		struct wtl_watts *watts; /* NULL: it is not learned */
 		char name[24];
-		bool is_restored, is_first; /* the latter: of its sum */
-		struct sum *sum;	    /* it is a part of; NULL: none */
+		bool is_restored;
+		struct sum *sum; /* it is a part of; NULL: none */
 	} domains[];
 };
 
@@ -91,7 +94,8 @@ struct wtl_learned *wtl_learned_new(size_t n_domains, bool is_told)
 
 	if (learned) {
 		learned->n_domains = n_domains;
-		learned->is_told = is_told;
+		learned->is_told = learned->known.is_told = is_told;
+		learned->stretch.ran_s = learned->ran_s;
 	}
 	return learned;
 }
@@ -115,21 +119,36 @@ void wtl_learned_free(struct wtl_learned *learned)
 	for (size_t i = 0; i < n_watts(learned); i++)
 		wtl_watts_free(watts_at(learned, i));
 	free(learned->watts);
-	free(learned->known);
-	free(learned->begun);
+	wtl_known_done(&learned->known);
 	free(learned->place_of);
 	free(learned->uses);
 	free(learned->doubts_ppm);
 	free(learned);
 }
 
-static struct wtl_watts *new_watts(void)
+static struct wtl_watts *new_watts(size_t n_places)
 {
-	struct wtl_watts *watts = wtl_watts_new(PLACES);
+	struct wtl_watts *watts = wtl_watts_new(n_places);
 
 	if (watts)
 		wtl_watts_mix(watts, OTHERS);
 	return watts;
+}
+
+/* One more part. With the second one, it is a sum: the places of the first one are the sum's. */
+static int add_part(struct domain *own, struct sum *sum)
+{
+	own->sum = sum;
+	own->watts = new_watts(sum->n_parts == 0 ? PLACES : PART_PLACES);
+	if (!own->watts)
+		return -ENOMEM;
+	if (!sum->first)
+		sum->first = own;
+	if (++sum->n_parts != 2)
+		return 0;
+	sum->watts = sum->first->watts;
+	sum->first->watts = new_watts(PART_PLACES);
+	return sum->first->watts ? 0 : -ENOMEM;
 }
 
 int wtl_learned_add_domain(struct wtl_learned *learned, size_t domain, const char *name,
@@ -138,16 +157,10 @@ int wtl_learned_add_domain(struct wtl_learned *learned, size_t domain, const cha
 	struct domain *own = &learned->domains[domain];
 
 	wtl_text_copy(own->name, sizeof(own->name), name);
-	own->watts = new_watts();
-	if (!own->watts)
-		return -ENOMEM;
-	if (sum == WTL_LEARNED_ALONE)
-		return 0;
-	own->sum = &learned->sums[sum];
-	own->is_first = own->sum->n_parts == 0;
-	if (++own->sum->n_parts == 2)
-		own->sum->watts = new_watts();
-	return own->sum->n_parts < 2 || own->sum->watts ? 0 : -ENOMEM;
+	if (sum != WTL_LEARNED_ALONE)
+		return add_part(own, &learned->sums[sum]);
+	own->watts = new_watts(PLACES);
+	return own->watts ? 0 : -ENOMEM;
 }
 
 bool wtl_learned_has(const struct wtl_learned *learned, size_t domain)
@@ -205,7 +218,7 @@ static void show(struct wtl_learned *learned)
 		if (!watts_at(learned, i) || !moment.watts[i])
 			continue;
 		wtl_watts_copy(watts_at(learned, i), moment.watts[i]);
-		for (size_t k = 0; k < PLACES; k++)
+		for (size_t k = 0; k < wtl_watts_places(watts_at(learned, i)); k++)
 			if (learned->places[k].key != moment.keys[k])
 				wtl_watts_clear(watts_at(learned, i), k);
 	}
@@ -253,48 +266,28 @@ static const char *kept_name(const struct wtl_learned *learned, size_t i)
 
 int wtl_learned_know(struct wtl_learned *learned, const struct wtl_known_watts *known)
 {
-	if (!learned->known)
-		learned->known = calloc(1, sizeof(*learned->known));
-	if (!learned->known)
-		return -ENOMEM;
-	wtl_known_put(learned->known, known);
-	return 0;
-}
-
-/* For who replays it. false: there is no room, and it must not be used. */
-static bool note_begun(struct wtl_learned *learned, const struct wtl_known_watts *known,
-		       uint32_t key)
-{
-	if (learned->is_told)
-		return true;
-	if (learned->n_begun == WTL_KNOWN_WATTS_MAX ||
-	    wtl_array_reserve(&learned->begun, &learned->begun_room, learned->n_begun + 1,
-			      sizeof(*learned->begun)) < 0)
-		return false;
-	learned->begun[learned->n_begun] = *known;
-	learned->begun[learned->n_begun++].key = key;
-	return true;
+	return wtl_known_add(&learned->known, known);
 }
 
 const struct wtl_known_watts *wtl_learned_begun(const struct wtl_learned *learned, size_t i)
 {
-	return learned && i < learned->n_begun ? &learned->begun[i] : NULL;
+	return learned && i < learned->known.n_begun ? &learned->known.begun[i] : NULL;
+}
+
+struct wtl_known_programs *wtl_learned_known(struct wtl_learned *learned)
+{
+	return &learned->known;
 }
 
 static void begin_known(struct wtl_learned *learned, uint32_t key, const char *program)
 {
-	for (size_t i = 0; learned->known && i < n_watts(learned); i++) {
+	for (size_t i = 0; i < n_watts(learned); i++) {
 		const char *of = kept_name(learned, i);
-		const struct wtl_known_watts *known =
-			of ? wtl_known_find(learned->known, of, program, learned->is_told ? key : 0)
-			   : NULL;
-		double w;
+		struct wtl_watts_figure watts;
 
-		if (!known || known->watts.idle_uw == 0 || !note_begun(learned, known, key))
-			continue;
-		w = (double)known->watts.idle_uw / 1e6;
-		wtl_watts_know(watts_at(learned, i), key & PLACE_MASK, w,
-			       hypot(KNOWN_SPREAD * w, (double)known->watts.uncertainty_uw / 1e6));
+		if (of && wtl_known_begin(&learned->known, of, program, key, &watts))
+			wtl_watts_know(watts_at(learned, i), key & PLACE_MASK, watts.w,
+				       watts.uncertainty_w);
 	}
 }
 
@@ -305,26 +298,13 @@ static void keep_place(struct wtl_learned *learned, struct place *place, int64_t
 
 	for (size_t i = 0; i < n_watts(learned); i++) {
 		const char *of = kept_name(learned, i);
-		struct wtl_known_watts known = {.watts = {.is_known = true, .t_utc_ns = t_utc_ns}};
-		const struct wtl_known_watts *before;
 		struct wtl_watts_figure found;
 
 		if (!of || wtl_watts_looks(watts_at(learned, i)) < TOLD_LOOKS)
 			continue;
 		found = wtl_watts_of(watts_at(learned, i), place->key & PLACE_MASK);
-		if (found.uncertainty_w > KEPT_DOUBT * found.w || found.w * 1e6 > UW_MOST)
-			continue;
-		wtl_text_copy(known.of, sizeof(known.of), of);
-		wtl_text_copy(known.name, sizeof(known.name), place->program);
-		known.watts.idle_uw = (uint64_t)(found.w * 1e6);
-		known.watts.uncertainty_uw = (uint64_t)(found.uncertainty_w * 1e6);
-		known.watts.seen_ns = (int64_t)(fmin(place->use_s, 1e6) * WTL_NS_PER_S);
-		before = learned->known ? wtl_known_find(learned->known, of, known.name, 0) : NULL;
-		if (before)
-			known.watts.seen_ns += before->watts.seen_ns;
-		if (known.watts.seen_ns > KEPT_SEEN_MOST)
-			known.watts.seen_ns = KEPT_SEEN_MOST;
-		is_kept |= wtl_learned_know(learned, &known) == 0;
+		is_kept |= wtl_known_keep(&learned->known, of, place->program, &found, place->use_s,
+					  t_utc_ns);
 	}
 	if (is_kept)
 		place->use_s = 0.0;
@@ -337,7 +317,7 @@ static bool is_main_place(const struct wtl_learned *learned, const struct place 
 		if (strcmp(learned->places[i].program, place->program) == 0 &&
 		    learned->places[i].use_s > place->use_s)
 			return false;
-	return place->key && place->program[0] && place->use_s >= KEPT_USE_S;
+	return place->key && wtl_known_is_kept(place->program, place->use_s);
 }
 
 const struct wtl_known_table *wtl_learned_keep(struct wtl_learned *learned, int64_t t_utc_ns)
@@ -345,7 +325,7 @@ const struct wtl_known_table *wtl_learned_keep(struct wtl_learned *learned, int6
 	for (size_t i = OTHERS + 1; !learned->is_told && i < PLACES; i++)
 		if (is_main_place(learned, &learned->places[i]))
 			keep_place(learned, &learned->places[i], t_utc_ns);
-	return learned->known;
+	return learned->known.table;
 }
 
 /* ---- Places ---- */
@@ -362,13 +342,19 @@ static void take_place(struct wtl_learned *learned, uint32_t key, uint32_t slot,
 		if (learned->place_of[i] == place)
 			learned->place_of[i] = OTHERS;
 	learned->places[place] = (struct place){.key = key};
+	learned->ran_s[place] = 0.0;
 	wtl_text_copy(learned->places[place].program, sizeof(learned->places[place].program),
 		      program);
-	for (size_t i = 0; i < n_watts(learned); i++)
-		if (watts_at(learned, i) && from != OTHERS && from != place)
-			wtl_watts_split(watts_at(learned, i), place, from);
-		else if (watts_at(learned, i))
-			wtl_watts_clear(watts_at(learned, i), place);
+	for (size_t i = 0; i < n_watts(learned); i++) {
+		struct wtl_watts *watts = watts_at(learned, i);
+
+		if (!watts || place >= wtl_watts_places(watts))
+			continue;
+		if (from != OTHERS && from != place && from < wtl_watts_places(watts))
+			wtl_watts_split(watts, place, from);
+		else
+			wtl_watts_clear(watts, place);
+	}
 	if (from == OTHERS || from == place)
 		begin_known(learned, key, program);
 	if (is_shown(learned))
@@ -526,6 +512,7 @@ int wtl_learned_widen(struct wtl_learned *learned, size_t n_slots)
 void wtl_learned_scan(struct wtl_learned *learned, struct wtl_workload *workload)
 {
 	const struct wtl_workload_scan *scan = wtl_workload_scan(workload);
+	struct wtl_watts_look look = {.use_s = learned->use_s};
 	double resting = 1.0;
 
 	for (size_t i = 0; i < WTL_LEARNED_SUMS; i++)
@@ -561,13 +548,20 @@ void wtl_learned_scan(struct wtl_learned *learned, struct wtl_workload *workload
 		resting *= add_place_use(learned, place, use_s);
 	}
 	resting *= add_place_use(learned, OTHERS, spread_unseen(learned, unseen_use_s(scan)));
-	learned->awake_s = (1.0 - resting) * (double)scan->duration_ns / WTL_NS_PER_S;
-	if (learned->past && !is_shown(learned))
-		wtl_watts_past_note(learned->past,
-				    &(struct wtl_watts_look){
-					    .duration_s = (double)scan->duration_ns / WTL_NS_PER_S,
-					    .use_s = learned->use_s},
-				    PLACES);
+	look.duration_s = (double)scan->duration_ns / WTL_NS_PER_S;
+	learned->awake_s = (1.0 - resting) * look.duration_s;
+	if (!learned->past)
+		wtl_watts_stretch_add(&learned->stretch, &look, PLACES);
+	else if (!is_shown(learned))
+		wtl_watts_past_note(learned->past, &look, PLACES);
+}
+
+void wtl_learned_pass(struct wtl_learned *learned)
+{
+	for (size_t i = 0; i < n_watts(learned); i++)
+		if (watts_at(learned, i) && !learned->past)
+			wtl_watts_pass(watts_at(learned, i), &learned->stretch);
+	wtl_watts_stretch_begin(&learned->stretch, PLACES);
 }
 
 void wtl_learned_forget_slots(struct wtl_learned *learned)
@@ -585,6 +579,22 @@ void wtl_learned_fold(struct wtl_learned *learned, const struct wtl_fold *fold)
 }
 
 /* ---- Watts ---- */
+
+/* Uses by place, as something learned has places: there are as many, or fewer. */
+static void fit_uses(const struct wtl_watts *watts, const double use_s[PLACES],
+		     double fitted_s[PLACES])
+{
+	memcpy(fitted_s, use_s, PLACES * sizeof(*use_s));
+	for (size_t i = wtl_watts_places(watts); i < PLACES; i++)
+		fitted_s[OTHERS] += use_s[i];
+}
+
+/* And figures by place: who has none of those is one of the others. */
+static void fit_figures(const struct wtl_watts *watts, double figures[PLACES])
+{
+	for (size_t i = wtl_watts_places(watts); i < PLACES; i++)
+		figures[i] = figures[OTHERS];
+}
 
 /* Where it is known what was learned later, too, nothing is left to learn. */
 static void teach(const struct wtl_learned *learned, struct wtl_watts *watts,
@@ -615,6 +625,7 @@ static void add_to_sum(const struct wtl_learned *learned, struct sum *sum,
 		return;
 	look.duration_s = (double)learned->scan_ns / WTL_NS_PER_S;
 	look.energy_j = sum->power_w * look.duration_s;
+	look.use_s = learned->use_s;
 	look.noise_j = sqrt(sum->noise_w2) * look.duration_s;
 	idle = (struct wtl_watts_figure){sum->idle_w, sqrt(sum->idle_w2)};
 	teach(learned, sum->watts, &look, sum->knows_idle ? &idle : NULL);
@@ -624,13 +635,14 @@ void wtl_learned_add(struct wtl_learned *learned, size_t domain, uint64_t energy
 		     int64_t duration_ns, double noise_j, const struct wtl_baseline *baseline)
 {
 	struct domain *own = &learned->domains[domain];
+	double use_s[PLACES];
 	struct wtl_watts_look look = {
 		.energy_j = (double)energy_uj / 1e6,
 		.duration_s = (double)duration_ns / WTL_NS_PER_S,
 		.noise_j = noise_j,
 		.use_doubt_s = learned->use_doubt_s,
 		.awake_s = learned->awake_s,
-		.use_s = learned->use_s,
+		.use_s = use_s,
 	};
 	struct wtl_watts_figure idle = {(double)baseline->idle_uw / 1e6,
 					(double)baseline->uncertainty_uw / 1e6};
@@ -638,6 +650,7 @@ void wtl_learned_add(struct wtl_learned *learned, size_t domain, uint64_t energy
 	if (!own->watts ||
 	    fabs((double)(duration_ns - learned->scan_ns)) > DURATIONS_OFF * (double)duration_ns)
 		return;
+	fit_uses(own->watts, learned->use_s, use_s);
 	/* From an earlier session. What was seen at rest in this one, with the little use that counts as rest, is
 	 * among the looks. */
 	teach(learned, own->watts, &look, baseline->is_known && !baseline->is_given ? &idle : NULL);
@@ -668,7 +681,7 @@ void wtl_learned_idle(const struct wtl_learned *learned, size_t domain,
 	if (!watts || baseline->is_modelled || baseline->is_given ||
 	    wtl_watts_looks(watts) < TOLD_LOOKS)
 		return;
-	idle = wtl_watts_idle(watts);
+	idle = wtl_watts_idle_of_all(watts);
 	most_w = baseline->is_known ? (double)baseline->uncertainty_uw / 1e6 : IDLE_DOUBT * idle.w;
 	if (!(idle.w > 0.0) || idle.uncertainty_w > most_w)
 		return;
@@ -694,23 +707,25 @@ bool wtl_learned_watts(const struct wtl_learned *learned, size_t domain, uint32_
 	const struct wtl_watts *watts = own ? dividing(own) : NULL;
 
 	if (!watts || !owns(learned, key) || wtl_watts_looks(watts) < TOLD_LOOKS ||
-	    (watts != own->watts && !own->is_first))
+	    (key & PLACE_MASK) >= wtl_watts_places(watts) ||
+	    (watts != own->watts && own->sum->first != own))
 		return false;
 	*ret_watts = wtl_watts_of(watts, key & PLACE_MASK);
 	return true;
 }
 
-/* In doubts[], in ppm of what each place is billed. */
-static void find_doubts(struct wtl_learned *learned, const struct domain *own,
-			const struct wtl_watts_look *look)
+/* In ppm of what each place is billed. */
+static void find_doubts(const struct domain *own, const struct wtl_watts_look *look,
+			const double weights_w[PLACES], double doubts[PLACES])
 {
 	double idle_j = wtl_watts_idle(own->watts).w * look->duration_s, dynamic_ppm = 0.0;
 
 	if (look->energy_j > idle_j && idle_j >= 0.0)
 		dynamic_ppm = 1e6 * (1.0 - idle_j / look->energy_j);
-	wtl_watts_doubts(dividing(own), look, learned->weights_w, learned->doubts);
+	wtl_watts_doubts(dividing(own), look, weights_w, doubts);
+	fit_figures(dividing(own), doubts);
 	for (size_t i = 0; i < PLACES; i++)
-		learned->doubts[i] = fmin(learned->doubts[i] * dynamic_ppm, 4e9);
+		doubts[i] = fmin(doubts[i] * dynamic_ppm, 4e9);
 }
 
 void wtl_learned_weigh(struct wtl_learned *learned, size_t domain, const struct wtl_use in[],
@@ -720,32 +735,34 @@ void wtl_learned_weigh(struct wtl_learned *learned, size_t domain, const struct 
 	const struct domain *own = &learned->domains[domain];
 	bool has_doubts = whole->energy_j > 0.0;
 	struct wtl_watts_look look = *whole;
+	double sums_s[PLACES] = {0.0}, use_s[PLACES], weights_w[PLACES], doubts[PLACES] = {0.0};
 
 	*ret_uses = (struct wtl_learned_uses){.uses = in, .n = n};
 	if (wtl_array_reserve(&learned->uses, &learned->uses_room, n, sizeof(*in)) < 0 ||
 	    wtl_array_reserve(&learned->doubts_ppm, &learned->doubts_room, n,
 			      sizeof(*learned->doubts_ppm)) < 0)
 		return;
-	memset(learned->sums_s, 0, sizeof(learned->sums_s));
 	for (size_t i = 0; i < n; i++) {
 		size_t slot = in[i].slot;
 		size_t place = slot < learned->n_place_of ? learned->place_of[slot] : OTHERS;
 
-		learned->sums_s[place] += (double)in[i].weight / WTL_NS_PER_S;
+		sums_s[place] += (double)in[i].weight / WTL_NS_PER_S;
 	}
-	look.use_s = learned->sums_s;
-	wtl_watts_weights(dividing(own), &look, learned->weights_w);
+	fit_uses(dividing(own), sums_s, use_s);
+	look.use_s = use_s;
+	wtl_watts_weights(dividing(own), &look, weights_w);
+	fit_figures(dividing(own), weights_w);
 	if (has_doubts)
-		find_doubts(learned, own, &look);
+		find_doubts(own, &look, weights_w, doubts);
 	for (size_t i = 0; i < n; i++) {
 		size_t slot = in[i].slot;
 		size_t place = slot < learned->n_place_of ? learned->place_of[slot] : OTHERS;
-		double weight = (double)in[i].weight * learned->weights_w[place] * 1e3;
+		double weight = (double)in[i].weight * weights_w[place] * 1e3;
 
 		learned->uses[i].slot = in[i].slot;
 		learned->uses[i].weight =
 			(uint64_t)fmin(fmax(weight, 0.0), 1e18) + (in[i].weight > 0);
-		learned->doubts_ppm[i] = has_doubts ? (uint32_t)learned->doubts[place] : 0;
+		learned->doubts_ppm[i] = has_doubts ? (uint32_t)doubts[place] : 0;
 	}
 	ret_uses->uses = learned->uses;
 	ret_uses->doubts_ppm = has_doubts ? learned->doubts_ppm : NULL;

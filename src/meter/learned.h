@@ -46,11 +46,14 @@ void wtl_learned_restore(struct wtl_learned *learned, size_t domain);
 /* What programs were known to draw before; and as of now, to be kept for the next session (NULL: nothing). -ENOMEM. */
 struct wtl_known_watts;
 struct wtl_known_table;
+struct wtl_known_programs;
 int wtl_learned_know(struct wtl_learned *learned, const struct wtl_known_watts *known);
 const struct wtl_known_table *wtl_learned_keep(struct wtl_learned *learned, int64_t t_utc_ns);
 /* Who began with something known so far, the i-th; NULL: nobody more. For recordings, which know nobody's name at
  * that time. */
 const struct wtl_known_watts *wtl_learned_begun(const struct wtl_learned *learned, size_t i);
+
+struct wtl_known_programs *wtl_learned_known(struct wtl_learned *learned);
 
 /* Room for so many slots, before each scan's folds. -ENOMEM: those beyond are taken for others. */
 int wtl_learned_widen(struct wtl_learned *learned, size_t n_slots);
@@ -61,6 +64,9 @@ void wtl_learned_fold(struct wtl_learned *learned, const struct wtl_fold *fold);
 /* Learns from that scan and a domain's energy over the same time. noise_j: wtl_watts_look. */
 void wtl_learned_add(struct wtl_learned *learned, size_t domain, uint64_t energy_uj,
 		     int64_t duration_ns, double noise_j, const struct wtl_baseline *baseline);
+
+/* What is divided at once ends: wtl_watts_pass(). */
+void wtl_learned_pass(struct wtl_learned *learned);
 
 /* All slots may get new owners: nobody's place is known by it. */
 void wtl_learned_forget_slots(struct wtl_learned *learned);

@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/text.h"
 #include "energy/units.h"
+#include "meter/known_watts.h"
 #include "workload/gpu_smooth.h"
 #include "workload/gpu_use.h"
 
@@ -37,24 +39,29 @@ enum { OTHERS, PLACES = 8 };
 struct place {
 	int pid; /* 0: free */
 	uint32_t slot;
+	char program[32];
+	bool is_known;		/* since an earlier session */
+	double kept_s;		/* of the sum of its use, what was kept for the next session */
 	bool is_there;		/* in the newest scan */
 	uint64_t seen;		/* the scan that it was there last */
 	double ppm, averaged_s; /* as the samples were smoothed */
 	double part;		/* of the GPU, in the newest scan: unsmoothed */
 	double share;		/* of the use in it; < 0: there was none */
 	/* Sums over blocks: how its use varied, and how much of that may be samples that jump. */
-	double sum_s, sum_s2, variance_s2;
+	double sum_s, sum_s2, mixed_s2;
 };
 
 struct block {
 	double energy_j, duration_s, noise_j2;
-	double use_s[PLACES], variance_s2[PLACES];
+	double use_s[PLACES], mixed_s2[PLACES];
 	unsigned n_scans;
 	double changed2;      /* by how much use changed around its two ends, squared */
 	double first[PLACES]; /* parts of its first scan */
 };
 
 struct wtl_gpu_learned {
+	char of[24];
+	struct wtl_known_programs *programs;
 	struct wtl_watts *watts;
 	struct place places[PLACES];
 	bool is_shared, is_mixed, is_restored; /* is_mixed: by several in the newest scan */
@@ -71,13 +78,15 @@ struct wtl_gpu_learned {
 	size_t n_used, used_room;
 	struct block block;
 	double n_blocks;
+	double ran_s[PLACES];
+	struct wtl_watts_stretch stretch; /* since wtl_gpu_learned_pass() */
 	/* Room for answers. */
 	struct wtl_use *uses;
 	uint32_t *doubts_ppm;
 	size_t uses_room, doubts_room;
 };
 
-struct wtl_gpu_learned *wtl_gpu_learned_new(void)
+struct wtl_gpu_learned *wtl_gpu_learned_new(const char *of, struct wtl_known_programs *programs)
 {
 	struct wtl_gpu_learned *learned = calloc(1, sizeof(*learned));
 
@@ -89,6 +98,9 @@ struct wtl_gpu_learned *wtl_gpu_learned_new(void)
 		return NULL;
 	}
 	wtl_watts_mix(learned->watts, OTHERS);
+	wtl_text_copy(learned->of, sizeof(learned->of), of);
+	learned->programs = programs;
+	learned->stretch.ran_s = learned->ran_s;
 	learned->jumps = JUMPS_FIRST;
 	learned->jumps_looks = JUMPS_LOOKS;
 	return learned;
@@ -115,15 +127,24 @@ static size_t place_of(const struct wtl_gpu_learned *learned, uint32_t slot)
 	return OTHERS;
 }
 
-static void take_place(struct wtl_gpu_learned *learned, size_t place, int pid, uint32_t slot)
+static void take_place(struct wtl_gpu_learned *learned, size_t place,
+		       const struct wtl_consumer *consumer, uint32_t slot)
 {
 	struct block *block = &learned->block;
+	struct place *taken = &learned->places[place];
+	struct wtl_watts_figure known;
 
-	learned->places[place] = (struct place){.pid = pid, .slot = slot, .share = -1.0};
+	*taken = (struct place){.pid = consumer->pid, .slot = slot, .share = -1.0};
+	wtl_text_copy(taken->program, sizeof(taken->program), consumer->name);
 	wtl_watts_clear(learned->watts, place);
+	taken->is_known = wtl_known_begin(learned->programs, learned->of, taken->program,
+					  (uint32_t)consumer->pid, &known);
+	if (taken->is_known)
+		wtl_watts_know(learned->watts, place, known.w, known.uncertainty_w);
+	learned->ran_s[place] = 0.0;
 	block->use_s[OTHERS] += block->use_s[place];
-	block->variance_s2[OTHERS] += block->variance_s2[place];
-	block->use_s[place] = block->variance_s2[place] = 0.0;
+	block->mixed_s2[OTHERS] += block->mixed_s2[place];
+	block->use_s[place] = block->mixed_s2[place] = 0.0;
 }
 
 /* A free place, or that of whoever is gone for longest. */
@@ -157,7 +178,7 @@ static size_t place_for(struct wtl_gpu_learned *learned, const struct wtl_consum
 	if (place == OTHERS)
 		place = free_place(learned);
 	if (place != OTHERS)
-		take_place(learned, place, consumer->pid, use->slot);
+		take_place(learned, place, consumer, use->slot);
 	return place;
 }
 
@@ -236,10 +257,10 @@ static void watch_jumps(struct wtl_gpu_learned *learned, double all)
 	learned->jumps += (fmin(moved / mixed, 1.0) - learned->jumps) / learned->jumps_looks;
 }
 
-static double variance_of(const struct wtl_gpu_learned *learned, double part, double all)
+/* What samples' jumps, whatever they are known to be by then, make the variance of. */
+static double mixed_s2(const struct wtl_gpu_learned *learned, double part, double all)
 {
-	return learned->jumps * fmax(part * (all - part), 0.0) * learned->duration_s *
-	       learned->span_s;
+	return fmax(part * (all - part), 0.0) * learned->duration_s * learned->span_s;
 }
 
 /* Who they are. used[].use_s is what is told, a part of the GPU, until it is known what it stands for. */
@@ -298,7 +319,7 @@ static void find_parts(struct wtl_gpu_learned *learned, const struct wtl_workloa
 			told[at] > 0.0 ? learned->places[at].part * used->use_s / told[at] : 0.0;
 
 		used->use_s = part * learned->span_s;
-		used->variance_s2 = variance_of(learned, part, all);
+		used->mixed_s2 = mixed_s2(learned, part, all);
 	}
 }
 
@@ -352,7 +373,7 @@ static void end_block(struct wtl_gpu_learned *learned, const struct wtl_baseline
 		.awake_s = block->duration_s,
 		.use_s = block->use_s,
 	};
-	double variance_s2 = 0.0;
+	double most_s2 = 0.0;
 	double changed2 = learned->changed * learned->changed +
 			  learned->changed_before * learned->changed_before;
 
@@ -365,16 +386,17 @@ static void end_block(struct wtl_gpu_learned *learned, const struct wtl_baseline
 
 		place->sum_s += block->use_s[i];
 		place->sum_s2 += block->use_s[i] * block->use_s[i];
-		place->variance_s2 += block->variance_s2[i];
-		variance_s2 = fmax(variance_s2, block->variance_s2[i]);
+		place->mixed_s2 += block->mixed_s2[i];
+		most_s2 = fmax(most_s2, block->mixed_s2[i]);
 	}
 	learned->n_blocks++;
-	look.use_doubt_s =
-		hypot(MIX_SPREAD * sqrt(variance_s2), LATE_DOUBT_S * sqrt(block->changed2));
+	look.use_doubt_s = hypot(MIX_SPREAD * sqrt(learned->jumps * most_s2),
+				 LATE_DOUBT_S * sqrt(block->changed2));
 	if (wtl_watts_looks(learned->watts) == 0 && baseline->is_known && !baseline->is_given)
 		wtl_watts_know_idle(learned->watts, (double)baseline->idle_uw / 1e6,
 				    (double)baseline->uncertainty_uw / 1e6);
 	wtl_watts_add(learned->watts, &look);
+	wtl_watts_stretch_add(&learned->stretch, &look, PLACES);
 	*block = (struct block){.changed2 = changed2};
 }
 
@@ -392,7 +414,7 @@ static void add_use_to_block(struct wtl_gpu_learned *learned)
 		size_t place = place_of(learned, used->slot);
 
 		block->use_s[place] += used->use_s;
-		block->variance_s2[place] += used->variance_s2;
+		block->mixed_s2[place] += used->mixed_s2;
 	}
 }
 
@@ -422,6 +444,12 @@ void wtl_gpu_learned_add(struct wtl_gpu_learned *learned, uint64_t energy_uj, in
 		end_block(learned, baseline);
 }
 
+void wtl_gpu_learned_pass(struct wtl_gpu_learned *learned)
+{
+	wtl_watts_pass(learned->watts, &learned->stretch);
+	wtl_watts_stretch_begin(&learned->stretch, PLACES);
+}
+
 void wtl_gpu_learned_doubt(struct wtl_gpu_learned *learned)
 {
 	wtl_watts_doubt(learned->watts);
@@ -437,9 +465,19 @@ bool wtl_gpu_learned_is_mixed(const struct wtl_gpu_learned *learned)
 	return learned->is_mixed;
 }
 
+static bool knows_somebody(const struct wtl_gpu_learned *learned)
+{
+	for (size_t i = OTHERS + 1; i < PLACES; i++)
+		if (learned->places[i].is_known)
+			return true;
+	return false;
+}
+
 static bool is_told(const struct wtl_gpu_learned *learned)
 {
-	return learned->is_shared && wtl_watts_looks(learned->watts) >= TOLD_LOOKS;
+	unsigned n = wtl_watts_looks(learned->watts);
+
+	return learned->is_shared && n > 0 && (n >= TOLD_LOOKS || knows_somebody(learned));
 }
 
 bool wtl_gpu_learned_has(const struct wtl_gpu_learned *learned)
@@ -496,8 +534,21 @@ void wtl_gpu_chunk_done(struct wtl_gpu_chunk *chunk)
 
 void wtl_gpu_chunk_settle(struct wtl_gpu_chunk *chunk)
 {
-	chunk->n = 0;
+	for (size_t i = 0; i < chunk->n; i++) {
+		struct wtl_gpu_used *used = &chunk->used[i];
+
+		*used = (struct wtl_gpu_used){.slot = used->slot,
+					      .settled_j2 = used->settled_j2 + used->jumped_j2};
+	}
 	chunk->duration_s = 0.0;
+}
+
+bool wtl_gpu_chunk_has_use(const struct wtl_gpu_chunk *chunk)
+{
+	for (size_t i = 0; i < chunk->n; i++)
+		if (chunk->used[i].use_s > 0.0)
+			return true;
+	return false;
 }
 
 bool wtl_gpu_chunk_is_long(const struct wtl_gpu_chunk *chunk)
@@ -525,7 +576,9 @@ static int add_used(struct wtl_gpu_chunk *chunk, const struct wtl_gpu_used *more
 		*used = (struct wtl_gpu_used){.slot = more->slot};
 	}
 	used->use_s += more->use_s;
-	used->variance_s2 += more->variance_s2;
+	used->mixed_s2 += more->mixed_s2;
+	used->jumped_j2 += more->jumped_j2;
+	used->settled_j2 += more->settled_j2;
 	return 0;
 }
 
@@ -558,59 +611,67 @@ static double bias2(const struct wtl_gpu_learned *learned, const struct place *p
 {
 	double varied_s2 =
 		place->sum_s2 - place->sum_s * place->sum_s / fmax(learned->n_blocks, 1.0);
-	double part = 0.0, bias;
+	double jumped_s2 = learned->jumps * place->mixed_s2, part = 0.0, bias;
 
-	if (place->variance_s2 > 0.0)
-		part = fmin(place->variance_s2 / fmax(varied_s2, place->variance_s2), BIAS_MOST);
+	if (jumped_s2 > 0.0)
+		part = fmin(jumped_s2 / fmax(varied_s2, jumped_s2), BIAS_MOST);
 	bias = (1.0 - 1.0 / times) * part / (1.0 - part);
 	return bias * bias;
 }
 
 struct sums {
-	double use_s[PLACES], variance_s2[PLACES];
-	double weights_w[PLACES], doubts[PLACES];
+	double use_s[PLACES], weights_w[PLACES], doubts[PLACES], all_j;
 };
 
-/* What dynamic energy is of all, in ppm, as far as that is known. */
-static double dynamic_ppm(const struct wtl_gpu_learned *learned, const struct wtl_watts_look *look)
+/* As far as that is known. */
+static double dynamic_j(const struct wtl_gpu_learned *learned, const struct wtl_watts_look *look)
 {
 	double idle_j = wtl_watts_idle(learned->watts).w * look->duration_s;
 
-	return look->energy_j > idle_j && idle_j >= 0.0 ? 1e6 * (1.0 - idle_j / look->energy_j)
-							: 0.0;
+	return idle_j >= 0.0 ? fmax(look->energy_j - idle_j, 0.0) : 0.0;
 }
 
 static void find_doubts(const struct wtl_gpu_learned *learned, const struct wtl_watts_look *look,
 			struct sums *sums)
 {
-	double scale_ppm = dynamic_ppm(learned, look), all_s = 0.0, all_j = 0.0;
+	double all_s = 0.0;
 
 	for (size_t i = 0; i < PLACES; i++) {
 		all_s += sums->use_s[i];
-		all_j += sums->use_s[i] * sums->weights_w[i];
+		sums->all_j += sums->use_s[i] * sums->weights_w[i];
 	}
 	if (is_told(learned))
 		wtl_watts_doubts(learned->watts, look, sums->weights_w, sums->doubts);
-	for (size_t i = 0; i < PLACES && all_j > 0.0; i++) {
-		double use_s = sums->use_s[i], w = sums->weights_w[i];
-		double others = 1.0 - use_s * w / all_j, more2;
+	for (size_t i = 0; i < PLACES && sums->all_j > 0.0; i++) {
+		double w = sums->weights_w[i];
+		double others = 1.0 - sums->use_s[i] * w / sums->all_j;
+		double more = SPREAD;
 
-		if (!(use_s > 0.0))
-			continue;
-		more2 = sums->variance_s2[i] / (use_s * use_s);
 		if (is_told(learned))
-			more2 += others * others *
-				 bias2(learned, &learned->places[i], w / (all_j / all_s));
-		else
-			more2 += others * others * SPREAD * SPREAD;
-		sums->doubts[i] = fmin(hypot(sums->doubts[i], sqrt(more2)) * scale_ppm, 4e9);
+			more = sqrt(bias2(learned, &learned->places[i], w / (sums->all_j / all_s)));
+		sums->doubts[i] = hypot(sums->doubts[i], others * more);
 	}
 }
 
-void wtl_gpu_learned_weigh(struct wtl_gpu_learned *learned, const struct wtl_gpu_chunk *chunk,
+/*
+ * Of one's energy in a stretch, standard, with what samples that jump add to the other doubts. Those of one minute say nothing
+ * of the next one's, so their variances add up over minutes, and what is told of a minute is by how much their root grows.
+ */
+static double doubt_j(const struct wtl_gpu_learned *learned, struct wtl_gpu_used *used,
+		      double own_j, double doubt)
+{
+	double before2 = used->settled_j2;
+
+	used->jumped_j2 = used->use_s > 0.0 ? learned->jumps * used->mixed_s2 *
+						      (own_j / used->use_s) * (own_j / used->use_s)
+					    : 0.0;
+	return hypot(doubt * own_j, sqrt(before2 + used->jumped_j2) - sqrt(before2));
+}
+
+void wtl_gpu_learned_weigh(struct wtl_gpu_learned *learned, struct wtl_gpu_chunk *chunk,
 			   uint64_t energy_uj, struct wtl_learned_uses *ret_uses)
 {
-	const struct wtl_gpu_used *used = chunk ? chunk->used : learned->used;
+	struct wtl_gpu_used *used = chunk ? chunk->used : learned->used;
 	size_t n = chunk ? chunk->n : learned->n_used;
 	double duration_s = chunk ? chunk->duration_s : learned->duration_s;
 	struct sums sums = {.use_s = {0.0}};
@@ -618,29 +679,64 @@ void wtl_gpu_learned_weigh(struct wtl_gpu_learned *learned, const struct wtl_gpu
 				      .duration_s = duration_s,
 				      .awake_s = duration_s,
 				      .use_s = sums.use_s};
+	double above_j = dynamic_j(learned, &look);
 
 	*ret_uses = (struct wtl_learned_uses){.n = 0};
 	if (reserve_answer(learned, n) < 0)
 		return;
 	for (size_t i = 0; i < PLACES; i++)
 		sums.weights_w[i] = 1.0;
-	for (size_t i = 0; i < n; i++) {
-		size_t place = place_of(learned, used[i].slot);
-
-		sums.use_s[place] += used[i].use_s;
-		sums.variance_s2[place] += used[i].variance_s2;
-	}
+	for (size_t i = 0; i < n; i++)
+		sums.use_s[place_of(learned, used[i].slot)] += used[i].use_s;
 	if (is_told(learned))
 		wtl_watts_weights(learned->watts, &look, sums.weights_w);
 	find_doubts(learned, &look, &sums);
 	for (size_t i = 0; i < n; i++) {
 		size_t place = place_of(learned, used[i].slot);
-		double weight = used[i].use_s * sums.weights_w[place] * 1e9;
+		double own_j = used[i].use_s * sums.weights_w[place];
+		double part = sums.all_j > 0.0 ? own_j / sums.all_j : 0.0;
+		double doubt = doubt_j(learned, &used[i], part * above_j, sums.doubts[place]);
+		double billed_j = part * look.energy_j;
 
-		learned->uses[i] = (struct wtl_use){
-			.slot = used[i].slot, .weight = (uint64_t)fmin(fmax(weight, 0.0), 1e18)};
-		learned->doubts_ppm[i] = (uint32_t)sums.doubts[place];
+		learned->uses[i] =
+			(struct wtl_use){.slot = used[i].slot,
+					 .weight = (uint64_t)fmin(fmax(own_j * 1e9, 0.0), 1e18)};
+		learned->doubts_ppm[i] =
+			billed_j > 0.0 ? (uint32_t)fmin(1e6 * doubt / billed_j, 4e9) : 0;
 	}
 	*ret_uses = (struct wtl_learned_uses){
 		.uses = learned->uses, .doubts_ppm = learned->doubts_ppm, .n = n};
+}
+
+/* ---- For the next session ---- */
+
+/* What all users draw together while they keep all SMs busy. */
+static double mean_w(const struct wtl_gpu_learned *learned)
+{
+	double all_j = 0.0, all_s = 0.0;
+
+	for (size_t i = 0; i < PLACES; i++) {
+		all_j += learned->places[i].sum_s * wtl_watts_of(learned->watts, i).w;
+		all_s += learned->places[i].sum_s;
+	}
+	return all_s > 0.0 ? all_j / all_s : 0.0;
+}
+
+void wtl_gpu_learned_keep(struct wtl_gpu_learned *learned, int64_t t_utc_ns)
+{
+	double all_w = mean_w(learned);
+
+	for (size_t i = OTHERS + 1; i < PLACES && is_told(learned); i++) {
+		struct place *place = &learned->places[i];
+		struct wtl_watts_figure found = wtl_watts_of(learned->watts, i);
+		double use_s = place->sum_s - place->kept_s;
+
+		if (!wtl_known_is_kept(place->program, use_s) || !(all_w > 0.0))
+			continue;
+		found.uncertainty_w = hypot(found.uncertainty_w,
+					    found.w * sqrt(bias2(learned, place, found.w / all_w)));
+		if (wtl_known_keep(learned->programs, learned->of, place->program, &found, use_s,
+				   t_utc_ns))
+			place->kept_s = place->sum_s;
+	}
 }

@@ -21,7 +21,9 @@
  */
 struct wtl_gpu_learned;
 
-struct wtl_gpu_learned *wtl_gpu_learned_new(void);	    /* NULL: no memory */
+/* of: the domain's name; programs: what is known of them, borrowed. NULL: no memory. */
+struct wtl_known_programs;
+struct wtl_gpu_learned *wtl_gpu_learned_new(const char *of, struct wtl_known_programs *programs);
 void wtl_gpu_learned_free(struct wtl_gpu_learned *learned); /* NULL is fine */
 
 /* Who used it since the scan before, smoothed; uses NULL: samples do not tell. */
@@ -34,6 +36,7 @@ void wtl_gpu_learned_reset(struct wtl_gpu_learned *learned, const struct wtl_wor
 /* Learns from that scan and the energy over the same time: wtl_learned_add(). */
 void wtl_gpu_learned_add(struct wtl_gpu_learned *learned, uint64_t energy_uj, int64_t duration_ns,
 			 double noise_j, const struct wtl_baseline *baseline);
+void wtl_gpu_learned_pass(struct wtl_gpu_learned *learned); /* wtl_learned_pass() */
 void wtl_gpu_learned_doubt(struct wtl_gpu_learned *learned);
 
 /* Several used it at some time: until then there is nothing to divide. */
@@ -46,10 +49,12 @@ void wtl_gpu_learned_restore(struct wtl_gpu_learned *learned);
 bool wtl_gpu_learned_watts(const struct wtl_gpu_learned *learned, uint32_t slot,
 			   struct wtl_watts_figure *ret_watts);
 
-/* Of a stretch: how long each kept all SMs busy, and the variance of that. */
+/* Of a stretch: how long each kept all SMs busy, and the variance of that where samples jump by all that they can. */
 struct wtl_gpu_used {
 	uint32_t slot;
-	double use_s, variance_s2;
+	double use_s, mixed_s2;
+	/* Variances of its energy by such jumps: in this stretch, as it was divided last, and in those before. */
+	double jumped_j2, settled_j2;
 };
 
 /* The newest stretch of a book: once watts are learned, it is divided anew with each bill (meter/chunk.h). */
@@ -61,6 +66,7 @@ struct wtl_gpu_chunk {
 
 void wtl_gpu_chunk_done(struct wtl_gpu_chunk *chunk);
 void wtl_gpu_chunk_settle(struct wtl_gpu_chunk *chunk);
+bool wtl_gpu_chunk_has_use(const struct wtl_gpu_chunk *chunk);
 bool wtl_gpu_chunk_is_long(const struct wtl_gpu_chunk *chunk);
 void wtl_gpu_chunk_fold(struct wtl_gpu_chunk *chunk, const struct wtl_fold *fold);
 /* The newest scan's uses. -ENOMEM: then they go without. */
@@ -70,8 +76,11 @@ int wtl_gpu_chunk_add(struct wtl_gpu_chunk *chunk, const struct wtl_gpu_learned 
  * By what a domain's energy is to be divided: the chunk's; or the newest scan's, where that is NULL. Valid until the next call.
  * Without memory, nobody. Before anything is learned, a second of use is the same for all.
  */
-void wtl_gpu_learned_weigh(struct wtl_gpu_learned *learned, const struct wtl_gpu_chunk *chunk,
+void wtl_gpu_learned_weigh(struct wtl_gpu_learned *learned, struct wtl_gpu_chunk *chunk,
 			   uint64_t energy_uj, struct wtl_learned_uses *ret_uses);
+
+/* What its users' programs draw is known for the next session. */
+void wtl_gpu_learned_keep(struct wtl_gpu_learned *learned, int64_t t_utc_ns);
 
 /* Uses as told, in proportion to what they draw: for what is shown of a moment. Valid until the next call. */
 void wtl_gpu_learned_scale(struct wtl_gpu_learned *learned, const struct wtl_use **uses, size_t n);

@@ -208,3 +208,32 @@ def test_gpus_learned_watts_are_played_again(tmp_path):
     for ledger in live.report["ledger"], by_use.report["ledger"]:
         for line in ledger:
             assert sum(line[f"{account}_j"] for account in ("live", "exited", "kernel", "idle", "unattributed")) == line["total_j"]
+
+
+def test_gpus_programs_that_were_seen_before(tmp_path, monkeypatch):
+    """What they draw is kept by GPU: half a minute in which nobody changes has it from the start. It is none of another GPU's."""
+    learned, used, untold = [], [], []
+    for seed in range(1, 7):
+        machine = bench_attribution.on_gpu(seed, 300)
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        virtual.run(command_path(), folder, machine.text, machine.idle)
+        kept = (folder / "idle").read_text(encoding="utf-8")
+        assert "watts:gpu-0 g0 " in kept
+        steady = "\n".join(line.partition(" phase=")[0] for line in machine.text.replace("duration 300", "duration 30").splitlines()) + "\n"
+        live, played, by_use = virtual.run(command_path(), folder, steady, None, policies=(
+            virtual.LIVE, ("--policy", "weight=learned"), virtual.BY_TIME))
+        assert played.report["processes"] == live.report["processes"]
+        assert played.report["ledger"] == live.report["ledger"]
+        learned += bench_attribution.gpu_errors(live)
+        used += bench_attribution.gpu_errors(by_use)
+        any_gpu = f"gpu-0 nvml {round(1e6 * machine.idle['gpu-0'])} 468750 2026-11-21T00:00:00Z 60000000000\n"
+        (folder / "idle").write_text(kept.replace("\n", "\n" + any_gpu, 1), encoding="utf-8")
+        with monkeypatch.context() as patch:
+            patch.setattr(virtual.Gpu, "UUID", "GPU-99999999-2222-3333-4444-555555555555")
+            other, _ = virtual.run(command_path(), folder, steady, None)
+        untold += bench_attribution.gpu_errors(other)
+        assert "watts:gpu-0 g0 " in (folder / "idle").read_text(encoding="utf-8")
+    assert sum(covered for _, covered, _ in learned) >= 0.95 * len(learned)
+    learned, used, untold = (statistics.median(error for error, _, _ in errors) for errors in (learned, used, untold))
+    assert learned < 0.06 < 0.10 < min(used, untold), (learned, used, untold)

@@ -89,6 +89,11 @@ class Score:
     def stated_of_division(self):
         return self.division_j / self.true_j
 
+    def error_beside(self, sensor_off, idle_off):
+        """The error, had sensor and idle power been off by that, relative."""
+        idle_j = self.sum("full_j") - self.dynamic_j
+        return (self.dynamic_j * (1 + sensor_off) - idle_j * idle_off) / self.true_j - 1
+
     @property
     def is_divided_well(self):
         return abs(self.dynamic_j - self.true_j) <= self.division_j

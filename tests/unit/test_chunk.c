@@ -2,7 +2,12 @@
 /* The newest stretch of a book: whose CPU time it keeps until it is divided anew. */
 #include "meter/chunk.h"
 
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "energy/units.h"
+#include "meter/known_watts.h"
 #include "unit.h"
 
 static uint64_t weight_of(const struct wtl_chunk *chunk, uint32_t slot)
@@ -15,7 +20,7 @@ static uint64_t weight_of(const struct wtl_chunk *chunk, uint32_t slot)
 	return weight;
 }
 
-static void scan_of(struct wtl_chunk *chunk, const struct wtl_learned *learned,
+static void scan_of(struct wtl_chunk *chunk, struct wtl_learned *learned,
 		    const struct wtl_use uses[], size_t n)
 {
 	const struct wtl_workload_scan scan = {
@@ -58,10 +63,59 @@ static void test_folds(void **state)
 	wtl_learned_free(learned);
 }
 
+static size_t allocated(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
+
+/* All that learned watts take beside 1,000 processes that work: two packages and two memories, the newest minute, and as many
+ * programs as are known before. (Sanitizers' allocators tell nothing.) */
+static void test_memory(void **state)
+{
+	enum { PROCESSES = 1000, SLOTS = PROCESSES + WTL_SLOTS_FIXED };
+	static const char *const names[] = {"package-0", "package-1", "dram-0", "dram-1"};
+	struct wtl_use *uses = calloc(PROCESSES, sizeof(*uses));
+	struct wtl_attribution *accounts = wtl_attribution_new(4, SLOTS);
+	size_t before = allocated(), taken;
+	struct wtl_learned *learned = wtl_learned_new(4, false);
+	struct wtl_chunk chunk;
+
+	(void)state;
+	assert_true(uses && accounts && learned);
+	for (uint32_t i = 0; i < PROCESSES; i++)
+		uses[i] = (struct wtl_use){.slot = WTL_SLOTS_FIXED + i, .weight = WTL_NS_PER_S};
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(
+			wtl_learned_add_domain(learned, i, names[i],
+					       i < 2 ? WTL_LEARNED_PACKAGES : WTL_LEARNED_MEMORIES),
+			0);
+	for (uint32_t i = 0; i < WTL_KNOWN_WATTS_MAX; i++) {
+		struct wtl_known_watts known = {.of = "packages", .watts.idle_uw = 1};
+
+		snprintf(known.name, sizeof(known.name), "p%u", i);
+		assert_int_equal(wtl_learned_know(learned, &known), 0);
+	}
+	assert_int_equal(wtl_learned_widen(learned, SLOTS), 0);
+	assert_int_equal(wtl_chunk_init(&chunk, 4, SLOTS), 0);
+	scan_of(&chunk, learned, uses, PROCESSES);
+	for (size_t i = 0; i < 4; i++)
+		wtl_chunk_bill(&chunk, learned, accounts, i, 100000000, WTL_NS_PER_S);
+	taken = allocated() - before;
+	print_message("%zu bytes\n", taken);
+	assert_true(taken <= 200000);
+	wtl_chunk_done(&chunk);
+	wtl_learned_free(learned);
+	wtl_attribution_free(accounts);
+	free(uses);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_folds),
+		cmocka_unit_test(test_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,6 +24,7 @@ struct world {
 	unsigned looks;
 	double idle_w, awake_w, drift_w;
 	bool is_idle_known;
+	double user_drift; /* of everybody's watts, from look to look: relative */
 };
 
 struct errors {
@@ -181,6 +182,7 @@ static void go_again(const struct world *world, const double truth[], double tru
 struct chunk {
 	double use_s[WORKERS_MAX + 1];
 	struct wtl_watts_look look;
+	double ran_s[WORKERS_MAX + 1];
 	double full_j[WORKERS_MAX + 1], time_s[WORKERS_MAX + 1], doubt_j[WORKERS_MAX + 1];
 };
 
@@ -214,6 +216,14 @@ static void add_to_chunk(struct chunk *chunk, const struct wtl_watts_look *look,
 		chunk->use_s[i] += look->use_s[i];
 }
 
+static void end_chunk(struct chunk *chunk, struct wtl_watts *watts, size_t n,
+		      struct wtl_watts_stretch *stretch)
+{
+	bill(chunk, watts, n);
+	wtl_watts_pass(watts, stretch);
+	wtl_watts_stretch_begin(stretch, n);
+}
+
 /* One machine. The last place is the background's. */
 static void play(const struct world *world, uint64_t seed, struct score *score)
 {
@@ -224,6 +234,7 @@ static void play(const struct world *world, uint64_t seed, struct score *score)
 	double truth[WORKERS_MAX + 1] = {0}, cpu_s[WORKERS_MAX + 1] = {0};
 	double all_j = 0.0, idle_w = world->idle_w, truth_j = 0.0, cpu = 0.0, true_idle_j = 0.0;
 	struct chunk chunk = {.look.duration_s = 0.0};
+	struct wtl_watts_stretch stretch = {.ran_s = chunk.ran_s};
 	double weights[WORKERS_MAX + 1], doubts[WORKERS_MAX + 1];
 
 	assert_non_null(watts);
@@ -243,6 +254,7 @@ static void play(const struct world *world, uint64_t seed, struct score *score)
 							: 0.06 * fmax(0.2, 1.0 + 0.5 * normal());
 			rest *= 1.0 - fmin(use_s[i], 1.0);
 			used += use_s[i];
+			workers[i].w *= 1.0 + world->user_drift * normal();
 			look.energy_j += use_s[i] * workers[i].w;
 			cpu_s[i] += use_s[i];
 			truth[i] += use_s[i] * workers[i].w;
@@ -261,8 +273,9 @@ static void play(const struct world *world, uint64_t seed, struct score *score)
 		all_j += look.energy_j;
 		wtl_watts_add(watts, &look);
 		add_to_chunk(&chunk, &look, n);
+		wtl_watts_stretch_add(&stretch, &look, n);
 		if (k % 60 == 59 || k + 1 == world->looks)
-			bill(&chunk, watts, n);
+			end_chunk(&chunk, watts, n, &stretch);
 		wtl_watts_weights(watts, &look, weights);
 		wtl_watts_doubts(watts, &look, weights, doubts);
 		above_j = fmax(look.energy_j - wtl_watts_idle(watts).w, 0.0);
@@ -280,7 +293,7 @@ static void play(const struct world *world, uint64_t seed, struct score *score)
 		cpu += cpu_s[i];
 	}
 	for (size_t i = 0; i < world->n_workers; i++) {
-		struct wtl_watts_figure idle = wtl_watts_idle(watts);
+		struct wtl_watts_figure idle = wtl_watts_idle_of_all(watts);
 		double idle_doubt_j = idle.uncertainty_w * chunk.time_s[i];
 
 		if (truth[i] < 0.05 * truth_j)
@@ -291,7 +304,8 @@ static void play(const struct world *world, uint64_t seed, struct score *score)
 		note(&score->by_time, (all_j - true_idle_j) * cpu_s[i] / cpu, truth[i], 0.0);
 	}
 	go_again(world, truth, truth_j, &score->smoothed);
-	note(&score->idle, wtl_watts_idle(watts).w, idle_w, wtl_watts_idle(watts).uncertainty_w);
+	note(&score->idle, wtl_watts_idle(watts).w, idle_w,
+	     wtl_watts_idle_of_all(watts).uncertainty_w);
 	wtl_watts_free(watts);
 }
 
@@ -346,16 +360,28 @@ static const struct {
 	struct world world;
 	struct bounds bounds;
 } worlds[] = {
-	{"phases 30 s", {PHASES, 4, 30, 70.0, 0.0, 0.0, true}, {3.0, 10.0, 1.5, 0}},
-	{"phases 120 s", {PHASES, 4, 120, 70.0, 0.0, 0.0, true}, {2.0, 7.0, 1.0, 0}},
-	{"phases 30 s, awake", {PHASES, 4, 30, 70.0, 15.0, 0.0, true}, {3.0, 10.0, 1.5, 0}},
-	{"phases 30 s, never rests", {PHASES, 4, 30, 70.0, 0.0, 0.0, false}, {3.0, 15.0, 3.0, 0}},
-	{"phases 120 s, never rests", {PHASES, 4, 120, 70.0, 0.0, 0.0, false}, {3.0, 10.0, 1.0, 0}},
-	{"jitter 120 s", {JITTER, 4, 120, 70.0, 0.0, 0.0, true}, {4.0, 20.0, 2.0, 0}},
-	{"jitter 600 s, never rests", {JITTER, 4, 600, 70.0, 0.0, 0.0, false}, {5.0, 20.0, 8.0, 0}},
-	{"phases 120 s, drift", {PHASES, 4, 120, 70.0, 0.0, 0.1, true}, {3.0, 10.0, 2.0, 93}},
-	{"16 workers", {PHASES, 16, 60, 70.0, 0.0, 0.0, true}, {2.0, 6.0, 2.0, 0}},
-	{"48 workers", {PHASES, 48, 60, 70.0, 0.0, 0.0, true}, {3.0, 10.0, 1.5, 0}},
+	{"phases 30 s", {PHASES, 4, 30, 70.0, 0.0, 0.0, true, 0.0}, {3.0, 10.0, 1.5, 0}},
+	{"phases 120 s", {PHASES, 4, 120, 70.0, 0.0, 0.0, true, 0.0}, {2.0, 7.0, 1.0, 0}},
+	{"phases 30 s, awake", {PHASES, 4, 30, 70.0, 15.0, 0.0, true, 0.0}, {3.0, 10.0, 1.5, 0}},
+	{"phases 30 s, never rests",
+	 {PHASES, 4, 30, 70.0, 0.0, 0.0, false, 0.0},
+	 {3.0, 15.0, 3.0, 0}},
+	{"phases 120 s, never rests",
+	 {PHASES, 4, 120, 70.0, 0.0, 0.0, false, 0.0},
+	 {3.0, 10.0, 1.0, 0}},
+	{"jitter 120 s", {JITTER, 4, 120, 70.0, 0.0, 0.0, true, 0.0}, {4.0, 20.0, 2.0, 0}},
+	{"jitter 600 s, never rests",
+	 {JITTER, 4, 600, 70.0, 0.0, 0.0, false, 0.0},
+	 {5.0, 20.0, 8.0, 0}},
+	{"phases 120 s, drift", {PHASES, 4, 120, 70.0, 0.0, 0.1, true, 0.0}, {3.0, 10.0, 2.0, 93}},
+	{"phases 120 s, users drift",
+	 {PHASES, 4, 120, 70.0, 0.0, 0.0, true, 0.007},
+	 {3.0, 10.0, 2.0, 0}},
+	{"phases 600 s, users drift",
+	 {PHASES, 4, 600, 70.0, 0.0, 0.0, true, 0.007},
+	 {3.0, 10.0, 2.0, 0}},
+	{"16 workers", {PHASES, 16, 60, 70.0, 0.0, 0.0, true, 0.0}, {2.0, 6.0, 2.0, 0}},
+	{"48 workers", {PHASES, 48, 60, 70.0, 0.0, 0.0, true, 0.0}, {3.0, 10.0, 1.5, 0}},
 };
 
 /* CPU time alone is wrong by 17 % in the middle, and by 65 % for one in twenty. */
@@ -374,7 +400,7 @@ static void test_worlds(void **s)
 static void test_steady_use(void **s)
 {
 	struct score *score =
-		play_all((struct world){STEADY, 4, 30, 70.0, 0.0, 0.0, true}, "steady 30 s");
+		play_all((struct world){STEADY, 4, 30, 70.0, 0.0, 0.0, true, 0.0}, "steady 30 s");
 
 	(void)s;
 	assert_true(percentile(&score->live, 0.5) <= percentile(&score->by_time, 0.5) + 2.0);
@@ -442,14 +468,13 @@ static void test_impossible_watts(void **s)
 
 /* All draw 1.6 times as much from a moment on, as after a change of the governor. Who is told so has learned it half a
  * minute later, and says until then how little is sure. Who is not goes on with the old watts, and is sure of them. */
-static double changed(bool is_told, unsigned *n_covered)
+static double changed(uint64_t seed, bool is_told, unsigned *n_covered)
 {
 	double use_s[3], error = 0.0;
 	struct wtl_watts *watts = wtl_watts_new(3);
 	struct wtl_watts_look look = {.duration_s = 1.0, .use_s = use_s};
 
-	random_state = 11;
-	*n_covered = 0;
+	random_state = seed;
 	for (int k = 0; k < 330; k++) {
 		double factor = k < 300 ? 1.0 : 1.6;
 
@@ -475,13 +500,16 @@ static double changed(bool is_told, unsigned *n_covered)
 
 static void test_machine_changed(void **s)
 {
-	unsigned told, untold;
+	unsigned told = 0, untold = 0, n_near = 0;
 
 	(void)s;
-	assert_true(changed(true, &told) < 0.05);
-	assert_true(changed(false, &untold) > 0.1);
-	print_message("changed: %u of 90 covered, untold %u\n", told, untold);
-	assert_true(told > 80 && untold < 45);
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		n_near += changed(seed, true, &told) < 0.05;
+		assert_true(changed(seed, false, &untold) > 0.1);
+	}
+	print_message("changed: %u of %u covered, %u near, untold %u\n", told, 90 * SEEDS, n_near,
+		      untold);
+	assert_true(told >= 84 * SEEDS && n_near >= 95 && untold < 45 * SEEDS);
 }
 
 /* What was known before counts from the first look on, for whom it was known; and looks correct it. */
@@ -595,10 +623,13 @@ static void put_smoothed(struct wtl_buf *buf, struct wtl_watts *stretch,
 {
 	static const bool goes_on[4] = {true, true, false, true};
 	struct wtl_watts *predicted = wtl_watts_new(4);
+	double ran_s[4] = {0.0};
+	struct wtl_watts_stretch stretch_of = {.ran_s = ran_s};
 
 	wtl_watts_copy(predicted, stretch);
 	wtl_watts_hold(predicted);
-	wtl_watts_pass(predicted, look);
+	wtl_watts_stretch_add(&stretch_of, look, 4);
+	wtl_watts_pass(predicted, &stretch_of);
 	assert_int_equal(wtl_watts_smooth(stretch, predicted, later, goes_on), 0);
 	wtl_buf_puts(buf, "smoothed, ");
 	put_watts(buf, stretch, look);
@@ -607,8 +638,9 @@ static void put_smoothed(struct wtl_buf *buf, struct wtl_watts *stretch,
 
 static void put_machine(struct wtl_buf *buf, double idle_w, double awake_w)
 {
-	double use_s[4];
+	double use_s[4], ran_s[4] = {0.0};
 	struct wtl_watts_look look = {.use_s = use_s, .use_doubt_s = 0.02, .noise_j = 0.4};
+	struct wtl_watts_stretch half = {.ran_s = ran_s};
 	struct wtl_watts *watts = wtl_watts_new(4), *stretch = wtl_watts_new(4);
 
 	wtl_buf_printf(buf, "%.4g W at rest, %.4g W more for being awake\n", idle_w, awake_w);
@@ -634,6 +666,11 @@ static void put_machine(struct wtl_buf *buf, double idle_w, double awake_w)
 		if (k == 60)
 			wtl_watts_doubt(watts);
 		wtl_watts_add(watts, &look);
+		wtl_watts_stretch_add(&half, &look, 4);
+		if (k % 30 == 29) {
+			wtl_watts_pass(watts, &half);
+			wtl_watts_stretch_begin(&half, 4);
+		}
 		if (k < 10 || k % 10 == 1)
 			put_watts(buf, watts, &look);
 		if (k == 45)
