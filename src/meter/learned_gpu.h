@@ -20,9 +20,9 @@
  * they shared it. How little is seen from how samples jump, and is part of every ±.
  */
 struct wtl_gpu_learned;
+struct wtl_known_programs;
 
 /* of: the domain's name; programs: what is known of them, borrowed. NULL: no memory. */
-struct wtl_known_programs;
 struct wtl_gpu_learned *wtl_gpu_learned_new(const char *of, struct wtl_known_programs *programs);
 void wtl_gpu_learned_free(struct wtl_gpu_learned *learned); /* NULL is fine */
 

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "energy/units.h"
+#include "meter/known_watts.h"
 #include "meter/learned_gpu.h"
 #include "workload/gpu_smooth.h"
 #include "workload/gpu_use.h"
@@ -14,6 +15,7 @@ enum { IDLE_W = 50, LIGHT_W = 100, HEAVY_W = 300, PHASE_S = 8 };
 
 struct gpu {
 	struct world *world;
+	struct wtl_known_programs programs; /* none */
 	struct wtl_gpu_learned *learned;
 	struct wtl_gpu_smooth smooth;
 	int pids[2];
@@ -25,7 +27,8 @@ struct gpu {
 
 static void gpu_open(struct gpu *gpu, struct world *world)
 {
-	*gpu = (struct gpu){.world = world, .learned = wtl_gpu_learned_new()};
+	*gpu = (struct gpu){.world = world};
+	gpu->learned = wtl_gpu_learned_new("gpu-0", &gpu->programs);
 	assert_non_null(gpu->learned);
 	for (int i = 0; i < 2; i++)
 		gpu->pids[i] = world_fork(world, 1);
