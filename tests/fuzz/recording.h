@@ -20,7 +20,7 @@ enum { RECORDING_SERIES = 8 };
 
 sqlite3 *recording_begin(void);
 void recording_put(const struct wtl_table *table, const void *row);
-/* A statement that is prepared once for each text, with a number in it. */
+/* A statement that is prepared once for each text, with a number in it where it has a place for one. */
 void recording_run(const char *sql, int64_t number);
 /* Of *ret_len bytes; sqlite3_free(). */
 uint8_t *recording_image(size_t *ret_len);
