@@ -408,7 +408,7 @@ static void read_some(unsigned parts, bool lets_go)
 void recording_read(size_t way)
 {
 	/* SQLite opens in 0.2 ms, and prepares the statements of all tables in as much; copying tables takes 0.7 ms. */
-	switch (way % RECORDING_WAYS) {
+	switch (way) {
 	case 0:
 		check_all();
 		break;

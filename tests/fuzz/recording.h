@@ -48,9 +48,7 @@ enum { RECORDING_TABLES = 1, RECORDING_VALUES = 2 };
 /* All rows of the tables, all values of the series, or both; a sum of what was read. */
 uint64_t recording_read_parts(struct wtl_store_reader *reader, unsigned parts);
 
-/* What there is in memvfs.h is opened, and read in one of several ways, the slow ones of which are rare. */
-enum { RECORDING_WAYS = 16 };
-
+/* What there is in memvfs.h is opened, and read in one of several ways: from 5 on in the quickest one. */
 void recording_read(size_t way);
 
 #endif
