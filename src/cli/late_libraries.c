@@ -37,6 +37,7 @@
 	F(const void *, sqlite3_column_blob, (sqlite3_stmt * stmt, int at), (stmt, at))           \
 	F(int, sqlite3_column_bytes, (sqlite3_stmt * stmt, int at), (stmt, at))                   \
 	F(sqlite3_int64, sqlite3_column_int64, (sqlite3_stmt * stmt, int at), (stmt, at))         \
+	F(const char *, sqlite3_column_name, (sqlite3_stmt * stmt, int at), (stmt, at))           \
 	F(const unsigned char *, sqlite3_column_text, (sqlite3_stmt * stmt, int at), (stmt, at))  \
 	F(int, sqlite3_column_type, (sqlite3_stmt * stmt, int at), (stmt, at))                    \
 	F(int, sqlite3_errcode, (sqlite3 * db), (db))                                             \
@@ -65,12 +66,6 @@
 	  (db, may, context))                                                                     \
 	F(int, sqlite3_step, (sqlite3_stmt * stmt), (stmt))                                       \
 	F(int, sqlite3_system_errno, (sqlite3 * db), (db))                                        \
-	F(int, sqlite3_table_column_metadata,                                                     \
-	  (sqlite3 * db, const char *database, const char *table, const char *column,             \
-	   char const **ret_type, char const **ret_collation, int *ret_not_null, int *ret_is_key, \
-	   int *ret_counts),                                                                      \
-	  (db, database, table, column, ret_type, ret_collation, ret_not_null, ret_is_key,        \
-	   ret_counts))                                                                           \
 	F(sqlite3_vfs *, sqlite3_vfs_find, (const char *name), (name))                            \
 	F(int, sqlite3_vfs_register, (sqlite3_vfs * vfs, int is_usual), (vfs, is_usual))          \
 	F(int, sqlite3_vfs_unregister, (sqlite3_vfs * vfs), (vfs))                                \

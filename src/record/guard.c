@@ -22,13 +22,18 @@ enum {
 
 /* ---- What is compiled ---- */
 
-static bool is_own_table(const char *name)
+/* It is asked for each column. */
+static bool is_own_table(struct wtl_guard *guard, const char *name)
 {
-	const struct wtl_table *table;
+	const struct wtl_table *table = guard->table;
 
+	if (table && strcmp(table->name, name) == 0)
+		return true;
 	for (size_t i = 0; (table = wtl_table_at(i)); i++)
-		if (strcmp(table->name, name) == 0)
+		if (strcmp(table->name, name) == 0) {
+			guard->table = table;
 			return true;
+		}
 	return strcmp(name, "sqlite_master") == 0 || strcmp(name, "sqlite_schema") == 0;
 }
 
@@ -36,7 +41,7 @@ static bool is_own_table(const char *name)
 static int authorize(void *context, int action, const char *first, const char *second,
 		     const char *database, const char *inside)
 {
-	const struct wtl_guard *guard = context;
+	struct wtl_guard *guard = context;
 
 	(void)second;
 	if (guard->is_closed || inside)
@@ -47,7 +52,7 @@ static int authorize(void *context, int action, const char *first, const char *s
 	case SQLITE_PRAGMA:
 		return SQLITE_OK;
 	case SQLITE_READ:
-		return database && strcmp(database, "main") == 0 && is_own_table(first)
+		return database && strcmp(database, "main") == 0 && is_own_table(guard, first)
 			       ? SQLITE_OK
 			       : SQLITE_DENY;
 	default:

@@ -7,6 +7,8 @@
 
 #include <sqlite3.h>
 
+struct wtl_table;
+
 /*
  * What SQLite may do with a file that a stranger made: read the tables of a recording and call nothing. No value is
  * longer than the file, and nothing takes more steps than a file of that size can need: pages that refer to each
@@ -15,7 +17,8 @@
 struct wtl_guard {
 	uint64_t bytes; /* of the file with its WAL; 0: only its schema may be read yet */
 	uint64_t steps_left;
-	bool is_closed; /* nothing new is compiled */
+	bool is_closed;		       /* nothing new is compiled */
+	const struct wtl_table *table; /* the one whose columns were allowed last, or NULL */
 };
 
 /* Of a connection that has read nothing. The guard stays where it is until the connection is closed. SQLite's code. */

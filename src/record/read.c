@@ -315,8 +315,7 @@ static int read_tables(struct wtl_store_reader *reader, struct wtl_err *err)
 	if (reader->n_facts > 0)
 		qsort(reader->facts, reader->n_facts, sizeof(reader->facts[0]), by_key);
 	reader->series = calloc(reader->names.n + 1, sizeof(reader->series[0]));
-	reader->zstd = ZSTD_createDCtx();
-	if (!reader->series || !reader->zstd)
+	if (!reader->series)
 		return complain(reader, ENOMEM, err, "out of memory");
 	return 0;
 }
@@ -382,7 +381,6 @@ int wtl_reader_open(const char *path, bool holds, struct wtl_store_reader **ret_
 	if (!reader)
 		return wtl_err_set(err, ENOMEM, "record", path, "out of memory");
 	reader->period = reader->values_of = SIZE_MAX;
-	wtl_crc_init(&reader->crc);
 	reader->path = wtl_database_path(path);
 	rc = reader->path ? check_kind(reader, err)
 			  : wtl_err_set(err, ENOMEM, "record", path, "out of memory");
@@ -418,7 +416,9 @@ void wtl_store_close(struct wtl_store_reader *reader)
 	wtl_reader_forget_period(reader);
 	wtl_rows_done(&reader->period_rows);
 	wtl_rows_done(&reader->chunk_rows);
-	sqlite3_close(reader->copies);
+	wtl_rows_done(&reader->part_rows);
+	for (size_t i = 0; i < WTL_TABLES; i++)
+		wtl_buf_done(&reader->copies[i]);
 	sqlite3_close(reader->db);
 	for (size_t i = 0; i < reader->n_periods; i++) {
 		wtl_read_parts_clear(&reader->periods[i].parts);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <stdlib.h>
+#include <stdint.h>
 
 #include "record/reader.h"
 
@@ -11,75 +11,47 @@
  * dropped by a ring.
  */
 
-enum { SQL_MAX = 65536 };
-
 struct copy {
 	struct wtl_store_reader *reader;
 	const struct wtl_table *table;
-	sqlite3_stmt *insert;
+	struct wtl_buf *rows;
+	int64_t window, domain; /* of the last row of energies */
 };
+
+/* Energies are looked for by their windows, in order. */
+static bool is_behind(struct copy *copy, const struct wtl_row_energy *row)
+{
+	bool is = row->window > copy->window ||
+		  (row->window == copy->window && row->domain > copy->domain);
+
+	copy->window = row->window;
+	copy->domain = row->domain;
+	return is;
+}
 
 static int copy_row(void *context, const void *row)
 {
-	const struct copy *copy = context;
-	int rc = wtl_row_bind(copy->insert, copy->table, &copy->reader->crc, row);
+	struct copy *copy = context;
 
-	if (rc == SQLITE_OK)
-		sqlite3_step(copy->insert);
-	return rc == SQLITE_OK && sqlite3_reset(copy->insert) == SQLITE_OK ? 0 : -ENOMEM;
-}
-
-static int prepare_copy(sqlite3 *db, const struct wtl_table *table, sqlite3_stmt **ret_insert)
-{
-	struct wtl_buf sql;
-	int rc = SQLITE_NOMEM;
-
-	wtl_buf_init(&sql, SQL_MAX);
-	if (wtl_table_create_sql(table, &sql) == 0)
-		rc = sqlite3_exec(db, wtl_buf_str(&sql), NULL, NULL, NULL);
-	wtl_buf_clear(&sql);
-	if (rc == SQLITE_OK && wtl_table_insert_sql(table, &sql) < 0)
-		rc = SQLITE_NOMEM;
-	if (rc == SQLITE_OK)
-		rc = sqlite3_prepare_v2(db, wtl_buf_str(&sql), -1, ret_insert, NULL);
-	wtl_buf_done(&sql);
-	return rc == SQLITE_OK ? 0 : -ENOMEM;
-}
-
-static int copy_table(struct wtl_store_reader *reader, sqlite3 *copies,
-		      const struct wtl_table *table)
-{
-	struct copy copy = {.reader = reader, .table = table};
-	const struct wtl_scan scan = {.row = copy_row, .context = &copy};
-	int rc = prepare_copy(copies, table, &copy.insert);
-
-	if (rc == 0)
-		rc = wtl_reader_scan(reader, table, &scan);
-	sqlite3_finalize(copy.insert);
-	return rc;
+	if (copy->table == &wtl_table_energy && !is_behind(copy, row))
+		copy->reader->is_damaged = true;
+	return wtl_row_pack(copy->rows, copy->table, row);
 }
 
 static int copy_tables(struct wtl_store_reader *reader)
 {
 	const struct wtl_table *table;
-	sqlite3 *copies = NULL;
 	int rc = 0;
 
-	if (sqlite3_open_v2(":memory:", &copies,
-			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY |
-				    SQLITE_OPEN_NOMUTEX,
-			    NULL) != SQLITE_OK ||
-	    sqlite3_exec(copies, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
-		rc = -ENOMEM;
-	for (size_t i = 0; rc == 0 && (table = wtl_table_at(i)); i++)
+	for (size_t i = 0; rc == 0 && (table = wtl_table_at(i)); i++) {
+		struct copy copy = {reader, table, &reader->copies[i], -1, INT64_MIN};
+		const struct wtl_scan scan = {.row = copy_row, .context = &copy};
+
+		wtl_buf_init(copy.rows, SIZE_MAX);
 		if (wtl_reader_is_copied(table))
-			rc = copy_table(reader, copies, table);
-	if (rc == 0 && sqlite3_exec(copies, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
-		rc = -ENOMEM;
-	if (rc == 0)
-		reader->copies = copies;
-	else
-		sqlite3_close(copies);
+			rc = wtl_reader_scan(reader, table, &scan);
+	}
+	reader->has_copies = rc == 0;
 	return rc;
 }
 

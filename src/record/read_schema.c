@@ -52,26 +52,23 @@ static int take_text(struct wtl_store_reader *reader, sqlite3_stmt *stmt, int co
 }
 
 /* As this version makes it, or one that did not know its newest columns. 1, 0 or -ENOMEM. */
-static int is_own(const struct wtl_table *table, const char *text)
+static int is_own(const struct wtl_table *table, const char *text, struct wtl_buf *sql)
 {
 	struct wtl_table older = *table;
-	struct wtl_buf sql;
 	int rc = 0;
 
-	wtl_buf_init(&sql, SQL_MAX);
 	for (; rc == 0 && older.n_fields >= older.n_keys; older.n_fields--) {
-		wtl_buf_clear(&sql);
-		rc = wtl_table_create_sql(&older, &sql);
+		wtl_buf_clear(sql);
+		rc = wtl_table_create_sql(&older, sql);
 		if (rc == 0)
-			rc = strcmp(wtl_buf_str(&sql), text) == 0;
+			rc = strcmp(wtl_buf_str(sql), text) == 0;
 	}
-	wtl_buf_done(&sql);
 	return rc;
 }
 
-/* The table's bit in *seen is set. */
+/* The table's bit in *seen is set; sql: room for what it should be. */
 static int check_row(struct wtl_store_reader *reader, sqlite3_stmt *stmt, uint64_t *seen,
-		     struct wtl_err *err)
+		     struct wtl_buf *sql, struct wtl_err *err)
 {
 	const char *text[4]; /* type, name, tbl_name, sql */
 	const struct wtl_table *table;
@@ -86,7 +83,7 @@ static int check_row(struct wtl_store_reader *reader, sqlite3_stmt *stmt, uint64
 		i++;
 	if (!table || *seen >> i & 1 || strcmp(text[0], "table") != 0)
 		return complain(reader, err, "there is also ", text[0], text[1], "");
-	rc = strcmp(text[2], text[1]) == 0 ? is_own(table, text[3]) : 0;
+	rc = strcmp(text[2], text[1]) == 0 ? is_own(table, text[3], sql) : 0;
 	if (rc < 0)
 		return wtl_reader_complain(reader, SQLITE_NOMEM, err);
 	if (rc == 0)
@@ -130,6 +127,7 @@ static int check_missing(const struct wtl_store_reader *reader, uint64_t seen, s
 
 int wtl_reader_check_schema(struct wtl_store_reader *reader, struct wtl_err *err)
 {
+	struct wtl_buf sql;
 	sqlite3_stmt *stmt;
 	uint64_t seen = 0;
 	int rc = 0;
@@ -137,13 +135,15 @@ int wtl_reader_check_schema(struct wtl_store_reader *reader, struct wtl_err *err
 				      "SELECT type, name, tbl_name, sql FROM main.sqlite_schema",
 				      -1, &stmt, NULL);
 
+	wtl_buf_init(&sql, SQL_MAX);
 	while (code == SQLITE_OK || code == SQLITE_ROW) {
 		code = sqlite3_step(stmt);
 		if (code == SQLITE_ROW)
-			rc = check_row(reader, stmt, &seen, err);
+			rc = check_row(reader, stmt, &seen, &sql, err);
 		if (rc < 0)
 			break;
 	}
+	wtl_buf_done(&sql);
 	sqlite3_finalize(stmt);
 	if (rc == 0 && code != SQLITE_DONE)
 		rc = wtl_reader_complain(reader, code, err);

@@ -62,7 +62,7 @@ static int scan_on(struct wtl_store_reader *reader, struct cursor *cursor,
 		/* Rows out of order are damage as well, and could go round for ever. */
 		if (cursor->has_key && key < cursor->next)
 			return SQLITE_CORRUPT;
-		if (wtl_row_get(&cursor->rows, &reader->crc, cursor->row) == 0 &&
+		if (wtl_row_get(&cursor->rows, cursor->row) == 0 &&
 		    wtl_row_is_sound(cursor->rows.table, cursor->row)) {
 			*ret_ended = scan->row(scan->context, cursor->row);
 		} else {
@@ -95,21 +95,47 @@ bool wtl_reader_is_copied(const struct wtl_table *table)
 	       table != &wtl_table_part && table != &wtl_table_chunk;
 }
 
-sqlite3 *wtl_reader_database(const struct wtl_store_reader *reader, const struct wtl_table *table)
+/* NULL: they are read from the file. */
+static const struct wtl_buf *copies_of(const struct wtl_store_reader *reader,
+				       const struct wtl_table *table)
 {
-	return reader->copies && wtl_reader_is_copied(table) ? reader->copies : reader->db;
+	size_t i = 0;
+
+	if (!reader->has_copies || !wtl_reader_is_copied(table))
+		return NULL;
+	while (wtl_table_at(i) != table)
+		i++;
+	return &reader->copies[i];
+}
+
+static int scan_copies(const struct wtl_buf *copies, const struct wtl_table *table,
+		       const struct wtl_scan *scan)
+{
+	const uint8_t *at = (const uint8_t *)copies->data;
+	const uint8_t *end = copies->len > 0 ? at + copies->len : at;
+	void *row = malloc(table->size);
+	int ended = row ? 0 : -ENOMEM;
+
+	while (ended == 0 && at < end) {
+		wtl_row_unpack(&at, end, row);
+		ended = scan->row(scan->context, row);
+	}
+	free(row);
+	return ended;
 }
 
 int wtl_reader_scan(struct wtl_store_reader *reader, const struct wtl_table *table,
 		    const struct wtl_scan *scan)
 {
+	const struct wtl_buf *copies = copies_of(reader, table);
 	struct cursor cursor;
 	int64_t step = 1;
-	sqlite3 *db = wtl_reader_database(reader, table);
 	int ended;
 
+	if (copies)
+		return scan_copies(copies, table, scan);
 	wtl_guard_start(&reader->guard);
-	ended = cursor_open(&cursor, db, table);
+	ended = cursor_open(&cursor, reader->db, table);
 	for (int i = 0; ended == 0 && i < STEPS_MAX; i++) {
 		int64_t before = cursor.next;
 		int rc = scan_on(reader, &cursor, scan, &ended);
@@ -118,7 +144,7 @@ int wtl_reader_scan(struct wtl_store_reader *reader, const struct wtl_table *tab
 		if (rc == SQLITE_DONE || ended)
 			break;
 		if (!is_damage(rc)) {
-			ended = wtl_database_errno(db, rc);
+			ended = wtl_database_errno(reader->db, rc);
 			break;
 		}
 		reader->is_damaged = true;
@@ -154,10 +180,12 @@ struct each {
 		int (*account)(void *, const struct wtl_stored_account *);
 		int (*baseline)(void *, const struct wtl_stored_baseline *);
 	} row;
-	/* Of windows. */
+	/* Of windows; energies that are not yet told, in the file or of the copies. */
 	struct wtl_rows energy_rows;
+	const uint8_t *copies_at, *copies_end;
 	struct wattle_energy *energies;
 	size_t energies_room;
+	bool has_energies;
 };
 
 static int each(struct each *each, const struct wtl_table *table, int (*row)(void *, const void *))
@@ -243,22 +271,47 @@ int wtl_store_each_consumer(struct wtl_store_reader *reader,
 	return each(&all, &wtl_table_consumer, consumer_row);
 }
 
+/* The next one of that window, of which the windows before it are passed over. false: there is none. */
+static bool next_copy(struct each *each, uint32_t window, struct wtl_row_energy *row)
+{
+	while (each->copies_at < each->copies_end) {
+		const uint8_t *at = each->copies_at;
+
+		wtl_row_unpack(&at, each->copies_end, row);
+		if (row->window > window)
+			return false;
+		each->copies_at = at;
+		if (row->window == window)
+			return true;
+	}
+	return false;
+}
+
+static bool next_energy(struct each *each, uint32_t window, struct wtl_row_energy *row)
+{
+	struct wtl_rows *rows = &each->energy_rows;
+
+	if (!rows->stmt)
+		return next_copy(each, window, row);
+	while (sqlite3_step(rows->stmt) == SQLITE_ROW) {
+		if (wtl_row_get(rows, row) == 0 && wtl_row_is_sound(&wtl_table_energy, row))
+			return true;
+		each->reader->is_damaged = true;
+	}
+	return false;
+}
+
 /* A window's total and domains; of those that are damaged, nothing is known. */
 static int read_energies(struct each *each, struct wtl_stored_window *window)
 {
-	sqlite3_stmt *stmt = each->energy_rows.stmt;
 	struct wtl_row_energy row;
 	int rc = 0;
 
-	sqlite3_bind_int64(stmt, 1, window->id);
-	while (rc == 0 && sqlite3_step(stmt) == SQLITE_ROW) {
+	if (each->energy_rows.stmt)
+		sqlite3_bind_int64(each->energy_rows.stmt, 1, window->id);
+	while (rc == 0 && next_energy(each, window->id, &row)) {
 		size_t domain;
 
-		if (wtl_row_get(&each->energy_rows, &each->reader->crc, &row) < 0 ||
-		    !wtl_row_is_sound(&wtl_table_energy, &row)) {
-			each->reader->is_damaged = true;
-			continue;
-		}
 		if (row.domain == -1) {
 			window->total = row.energy;
 			continue;
@@ -272,7 +325,7 @@ static int read_energies(struct each *each, struct wtl_stored_window *window)
 		if (rc == 0)
 			each->energies[domain] = row.energy;
 	}
-	sqlite3_reset(stmt);
+	sqlite3_reset(each->energy_rows.stmt);
 	window->energies = each->energies;
 	return rc;
 }
@@ -285,7 +338,7 @@ static int window_row(void *context, const void *at)
 	int rc = 0;
 
 	window.total = (struct wattle_energy){.status = WATTLE_STATUS_FAILED};
-	if (each->energy_rows.stmt)
+	if (each->has_energies)
 		rc = read_energies(each, &window);
 	return rc < 0 ? rc : each->row.window(each->context, &window);
 }
@@ -293,12 +346,23 @@ static int window_row(void *context, const void *at)
 int wtl_store_each_window(struct wtl_store_reader *reader,
 			  int (*row)(void *, const struct wtl_stored_window *), void *context)
 {
-	struct each all = {.reader = reader, .context = context, .row.window = row};
-	sqlite3 *db = wtl_reader_database(reader, &wtl_table_energy);
-	int rc = wtl_rows_prepare(&all.energy_rows, db, &wtl_table_energy,
-				  " WHERE window = ? ORDER BY domain");
+	struct each all = {
+		.reader = reader,
+		.context = context,
+		.row.window = row,
+		.has_energies = true,
+	};
+	const struct wtl_buf *copies = copies_of(reader, &wtl_table_energy);
+	int rc = SQLITE_OK;
 
-	rc = rc ? wtl_database_errno(db, rc) : each(&all, &wtl_table_window, window_row);
+	if (copies && copies->len > 0) {
+		all.copies_at = (const uint8_t *)copies->data;
+		all.copies_end = all.copies_at + copies->len;
+	} else if (!copies) {
+		rc = wtl_rows_prepare(&all.energy_rows, reader->db, &wtl_table_energy,
+				      " WHERE window = ? ORDER BY domain");
+	}
+	rc = rc ? wtl_database_errno(reader->db, rc) : each(&all, &wtl_table_window, window_row);
 	wtl_rows_done(&all.energy_rows);
 	free(all.energies);
 	return rc;

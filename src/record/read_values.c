@@ -82,7 +82,7 @@ static int look_up(struct wtl_rows *rows, int64_t id)
 /* Has a ring dropped the period since the opening? */
 static bool has_dropped(struct wtl_store_reader *reader, int64_t period)
 {
-	bool has = reader->copies && look_up(&reader->period_rows, period) == SQLITE_DONE;
+	bool has = reader->has_copies && look_up(&reader->period_rows, period) == SQLITE_DONE;
 
 	sqlite3_reset(reader->period_rows.stmt);
 	return has;
@@ -174,31 +174,33 @@ int wtl_reader_load_parts(struct wtl_store_reader *reader, const struct wtl_read
 			  struct wtl_read_parts *parts)
 {
 	int64_t first = period->id * WTL_PARTS_MAX;
+	struct wtl_rows *rows = &reader->part_rows;
 	struct wtl_row_part row;
-	struct wtl_rows rows;
-	int code, rc = 0;
+	int code = SQLITE_OK, rc = 0;
 
-	code = wtl_rows_prepare(&rows, reader->db, &wtl_table_part,
-				" WHERE id >= ? AND id < ? ORDER BY id");
+	if (!rows->stmt)
+		code = wtl_rows_prepare(rows, reader->db, &wtl_table_part,
+					" WHERE id >= ? AND id < ? ORDER BY id");
 	if (code == SQLITE_OK) {
-		sqlite3_bind_int64(rows.stmt, 1, first);
-		sqlite3_bind_int64(rows.stmt, 2, first + period->n_parts);
-		while (rc == 0 && (code = sqlite3_step(rows.stmt)) == SQLITE_ROW) {
-			rc = wtl_row_get(&rows, &reader->crc, &row);
+		rows->n_bytes = 0;
+		sqlite3_bind_int64(rows->stmt, 1, first);
+		sqlite3_bind_int64(rows->stmt, 2, first + period->n_parts);
+		while (rc == 0 && (code = sqlite3_step(rows->stmt)) == SQLITE_ROW) {
+			rc = wtl_row_get(rows, &row);
 			if (rc == 0 && row.id != first + (int64_t)parts->n)
 				rc = -EBADMSG;
-			if (rc == 0 && rows.n_bytes > reader->guard.bytes)
+			if (rc == 0 && rows->n_bytes > reader->guard.bytes)
 				rc = -EBADMSG;
 			if (rc == 0)
 				rc = add_part(parts, &row);
 		}
-		reader->n_bytes_read += rows.n_bytes;
+		reader->n_bytes_read += rows->n_bytes;
 	}
 	if (rc == 0 && code != SQLITE_DONE)
 		rc = wtl_database_errno(reader->db, code) == -ENOMEM ? -ENOMEM : -EBADMSG;
 	if (rc == 0 && parts->n != period->n_parts)
 		rc = -EBADMSG;
-	wtl_rows_done(&rows);
+	sqlite3_reset(rows->stmt);
 	return rc;
 }
 
@@ -330,7 +332,7 @@ static int load_counts(struct wtl_store_reader *reader, const struct wtl_read_pe
 	if (rc < 0)
 		return rc;
 	code = look_up(rows, period->id);
-	rc = code == SQLITE_ROW	    ? wtl_row_get(rows, &reader->crc, &row)
+	rc = code == SQLITE_ROW	    ? wtl_row_get(rows, &row)
 	     : code == SQLITE_NOMEM ? -ENOMEM
 				    : -EBADMSG;
 	if (rc == 0)
@@ -350,7 +352,10 @@ static int unpack(struct wtl_store_reader *reader, const struct wtl_row_chunk *c
 	}
 	if (chunk->size > BLOCK_BYTES_MAX)
 		return -EBADMSG;
-	if (wtl_array_reserve(&reader->block, &reader->block_room, chunk->size + 1u, 1) < 0)
+	if (!reader->zstd)
+		reader->zstd = ZSTD_createDCtx();
+	if (!reader->zstd ||
+	    wtl_array_reserve(&reader->block, &reader->block_room, chunk->size + 1u, 1) < 0)
 		return -ENOMEM;
 	len = ZSTD_decompressDCtx(reader->zstd, reader->block, chunk->size, chunk->data.data,
 				  chunk->data.len);
@@ -363,7 +368,7 @@ static int decode_chunk(struct wtl_store_reader *reader, uint32_t series, size_t
 	struct wtl_series_values *values = &reader->series[series];
 	struct wtl_row_chunk chunk;
 	const uint8_t *block = NULL;
-	int rc = wtl_row_get(&reader->chunk_rows, &reader->crc, &chunk);
+	int rc = wtl_row_get(&reader->chunk_rows, &chunk);
 
 	reader->n_bytes_read += chunk.data.len;
 	if (rc == 0)

@@ -8,7 +8,6 @@
 
 #include <sqlite3.h>
 
-#include "record/crc.h"
 #include "record/guard.h"
 #include "record/names.h"
 #include "record/store.h"
@@ -62,8 +61,9 @@ struct wtl_store_reader {
 	char *path;
 	sqlite3 *db;
 	struct wtl_guard guard; /* of db */
-	sqlite3 *copies; /* of tables, as of the opening; NULL: db holds that moment itself */
-	struct wtl_crc crc;
+	/* Of tables, as of the opening: packed rows, in order. Without, db holds that moment itself. */
+	struct wtl_buf copies[WTL_TABLES];
+	bool has_copies;
 	struct wtl_row_recording recording;
 	bool is_live, is_damaged;
 	const struct wtl_table *misfit; /* whose rows do not fit each other; NULL: none */
@@ -88,8 +88,9 @@ struct wtl_store_reader {
 	size_t values_of; /* the period that they are of; SIZE_MAX: of none */
 	uint8_t *block;	  /* unpacked */
 	size_t block_room;
-	struct wtl_rows period_rows, chunk_rows; /* by their number */
-	struct ZSTD_DCtx_s *zstd;
+	/* By their number, those of parts by two; each is prepared when it is first needed. */
+	struct wtl_rows period_rows, chunk_rows, part_rows;
+	struct ZSTD_DCtx_s *zstd; /* NULL: nothing was unpacked yet */
 };
 
 /*
@@ -119,9 +120,8 @@ int wtl_reader_check_schema(struct wtl_store_reader *reader, struct wtl_err *err
 
 /* Copies what a writer may change, and ends the transaction. 0 or -ENOMEM. */
 int wtl_reader_let_go(struct wtl_store_reader *reader);
-/* Where the rows of that table are: what a writer may change is copied. */
+/* What a writer may change is. */
 bool wtl_reader_is_copied(const struct wtl_table *table);
-sqlite3 *wtl_reader_database(const struct wtl_store_reader *reader, const struct wtl_table *table);
 
 /* 0, -ENOMEM or -EBADMSG; *parts may have some even then. */
 int wtl_reader_load_parts(struct wtl_store_reader *reader, const struct wtl_read_period *period,

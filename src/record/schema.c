@@ -6,31 +6,40 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+/* How SQL declares a column of each kind. */
+#define SQL_BOOL  " INTEGER, "
+#define SQL_I32	  " INTEGER, "
+#define SQL_U32	  " INTEGER, "
+#define SQL_I64	  " INTEGER, "
+#define SQL_U64	  " INTEGER, "
+#define SQL_TEXT  " TEXT, "
+#define SQL_BYTES " BLOB, "
 /* A column of the row type ROW, which each table defines for itself. */
-#define FIELD(how, column, member)                                                         \
-	{                                                                                  \
-		.name = (column), .kind = WTL_FIELD_##how, .offset = offsetof(ROW, member) \
+#define FIELD(how, column, member)                                                  \
+	{                                                                           \
+		.name = (column), .sql = column SQL_##how, .kind = WTL_FIELD_##how, \
+		.offset = offsetof(ROW, member)                                     \
 	}
-#define TEXT(column, member)                                                               \
-	{                                                                                  \
-		.name = (column), .kind = WTL_FIELD_TEXT, .offset = offsetof(ROW, member), \
-		.size = sizeof(((ROW *)0)->member)                                         \
+#define TEXT(column, member)                                                        \
+	{                                                                           \
+		.name = (column), .sql = column SQL_TEXT, .kind = WTL_FIELD_TEXT,   \
+		.offset = offsetof(ROW, member), .size = sizeof(((ROW *)0)->member) \
 	}
 /* One of so many numbers from 0. */
-#define ONE_OF(how_many, column, member)                                                  \
-	{                                                                                 \
-		.name = (column), .kind = WTL_FIELD_U32, .offset = offsetof(ROW, member), \
-		.size = (how_many)                                                        \
+#define ONE_OF(how_many, column, member)                                        \
+	{                                                                       \
+		.name = (column), .sql = column SQL_U32, .kind = WTL_FIELD_U32, \
+		.offset = offsetof(ROW, member), .size = (how_many)             \
 	}
-#define PERHAPS(how, column, member)                                                        \
-	{                                                                                   \
-		.name = (column), .kind = WTL_FIELD_##how, .offset = offsetof(ROW, member), \
-		.is_optional = true                                                         \
+#define PERHAPS(how, column, member)                                                \
+	{                                                                           \
+		.name = (column), .sql = column SQL_##how, .kind = WTL_FIELD_##how, \
+		.offset = offsetof(ROW, member), .is_optional = true                \
 	}
 #define TABLE(table, title, keys, computed, ...)                                       \
 	static const struct wtl_field table##_fields[] = {__VA_ARGS__};                \
 	_Static_assert(COUNT(table##_fields) <= WTL_FIELDS_MAX,                        \
-		       "each has a bit in struct wtl_rows");                           \
+		       "more than guard.c lets a table have");                         \
 	_Static_assert(sizeof(ROW) <= WTL_ROW_SIZE_MAX, "there is room for any");      \
 	const struct wtl_table wtl_table_##table = {.name = (title),                   \
 						    .fields = table##_fields,          \
@@ -207,5 +216,6 @@ const struct wtl_table *wtl_table_at(size_t i)
 		&wtl_table_period,    &wtl_table_part,	  &wtl_table_chunk,
 	};
 
+	_Static_assert(COUNT(tables) == WTL_TABLES, "there is room for so many");
 	return i < COUNT(tables) ? tables[i] : NULL;
 }

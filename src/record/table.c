@@ -8,41 +8,29 @@
 
 #include "base/text.h"
 #include "record/code.h"
+#include "record/crc.h"
 
 /* ---- SQL ---- */
+
+enum { SELECT_SIZE = 192 };
 
 bool wtl_table_has_rowid(const struct wtl_table *table)
 {
 	return table->n_keys == 1 && table->fields[0].kind != WTL_FIELD_TEXT;
 }
 
-static const char *sql_type(const struct wtl_field *field)
-{
-	switch (field->kind) {
-	case WTL_FIELD_TEXT:
-		return "TEXT";
-	case WTL_FIELD_BYTES:
-		return "BLOB";
-	case WTL_FIELD_BOOL:
-	case WTL_FIELD_I32:
-	case WTL_FIELD_U32:
-	case WTL_FIELD_I64:
-	case WTL_FIELD_U64:
-		break;
-	}
-	return "INTEGER";
-}
-
 int wtl_table_create_sql(const struct wtl_table *table, struct wtl_buf *sql)
 {
-	wtl_buf_printf(sql, "CREATE TABLE %s(", table->name);
-	/* Piece by piece: it is compared with what each recording has that is opened. */
-	for (size_t i = 0; i < table->n_fields; i++) {
-		wtl_buf_puts(sql, table->fields[i].name);
-		wtl_buf_putc(sql, ' ');
-		wtl_buf_puts(sql, sql_type(&table->fields[i]));
-		wtl_buf_puts(sql, i == 0 && wtl_table_has_rowid(table) ? " PRIMARY KEY, " : ", ");
+	/* In few pieces: it is compared with what each recording has that is opened. */
+	wtl_buf_puts(sql, "CREATE TABLE ");
+	wtl_buf_puts(sql, table->name);
+	wtl_buf_puts(sql, "(");
+	if (wtl_table_has_rowid(table)) {
+		wtl_buf_puts(sql, table->fields[0].name);
+		wtl_buf_puts(sql, " INTEGER PRIMARY KEY, ");
 	}
+	for (size_t i = wtl_table_has_rowid(table); i < table->n_fields; i++)
+		wtl_buf_puts(sql, table->fields[i].sql);
 	wtl_buf_puts(sql, "crc INTEGER");
 	if (table->more)
 		wtl_buf_printf(sql, ", %s", table->more);
@@ -68,26 +56,26 @@ int wtl_table_insert_sql(const struct wtl_table *table, struct wtl_buf *sql)
 int wtl_rows_prepare(struct wtl_rows *rows, sqlite3 *db, const struct wtl_table *table,
 		     const char *rest)
 {
-	struct wtl_buf sql;
-	int rc = SQLITE_OK;
+	char sql[SELECT_SIZE];
+	int at = (int)table->n_fields, rc;
 
 	*rows = (struct wtl_rows){.table = table};
-	wtl_buf_init(&sql, 8192);
-	wtl_buf_puts(&sql, "SELECT ");
-	for (size_t i = 0; rc != SQLITE_NOMEM && i < table->n_fields; i++) {
-		const char *name = table->fields[i].name;
+	if (snprintf(sql, sizeof(sql), "SELECT * FROM main.%s%s", table->name, rest) >=
+	    (int)sizeof(sql))
+		return SQLITE_TOOBIG;
+	rc = sqlite3_prepare_v2(db, sql, -1, &rows->stmt, NULL);
+	/* Where the checksum is, the columns end that the recording has. */
+	while (rc == SQLITE_OK) {
+		const char *name = sqlite3_column_name(rows->stmt, at);
 
-		rc = sqlite3_table_column_metadata(db, "main", table->name, name, NULL, NULL, NULL,
-						   NULL, NULL);
-		wtl_buf_printf(&sql, "%s, ", rc == SQLITE_OK ? name : "NULL");
-		rows->present |= (uint64_t)(rc == SQLITE_OK) << i;
+		if (name && strcmp(name, "crc") == 0)
+			break;
+		if (at-- == (int)table->n_keys)
+			rc = SQLITE_ERROR;
 	}
-	wtl_buf_printf(&sql, "crc FROM main.%s%s", table->name, rest);
-	if (sql.error)
-		rc = SQLITE_NOMEM;
-	if (rc != SQLITE_NOMEM)
-		rc = sqlite3_prepare_v2(db, wtl_buf_str(&sql), -1, &rows->stmt, NULL);
-	wtl_buf_done(&sql);
+	if (rc)
+		wtl_rows_done(rows);
+	rows->n_present = at;
 	return rc;
 }
 
@@ -99,22 +87,22 @@ void wtl_rows_done(struct wtl_rows *rows)
 
 /* ---- Checksums ---- */
 
-static uint32_t add_number(const struct wtl_crc *crc, uint32_t sum, int64_t number)
+static uint32_t add_number(uint32_t sum, int64_t number)
 {
 	uint64_t bytes = htole64((uint64_t)number);
 
-	return wtl_crc_add(crc, sum, &bytes, sizeof(bytes));
+	return wtl_crc_add(sum, &bytes, sizeof(bytes));
 }
 
-static uint32_t add_bytes(const struct wtl_crc *crc, uint32_t sum, const void *data, size_t len)
+static uint32_t add_bytes(uint32_t sum, const void *data, size_t len)
 {
-	sum = add_number(crc, sum, (int64_t)len);
-	return wtl_crc_add(crc, sum, data, len);
+	sum = add_number(sum, (int64_t)len);
+	return wtl_crc_add(sum, data, len);
 }
 
-static uint32_t add_null(const struct wtl_crc *crc, uint32_t sum)
+static uint32_t add_null(uint32_t sum)
 {
-	return wtl_crc_add(crc, sum, "", 1);
+	return wtl_crc_add(sum, "", 1);
 }
 
 /* ---- Writing a row ---- */
@@ -148,8 +136,8 @@ static bool number_of(const struct wtl_field *field, const void *at, int64_t *re
 	       u64 != (field->kind == WTL_FIELD_U64 ? UINT64_MAX : (uint64_t)INT64_MAX);
 }
 
-static int bind_field(sqlite3_stmt *stmt, int column, const struct wtl_field *field,
-		      const struct wtl_crc *crc, const void *at, uint32_t *sum)
+static int bind_field(sqlite3_stmt *stmt, int column, const struct wtl_field *field, const void *at,
+		      uint32_t *sum)
 {
 	const struct wtl_bytes *bytes = at;
 	int64_t number;
@@ -157,24 +145,23 @@ static int bind_field(sqlite3_stmt *stmt, int column, const struct wtl_field *fi
 
 	if (field->kind == WTL_FIELD_TEXT) {
 		len = strnlen(at, field->size);
-		*sum = add_bytes(crc, *sum, at, len);
+		*sum = add_bytes(*sum, at, len);
 		return sqlite3_bind_text64(stmt, column, at, len, SQLITE_STATIC, SQLITE_UTF8);
 	}
 	if (field->kind == WTL_FIELD_BYTES) {
-		*sum = add_bytes(crc, *sum, bytes->data, bytes->len);
+		*sum = add_bytes(*sum, bytes->data, bytes->len);
 		return sqlite3_bind_blob64(stmt, column, bytes->len ? bytes->data : "", bytes->len,
 					   SQLITE_STATIC);
 	}
 	if (!number_of(field, at, &number)) {
-		*sum = add_null(crc, *sum);
+		*sum = add_null(*sum);
 		return sqlite3_bind_null(stmt, column);
 	}
-	*sum = add_number(crc, *sum, number);
+	*sum = add_number(*sum, number);
 	return sqlite3_bind_int64(stmt, column, number);
 }
 
-int wtl_row_bind(sqlite3_stmt *stmt, const struct wtl_table *table, const struct wtl_crc *crc,
-		 const void *row)
+int wtl_row_bind(sqlite3_stmt *stmt, const struct wtl_table *table, const void *row)
 {
 	uint32_t sum = 0;
 	int rc = SQLITE_OK;
@@ -182,8 +169,7 @@ int wtl_row_bind(sqlite3_stmt *stmt, const struct wtl_table *table, const struct
 	for (size_t i = 0; rc == SQLITE_OK && i < table->n_fields; i++) {
 		const struct wtl_field *field = &table->fields[i];
 
-		rc = bind_field(stmt, (int)i + 1, field, crc, (const char *)row + field->offset,
-				&sum);
+		rc = bind_field(stmt, (int)i + 1, field, (const char *)row + field->offset, &sum);
 	}
 	return rc ? rc : sqlite3_bind_int64(stmt, (int)table->n_fields + 1, sum);
 }
@@ -293,20 +279,20 @@ const struct wtl_table *wtl_row_unpack(const uint8_t **at, const uint8_t *end, v
 	return table;
 }
 
-static int get_text(struct wtl_rows *rows, int column, const struct wtl_field *field,
-		    const struct wtl_crc *crc, char *at, uint32_t *sum)
+static int get_text(struct wtl_rows *rows, int column, const struct wtl_field *field, char *at,
+		    uint32_t *sum)
 {
 	const char *text = (const char *)sqlite3_column_text(rows->stmt, column);
 	size_t len = (size_t)sqlite3_column_bytes(rows->stmt, column);
 
 	rows->n_bytes += len;
-	*sum = add_bytes(crc, *sum, text, text ? len : 0);
+	*sum = add_bytes(*sum, text, text ? len : 0);
 	wtl_text_clean(at, field->size, text ? text : "", text ? len : 0);
 	return 0;
 }
 
-static int get_field(struct wtl_rows *rows, int column, const struct wtl_field *field,
-		     const struct wtl_crc *crc, char *at, uint32_t *sum)
+static int get_field(struct wtl_rows *rows, int column, const struct wtl_field *field, char *at,
+		     uint32_t *sum)
 {
 	sqlite3_stmt *stmt = rows->stmt;
 	int type = sqlite3_column_type(stmt, column);
@@ -314,16 +300,16 @@ static int get_field(struct wtl_rows *rows, int column, const struct wtl_field *
 	int64_t number;
 
 	if (type == SQLITE_NULL) {
-		*sum = add_null(crc, *sum);
+		*sum = add_null(*sum);
 		return set_nothing(field, at);
 	}
 	if (field->kind == WTL_FIELD_TEXT)
-		return get_text(rows, column, field, crc, at, sum);
+		return get_text(rows, column, field, at, sum);
 	if (field->kind == WTL_FIELD_BYTES && type == SQLITE_BLOB) {
 		bytes.data = sqlite3_column_blob(stmt, column);
 		bytes.len = (size_t)sqlite3_column_bytes(stmt, column);
 		rows->n_bytes += bytes.len;
-		*sum = add_bytes(crc, *sum, bytes.data, bytes.len);
+		*sum = add_bytes(*sum, bytes.data, bytes.len);
 		memcpy(at, &bytes, sizeof(bytes));
 		return 0;
 	}
@@ -332,11 +318,11 @@ static int get_field(struct wtl_rows *rows, int column, const struct wtl_field *
 		return -EBADMSG;
 	}
 	number = sqlite3_column_int64(stmt, column);
-	*sum = add_number(crc, *sum, number);
+	*sum = add_number(*sum, number);
 	return set_number(field, at, number);
 }
 
-int wtl_row_get(struct wtl_rows *rows, const struct wtl_crc *crc, void *row)
+int wtl_row_get(struct wtl_rows *rows, void *row)
 {
 	const struct wtl_table *table = rows->table;
 	int n_fields = (int)table->n_fields, rc = 0;
@@ -348,14 +334,14 @@ int wtl_row_get(struct wtl_rows *rows, const struct wtl_crc *crc, void *row)
 		char *at = (char *)row + field->offset;
 		int bad;
 
-		if (rows->present >> i & 1)
-			bad = get_field(rows, i, field, crc, at, &sum);
+		if (i < rows->n_present)
+			bad = get_field(rows, i, field, at, &sum);
 		else
 			bad = set_nothing(field, at);
 		rc = rc ? rc : bad;
 	}
-	if (rc == 0 && (sqlite3_column_type(rows->stmt, n_fields) != SQLITE_INTEGER ||
-			sqlite3_column_int64(rows->stmt, n_fields) != sum))
+	if (rc == 0 && (sqlite3_column_type(rows->stmt, rows->n_present) != SQLITE_INTEGER ||
+			sqlite3_column_int64(rows->stmt, rows->n_present) != sum))
 		rc = -EBADMSG;
 	return rc;
 }

@@ -13,7 +13,6 @@
 #include "base/buf.h"
 #include "energy/catalog.h"
 #include "energy/sensor_class.h"
-#include "record/crc.h"
 #include "record/store.h"
 
 /*
@@ -38,13 +37,14 @@ enum wtl_field_kind {
 
 struct wtl_field {
 	const char *name;
+	const char *sql; /* "NAME TYPE, " */
 	enum wtl_field_kind kind;
 	uint32_t offset;
 	uint32_t size;	  /* TEXT: of the array. U32: how many values there are, 0: all are fine */
 	bool is_optional; /* a number whose highest value stands for "not known": NULL in the table */
 };
 
-enum { WTL_FIELDS_MAX = 64, WTL_ROW_SIZE_MAX = WTL_FACT_SIZE + 128 };
+enum { WTL_TABLES = 15, WTL_FIELDS_MAX = 64, WTL_ROW_SIZE_MAX = WTL_FACT_SIZE + 128 };
 
 struct wtl_table {
 	const char *name;
@@ -172,7 +172,7 @@ extern const struct wtl_table wtl_table_recording, wtl_table_fact, wtl_table_ser
 	wtl_table_consumer_end, wtl_table_window, wtl_table_energy, wtl_table_gap,
 	wtl_table_account, wtl_table_baseline, wtl_table_period, wtl_table_part, wtl_table_chunk;
 
-/* The i-th table of a recording, NULL past the end. */
+/* The i-th of WTL_TABLES tables of a recording, NULL past the end. */
 const struct wtl_table *wtl_table_at(size_t i);
 
 /* Its only key is a number, by which SQLite keeps the rows. */
@@ -190,29 +190,29 @@ int wtl_table_insert_sql(const struct wtl_table *table, struct wtl_buf *sql);
 struct wtl_rows {
 	const struct wtl_table *table;
 	sqlite3_stmt *stmt;
-	uint64_t present; /* bit i: the recording has field i */
+	int n_present;	  /* of its fields, the first ones: the recording has them */
 	uint64_t n_bytes; /* of texts and blobs so far */
 };
 
-/* Prepares "SELECT … FROM table" and what follows it (" WHERE …", or ""). 0 or SQLite's code. */
+/* Prepares "SELECT * FROM table" and what follows it (" WHERE …", or ""), of a table as wattle makes it. 0 or SQLite's
+ * code. */
 int wtl_rows_prepare(struct wtl_rows *rows, sqlite3 *db, const struct wtl_table *table,
 		     const char *rest);
 void wtl_rows_done(struct wtl_rows *rows); /* a zeroed one is fine */
 
 /* Appends a row, with its table, to packed rows: as much as it says. It has no bytes (WTL_FIELD_BYTES). 0 or -ENOMEM. */
 int wtl_row_pack(struct wtl_buf *packed, const struct wtl_table *table, const void *row);
-/* The row at *at, which moves behind it, and its table. There is room for WTL_ROW_SIZE_MAX at row. */
+/* The row at *at, which moves behind it, and its table. There is room for any of its rows (WTL_ROW_SIZE_MAX) at row. */
 const struct wtl_table *wtl_row_unpack(const uint8_t **at, const uint8_t *end, void *row);
 
 /* Binds a row to the statement of wtl_table_insert_sql(); texts and bytes are borrowed until it is
  * reset. 0 or SQLite's code. */
-int wtl_row_bind(sqlite3_stmt *stmt, const struct wtl_table *table, const struct wtl_crc *crc,
-		 const void *row);
+int wtl_row_bind(sqlite3_stmt *stmt, const struct wtl_table *table, const void *row);
 
 /*
  * The row that the statement stands at; bytes are borrowed until it goes on. 0; -EBADMSG when the
  * checksum does not fit, or a value is none that the field can have. The key is set even then.
  */
-int wtl_row_get(struct wtl_rows *rows, const struct wtl_crc *crc, void *row);
+int wtl_row_get(struct wtl_rows *rows, void *row);
 
 #endif

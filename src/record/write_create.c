@@ -347,7 +347,6 @@ int wtl_file_create(struct wtl_file *file, const char *path,
 
 	*file = (struct wtl_file){
 		.lock = -1, .folder = -1, .io = options->io, .guard = options->guard};
-	wtl_crc_init(&file->crc);
 	rc = find_place(file, path);
 	if (rc == -ENOMEM)
 		wtl_err_set(err, ENOMEM, "record", path, "out of memory");

@@ -138,7 +138,7 @@ int wtl_file_put(struct wtl_file *file, const struct wtl_table *table, const voi
 	int rc = insert_of(file, table, &stmt);
 
 	if (rc == SQLITE_OK)
-		rc = wtl_row_bind(stmt, table, &file->crc, row);
+		rc = wtl_row_bind(stmt, table, row);
 	if (rc)
 		return rc;
 	sqlite3_step(stmt);

@@ -30,7 +30,7 @@ static int find_oldest(struct wtl_store_writer *writer, struct oldest *ret_oldes
 
 	*ret_oldest = (struct oldest){.is_damaged = false};
 	if (rc == SQLITE_OK && sqlite3_step(rows.stmt) == SQLITE_ROW)
-		ret_oldest->is_damaged = wtl_row_get(&rows, &file->crc, &ret_oldest->period) < 0;
+		ret_oldest->is_damaged = wtl_row_get(&rows, &ret_oldest->period) < 0;
 	if (rc == SQLITE_OK)
 		rc = sqlite3_reset(rows.stmt);
 	wtl_rows_done(&rows);

@@ -67,8 +67,7 @@ static int put_consumer_end(struct wtl_store_writer *writer, const struct wtl_ro
 
 	if (rc == SQLITE_OK) {
 		sqlite3_bind_int64(rows.stmt, 1, end->id);
-		has = sqlite3_step(rows.stmt) == SQLITE_ROW &&
-		      wtl_row_get(&rows, &file->crc, &row) == 0;
+		has = sqlite3_step(rows.stmt) == SQLITE_ROW && wtl_row_get(&rows, &row) == 0;
 		rc = sqlite3_reset(rows.stmt);
 	}
 	wtl_rows_done(&rows);

@@ -12,7 +12,6 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "record/crc.h"
 #include "record/database.h"
 #include "record/names.h"
 #include "record/store.h"
@@ -63,7 +62,6 @@ struct wtl_file {
 	off_t shm_bytes;    /* it never gets smaller */
 	int lock;	    /* a descriptor of FILE-wal, or -1 */
 	uint64_t pages_max; /* 0: no limit */
-	struct wtl_crc crc;
 	struct wtl_insert {
 		const struct wtl_table *table;
 		sqlite3_stmt *stmt;

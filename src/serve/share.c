@@ -558,23 +558,38 @@ static int check_old(const char *path)
 	return fd >= 0 || (fd != -ECONNREFUSED && fd != -ENOENT) ? -EADDRINUSE : 0;
 }
 
-/* Until it is whole it has another name, and is its owner's alone. */
-static int give(struct wtl_sharing *share, const char *hidden)
+/* Its group and who may connect, by a handle: in a folder of another user, its name may be anything's by now. */
+static int give_to(struct wtl_sharing *share, int fd)
 {
 	const struct wtl_sharing_options *options = &share->options;
 	mode_t mode = options->everyone ? 0666 : 0660;
+	char name[32];
 	struct stat status;
 
-	if (lstat(hidden, &status) < 0)
+	if (fstat(fd, &status) < 0)
 		return -errno;
+	if (!S_ISSOCK(status.st_mode) || status.st_uid != geteuid())
+		return -EEXIST;
 	share->inode = status.st_ino;
 	/* A unit of systemd has that group, and may not be let at chown(). */
-	share->is_private =
-		options->group == WTL_SHARE_NO_GROUP ||
-		(status.st_gid != options->group && chown(hidden, (uid_t)-1, options->group) < 0);
+	share->is_private = options->group == WTL_SHARE_NO_GROUP ||
+			    (status.st_gid != options->group &&
+			     fchownat(fd, "", (uid_t)-1, options->group, AT_EMPTY_PATH) < 0);
 	if (share->is_private && !options->everyone)
 		mode = 0600;
-	return chmod(hidden, mode) < 0 ? -errno : 0;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	return chmod(name, mode) < 0 ? -errno : 0;
+}
+
+/* Until it is whole it has another name, and is its owner's alone. */
+static int give(struct wtl_sharing *share, const char *hidden)
+{
+	int fd = open(hidden, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	int rc = fd < 0 ? -errno : give_to(share, fd);
+
+	if (fd >= 0)
+		close(fd);
+	return rc;
 }
 
 static int listen_at(struct wtl_sharing *share)

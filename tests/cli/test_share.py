@@ -108,6 +108,20 @@ def shared_machine():
     shutil.rmtree(folder)
 
 
+def test_a_folder_whose_owner_is_somebody_else(shared, tmp_path):
+    """He puts a link in the socket's place before it is opened to everyone: what it leads to is not."""
+    shim = Path(os.environ.get("WATTLE_BUILD_ROOT") or ".") / "tests/gate/libbindgate.so"
+    if not shim.exists():
+        pytest.skip("WATTLE_BUILD_ROOT does not name a build with the gate")
+    victim = tmp_path / "shadow"
+    victim.touch(0o600)
+    result = finish(start_wattle("serve", "--root", shared.there.path, "--reader", "--no-store", "--socket", shared.socket,
+                                 "--share-with", "everyone", env={"LD_PRELOAD": shim, "WATTLE_TEST_VICTIM": victim}))
+    assert result.code == 1 and "cannot listen at" in result.err and "there is a file that is no socket" in result.err, result
+    assert victim.stat().st_mode & 0o777 == 0o600
+    assert not list(shared.socket.parent.iterdir())
+
+
 class Waiting:
     """`wattle run` of a command that waits: there is time to do things meanwhile."""
 

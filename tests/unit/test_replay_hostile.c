@@ -17,6 +17,7 @@
 #include "meter/meter.h"
 #include "meter/observer.h"
 #include "record/code.h"
+#include "record/crc.h"
 #include "record/reader.h"
 #include "record/writer.h"
 #include "replay/history.h"
@@ -276,7 +277,6 @@ static void check_agreement(const struct outcome outcomes[OUTCOMES], const char 
 struct hostile {
 	struct replay_bench f;
 	struct outcome sound[OUTCOMES];
-	struct wtl_crc crc;
 	char *bytes, *copy; /* of the file, and the name of what is changed */
 	size_t n_bytes;
 	struct wtl_buf text; /* the golden file */
@@ -300,7 +300,6 @@ static sqlite3 *open_copy(struct hostile *h)
 /* row_sum(column, …): as record/table.h says. */
 static void row_sum(sqlite3_context *context, int n, sqlite3_value **values)
 {
-	const struct wtl_crc *crc = sqlite3_user_data(context);
 	uint32_t sum = 0;
 
 	for (int i = 0; i < n; i++) {
@@ -309,22 +308,22 @@ static void row_sum(sqlite3_context *context, int n, sqlite3_value **values)
 							: sqlite3_value_bytes(values[i]);
 
 		if (type == SQLITE_NULL)
-			sum = wtl_crc_add(crc, sum, "", 1);
+			sum = wtl_crc_add(sum, "", 1);
 		else
-			sum = wtl_crc_add(crc, sum, &number, sizeof(number));
+			sum = wtl_crc_add(sum, &number, sizeof(number));
 		if (type != SQLITE_NULL && type != SQLITE_INTEGER)
-			sum = wtl_crc_add(crc, sum, sqlite3_value_blob(values[i]), (size_t)number);
+			sum = wtl_crc_add(sum, sqlite3_value_blob(values[i]), (size_t)number);
 	}
 	sqlite3_result_int64(context, sum);
 }
 
-static void sum_rows(struct hostile *h, sqlite3 *db, const struct wtl_table *table)
+static void sum_rows(sqlite3 *db, const struct wtl_table *table)
 {
 	struct wtl_buf sql;
 
-	assert_int_equal(sqlite3_create_function(db, "row_sum", -1, SQLITE_UTF8, &h->crc, row_sum,
-						 NULL, NULL),
-			 SQLITE_OK);
+	assert_int_equal(
+		sqlite3_create_function(db, "row_sum", -1, SQLITE_UTF8, NULL, row_sum, NULL, NULL),
+		SQLITE_OK);
 	wtl_buf_init(&sql, TEXT_MAX);
 	wtl_buf_printf(&sql, "UPDATE %s SET crc = row_sum(", table->name);
 	for (size_t i = 0; i < table->n_fields; i++)
@@ -342,7 +341,7 @@ static bool change(struct hostile *h, const struct wtl_table *table, const char 
 	bool is_done = sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK;
 
 	if (is_done && table)
-		sum_rows(h, db, table);
+		sum_rows(db, table);
 	assert_int_equal(sqlite3_close(db), SQLITE_OK);
 	return is_done;
 }
@@ -610,7 +609,7 @@ static void set_count(const struct hostile *h, sqlite3 *db, int64_t series, size
 
 static void put_values(struct hostile *h, int64_t series, const int64_t values[], size_t n)
 {
-	struct wtl_file file = {.lock = -1, .crc = h->crc, .db = open_copy(h)};
+	struct wtl_file file = {.lock = -1, .db = open_copy(h)};
 	struct wtl_row_chunk chunk = {.id = h->period * WTL_STORE_SERIES_MAX + series,
 				      .n = (uint32_t)n};
 	struct wtl_buf block;
@@ -621,7 +620,7 @@ static void put_values(struct hostile *h, int64_t series, const int64_t values[]
 	chunk.data = (struct wtl_bytes){block.data, block.len};
 	assert_int_equal(wtl_file_put(&file, &wtl_table_chunk, &chunk), SQLITE_OK);
 	set_count(h, file.db, series, n);
-	sum_rows(h, file.db, &wtl_table_period);
+	sum_rows(file.db, &wtl_table_period);
 	wtl_file_close(&file, true);
 	wtl_buf_done(&block);
 }
@@ -736,7 +735,7 @@ static void print_series(struct hostile *h)
 	size_t n;
 
 	assert_int_equal(wtl_store_open(h->f.path, &reader, NULL), 0);
-	sqlite3_prepare_v2(wtl_reader_database(reader, &wtl_table_series),
+	sqlite3_prepare_v2(reader->db,
 			   "SELECT id, name FROM series WHERE name <> 'second.cpu' ORDER BY id", -1,
 			   &stmt, NULL);
 	while (sqlite3_step(stmt) == SQLITE_ROW) {
@@ -866,7 +865,6 @@ static void with_recording(const char *golden, void (*end_it)(struct replay_benc
 {
 	struct hostile h = {.copy = NULL};
 
-	wtl_crc_init(&h.crc);
 	wtl_buf_init(&h.text, TEXT_MAX);
 	record(&h.f);
 	end_it(&h.f);

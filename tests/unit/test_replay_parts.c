@@ -306,7 +306,6 @@ static void forge(const char *path, const char *name, int64_t period, int64_t va
 	chunk.n = (uint32_t)n;
 	chunk.size = (uint32_t)block.len;
 	chunk.data = (struct wtl_bytes){block.data, block.len};
-	wtl_crc_init(&file.crc);
 	assert_int_equal(sqlite3_open(path, &file.db), SQLITE_OK);
 	assert_int_equal(wtl_file_put(&file, &wtl_table_chunk, &chunk), SQLITE_OK);
 	wtl_file_close(&file, true);

@@ -138,7 +138,6 @@ static void test_fewer_columns(void **state)
 	assert_int_equal(wtl_table_create_sql(&table, &sql), 0);
 	run_sql(bench, wtl_buf_str(&sql));
 	wtl_buf_done(&sql);
-	wtl_crc_init(&file.crc);
 	assert_int_equal(sqlite3_open(bench->path, &file.db), SQLITE_OK);
 	assert_int_equal(wtl_file_put(&file, &table, &row), SQLITE_OK);
 	wtl_file_close(&file, true);

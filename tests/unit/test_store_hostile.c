@@ -34,7 +34,6 @@ static void put_row(const struct store_bench *bench, const struct wtl_table *tab
 {
 	struct wtl_file file = {.lock = -1};
 
-	wtl_crc_init(&file.crc);
 	assert_int_equal(sqlite3_open(bench->path, &file.db), SQLITE_OK);
 	assert_int_equal(wtl_file_put(&file, table, row), SQLITE_OK);
 	wtl_file_close(&file, true);

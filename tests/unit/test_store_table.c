@@ -11,7 +11,6 @@
 
 struct bench {
 	sqlite3 *db;
-	struct wtl_crc crc;
 	uint64_t random;
 };
 
@@ -21,7 +20,6 @@ static int setup(void **state)
 	const struct wtl_table *table;
 
 	assert_int_equal(sqlite3_open(":memory:", &bench->db), SQLITE_OK);
-	wtl_crc_init(&bench->crc);
 	bench->random = 4711;
 	for (size_t i = 0; (table = wtl_table_at(i)); i++) {
 		struct wtl_buf sql;
@@ -135,7 +133,7 @@ static void insert(struct bench *bench, const struct wtl_table *table, const voi
 	assert_int_equal(wtl_table_insert_sql(table, &sql), 0);
 	assert_int_equal(sqlite3_prepare_v2(bench->db, wtl_buf_str(&sql), -1, &stmt, NULL),
 			 SQLITE_OK);
-	assert_int_equal(wtl_row_bind(stmt, table, &bench->crc, row), SQLITE_OK);
+	assert_int_equal(wtl_row_bind(stmt, table, row), SQLITE_OK);
 	assert_int_equal(sqlite3_step(stmt), SQLITE_DONE);
 	sqlite3_finalize(stmt);
 	wtl_buf_done(&sql);
@@ -152,7 +150,7 @@ static int read_only_row(struct bench *bench, const struct wtl_table *table, con
 	memset(back, 0x5a, table->size);
 	assert_int_equal(wtl_rows_prepare(&rows, bench->db, table, ""), SQLITE_OK);
 	assert_int_equal(sqlite3_step(rows.stmt), SQLITE_ROW);
-	rc = wtl_row_get(&rows, &bench->crc, back);
+	rc = wtl_row_get(&rows, back);
 	for (size_t i = 0; row && i < table->n_fields; i++) {
 		const struct wtl_field *field = &table->fields[i];
 
@@ -332,7 +330,7 @@ static void test_text_is_cleaned(void **state)
 	insert(bench, &wtl_table_series, &row);
 	assert_int_equal(wtl_rows_prepare(&rows, bench->db, &wtl_table_series, ""), SQLITE_OK);
 	assert_int_equal(sqlite3_step(rows.stmt), SQLITE_ROW);
-	assert_int_equal(wtl_row_get(&rows, &bench->crc, &back), 0);
+	assert_int_equal(wtl_row_get(&rows, &back), 0);
 	assert_string_equal(back.name, "a?[31mb?");
 	wtl_rows_done(&rows);
 }
@@ -357,7 +355,7 @@ static void test_long_text(void **state)
 	insert(bench, &table, &own);
 	assert_int_equal(wtl_rows_prepare(&rows, bench->db, &wtl_table_series, ""), SQLITE_OK);
 	assert_int_equal(sqlite3_step(rows.stmt), SQLITE_ROW);
-	assert_int_equal(wtl_row_get(&rows, &bench->crc, &back), 0);
+	assert_int_equal(wtl_row_get(&rows, &back), 0);
 	assert_int_equal(strlen(back.name), sizeof(back.name) - 1);
 	wtl_rows_done(&rows);
 }
@@ -382,7 +380,7 @@ static void test_missing_columns(void **state)
 	insert(bench, &older, &row);
 	assert_int_equal(wtl_rows_prepare(&rows, bench->db, &wtl_table_consumer, ""), SQLITE_OK);
 	assert_int_equal(sqlite3_step(rows.stmt), SQLITE_ROW);
-	assert_int_equal(wtl_row_get(&rows, &bench->crc, &back), 0);
+	assert_int_equal(wtl_row_get(&rows, &back), 0);
 	assert_int_equal(back.stored.slot, 2);
 	/* What nothing stands for, and where there is such a thing, "not known". */
 	assert_int_equal(back.stored.consumer.cpu_ns, 0);

@@ -148,7 +148,9 @@ void wtl_pack_chars(struct wtl_pack *pack, char *chars, size_t size)
 
 /* ---- Columns ---- */
 
-size_t wtl_pack_array(struct wtl_pack *pack, void *array, size_t *n, size_t size)
+/* So many elements take no fewer bytes than `least` for each `block` of them. */
+static size_t pack_array(struct wtl_pack *pack, void *array, size_t *n, size_t size, uint64_t block,
+			 uint64_t least)
 {
 	uint64_t number = *n;
 	void *memory;
@@ -159,7 +161,7 @@ size_t wtl_pack_array(struct wtl_pack *pack, void *array, size_t *n, size_t size
 	if (pack->out)
 		return *n;
 	*n = 0;
-	if (number / BLOCK > (uint64_t)(pack->end - pack->at) / BLOCK_BYTES_MIN)
+	if (number / block > (uint64_t)(pack->end - pack->at) / least)
 		fail(pack, -EBADMSG);
 	if (pack->error < 0)
 		return 0;
@@ -169,6 +171,16 @@ size_t wtl_pack_array(struct wtl_pack *pack, void *array, size_t *n, size_t size
 	memcpy(array, &memory, sizeof(memory));
 	*n = number;
 	return number;
+}
+
+size_t wtl_pack_array(struct wtl_pack *pack, void *array, size_t *n, size_t size)
+{
+	return pack_array(pack, array, n, size, BLOCK, BLOCK_BYTES_MIN);
+}
+
+size_t wtl_pack_texts(struct wtl_pack *pack, void *array, size_t *n, size_t size)
+{
+	return pack_array(pack, array, n, size, 1, 1);
 }
 
 static void put_block(struct wtl_pack *pack, const int64_t values[], size_t n)

@@ -27,6 +27,8 @@ void wtl_pack_text(struct wtl_pack *pack, char **text);
 void wtl_pack_name(struct wtl_pack *pack, char **name);
 /* How many elements an array has. Read: *array is zeros of that number. Returns it, or 0 after an error. */
 size_t wtl_pack_array(struct wtl_pack *pack, void *array, size_t *n, size_t size);
+/* The same, of elements with a text each, which take a byte or more: there are no more than bytes that are left. */
+size_t wtl_pack_texts(struct wtl_pack *pack, void *array, size_t *n, size_t size);
 /* An integer of 1, 2, 4 or 8 bytes of each of n elements that lie so far apart. */
 void wtl_pack_column(struct wtl_pack *pack, void *first, size_t n, size_t stride, size_t size);
 

@@ -45,7 +45,7 @@ static void pack_facts(struct wtl_pack *pack, struct wtl_saved *saved)
 	size_t n;
 
 	wtl_pack_text(pack, &saved->host);
-	n = wtl_pack_array(pack, &saved->command, &saved->n_command, sizeof(*saved->command));
+	n = wtl_pack_texts(pack, &saved->command, &saved->n_command, sizeof(*saved->command));
 	words = saved->command;
 	for (size_t i = 0; i < n; i++) {
 		wtl_pack_name(pack, &words[i]);
@@ -71,7 +71,7 @@ static void pack_facts(struct wtl_pack *pack, struct wtl_saved *saved)
 static void pack_windows(struct wtl_pack *pack, struct wtl_saved *saved)
 {
 	size_t n =
-		wtl_pack_array(pack, &saved->windows, &saved->n_windows, sizeof(*saved->windows));
+		wtl_pack_texts(pack, &saved->windows, &saved->n_windows, sizeof(*saved->windows));
 
 	for (size_t i = 0; i < n; i++)
 		WTL_PACK_CHARS(pack, saved->windows[i].name);
@@ -94,7 +94,7 @@ static void pack_domains(struct wtl_pack *pack, struct wtl_saved *saved)
 {
 	size_t n = saved->split.n_domains;
 
-	n = wtl_pack_array(pack, &saved->domains, &n, sizeof(*saved->domains));
+	n = wtl_pack_texts(pack, &saved->domains, &n, sizeof(*saved->domains));
 	if (n > DOMAINS_MAX && pack->error == 0)
 		pack->error = -EBADMSG;
 	if (!pack->out && pack->error == 0) {
@@ -347,15 +347,8 @@ static int put_content(struct wtl_buf *buf, const struct wtl_buf *content)
 /* The version; the content's length and its CRC-32, four bytes each, lowest first; how it is kept; itself. */
 int wtl_saved_wrap(struct wtl_buf *buf, const struct wtl_buf *content)
 {
-	struct wtl_crc *crc = malloc(sizeof(*crc));
-	uint32_t numbers[2];
+	uint32_t numbers[2] = {(uint32_t)content->len, wtl_crc_add(0, content->data, content->len)};
 
-	if (!crc)
-		return -ENOMEM;
-	wtl_crc_init(crc);
-	numbers[0] = (uint32_t)content->len;
-	numbers[1] = wtl_crc_add(crc, 0, content->data, content->len);
-	free(crc);
 	wtl_buf_puts(buf, MAGIC VERSION);
 	wtl_buf_add(buf, numbers, sizeof(numbers));
 	return put_content(buf, content);
@@ -428,9 +421,8 @@ static int get_content(struct wtl_buf *content, const uint8_t *at, size_t len, s
 
 int wtl_saved_unwrap(struct wtl_buf *content, struct wtl_pack *pack, const void *bytes, size_t len)
 {
-	struct wtl_crc *crc;
 	const char *at = bytes;
-	uint32_t numbers[2], sum = 0;
+	uint32_t numbers[2];
 	int rc;
 
 	wtl_buf_init(content, CONTENT_MAX);
@@ -441,15 +433,8 @@ int wtl_saved_unwrap(struct wtl_buf *content, struct wtl_pack *pack, const void 
 	memcpy(numbers, at + HEAD, sizeof(numbers));
 	rc = get_content(content, (const uint8_t *)at + HEAD + sizeof(numbers),
 			 len - HEAD - sizeof(numbers), numbers[0]);
-	crc = rc == 0 ? malloc(sizeof(*crc)) : NULL;
-	if (crc) {
-		wtl_crc_init(crc);
-		sum = wtl_crc_add(crc, 0, content->data, content->len);
-		free(crc);
-		rc = sum == numbers[1] ? 0 : -EBADMSG;
-	} else if (rc == 0) {
-		rc = -ENOMEM;
-	}
+	if (rc == 0 && wtl_crc_add(0, content->data, content->len) != numbers[1])
+		rc = -EBADMSG;
 	if (rc < 0)
 		return rc;
 	pack->at = (const uint8_t *)content->data;

@@ -10,7 +10,7 @@
 
 static void pack_modules(struct wtl_pack *pack, struct wtl_modules *modules)
 {
-	size_t n = wtl_pack_array(pack, &modules->list, &modules->n, sizeof(*modules->list));
+	size_t n = wtl_pack_texts(pack, &modules->list, &modules->n, sizeof(*modules->list));
 
 	for (size_t i = 0; i < n && pack->error == 0; i++) {
 		if (!pack->out && !(modules->list[i] = calloc(1, sizeof(**modules->list)))) {
@@ -66,7 +66,7 @@ static void pack_modules_of(struct wtl_pack *pack, struct wtl_frame *frames, siz
 /* With what files are called in them, they stay as they are, and are cleaned where they are told. */
 static void pack_names(struct wtl_pack *pack, struct wtl_tree *tree, bool are_files)
 {
-	size_t n = wtl_pack_array(pack, &tree->names, &tree->n_names, sizeof(*tree->names));
+	size_t n = wtl_pack_texts(pack, &tree->names, &tree->n_names, sizeof(*tree->names));
 
 	for (size_t i = 0; i < n; i++) {
 		(are_files ? wtl_pack_name : wtl_pack_text)(pack, &tree->names[i]);
@@ -170,7 +170,7 @@ static void pack_functions(struct wtl_pack *pack, struct wtl_trace *trace)
 static void pack_threads(struct wtl_pack *pack, struct wtl_trace *trace)
 {
 	size_t n =
-		wtl_pack_array(pack, &trace->threads, &trace->n_threads, sizeof(*trace->threads));
+		wtl_pack_texts(pack, &trace->threads, &trace->n_threads, sizeof(*trace->threads));
 
 	WTL_PACK_COLUMN(pack, trace->threads, n, pid);
 	WTL_PACK_COLUMN(pack, trace->threads, n, tid);
