@@ -480,6 +480,9 @@ static void put_losses(struct wtl_buf *buf, const struct wtl_trace *trace, const
 		wtl_buf_putc(buf, '\n');
 }
 
+/* Where more than one stack in so many ends early, it is because no more of it was copied. */
+enum { BROKEN_PART = 20, STACK_MOST = 65528 };
+
 static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile,
 		     const struct wtl_output_style *style)
 {
@@ -497,6 +500,9 @@ static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile,
 	if (profile->only)
 		wtl_buf_printf(buf, "in the window '%s' only\n", profile->only);
 	put_losses(buf, trace, of);
+	if (trace->n_broken * BROKEN_PART > trace->n_samples && profile->stack_bytes < STACK_MOST)
+		wtl_buf_printf(buf, "%sof more stacks all callers are told with --stack %d\n", of,
+			       STACK_MOST);
 	if (trace->n_halved)
 		wtl_buf_printf(buf, "it was long: one of %" PRIu64 " samples is kept\n",
 			       UINT64_C(1) << trace->n_halved);
