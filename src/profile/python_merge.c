@@ -611,7 +611,8 @@ static bool merge_loops(struct merge *merge)
 	size_t n_groups = 0;
 
 	merge->is_guess = true;
-	if (merge->n_loops == 0 && !merge->is_whole && seen && seen->n > 0)
+	if (merge->n_loops == 0 && !merge->is_whole && seen &&
+	    (seen->n > 0 || merge->python->n_hasten > 0))
 		choose_callers(merge, seen);
 	if (merge->n_loops == 0 && !merge->reading)
 		return false;
