@@ -5,6 +5,8 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -79,4 +81,15 @@ ssize_t wtl_fd_write_some(int fd, const void *data, size_t len)
 		done += (size_t)n;
 	}
 	return (ssize_t)done;
+}
+
+size_t wtl_fd_allow_many(void)
+{
+	struct rlimit limit = {0};
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	return limit.rlim_cur < SIZE_MAX ? limit.rlim_cur : SIZE_MAX;
 }

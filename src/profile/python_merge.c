@@ -575,6 +575,35 @@ static size_t count_groups(const struct wtl_python_reading *reading)
 	return n;
 }
 
+/*
+ * C has more on the stack than is copied (numpy's and OpenBLAS's functions have): whoever called it is there before and
+ * after. Of a caller that is not the same in both, nothing is known.
+ */
+static void choose_callers(struct merge *merge, const struct wtl_python_seen *seen)
+{
+	struct around around = look_around(seen, merge->sample->t_ns);
+
+	decide(merge->python, around.own || (around.before && around.before == around.after));
+	merge->reading = around.own;
+	if (!around.own && around.before) {
+		merge->reading = around.before;
+		merge->innermost = !around.after; /* it may have gone on since */
+		while (around.after && merge->innermost < around.before->n &&
+		       !begins_with(around.after, around.before, merge->innermost))
+			merge->innermost++;
+	}
+	merge->is_guess = !merge->reading;
+}
+
+/* Those whose loops were not seen. */
+static void put_callers(struct merge *merge, size_t n_groups)
+{
+	for (size_t i = merge->n_loops; i < n_groups; i++)
+		put_group(merge);
+	if (merge->n_loops == 0 && merge->innermost > 0)
+		put_unresolved(merge);
+}
+
 /* false: it is a thread of C, or one that begins or ends. */
 static bool merge_loops(struct merge *merge)
 {
@@ -582,10 +611,9 @@ static bool merge_loops(struct merge *merge)
 	size_t n_groups = 0;
 
 	merge->is_guess = true;
-	if (merge->n_loops == 0 && !merge->is_whole && seen) {
-		merge->reading = look_around(seen, merge->sample->t_ns).own;
-		merge->is_guess = !merge->reading;
-	}
+	if (merge->n_loops == 0 && !merge->is_whole && seen &&
+	    (seen->n > 0 || merge->python->n_hasten > 0))
+		choose_callers(merge, seen);
 	if (merge->n_loops == 0 && !merge->reading)
 		return false;
 	merge->python->n_merged++;
@@ -596,8 +624,8 @@ static bool merge_loops(struct merge *merge)
 		n_groups = count_groups(merge->reading);
 	}
 	/* Loops and their frames belong together from the start; where that was not seen, from the end. */
-	for (size_t i = merge->n_loops; !merge->is_whole && i < n_groups; i++)
-		put_group(merge);
+	if (!merge->is_whole)
+		put_callers(merge, n_groups);
 	put_places(merge);
 	while (merge->left > 0 && !merge->is_guess)
 		put_group(merge);

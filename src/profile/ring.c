@@ -10,7 +10,6 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/timerfd.h>
@@ -19,6 +18,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/fd.h"
 #include "base/hash.h"
 #include "base/num.h"
 #include "base/thread.h"
@@ -371,17 +371,6 @@ static int add_thread(struct wtl_rings *rings, int tid)
 	return 1;
 }
 
-/* Descriptors are a soft limit first. */
-static void allow_many_files(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
-
 int wtl_rings_add(struct wtl_rings *rings, int pid, struct wtl_err *err)
 {
 	const struct dirent *entry;
@@ -389,7 +378,7 @@ int wtl_rings_add(struct wtl_rings *rings, int pid, struct wtl_err *err)
 	DIR *threads;
 	int rc = 0, n = 0;
 
-	allow_many_files();
+	wtl_fd_allow_many();
 	snprintf(name, sizeof(name), "/proc/%d/task", pid);
 	threads = opendir(name);
 	if (!threads)

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from conftest import run_wattle
+from conftest import parse_json, run_wattle
 
 SCRIPT = """
 import hashlib, os, sys, threading, time
@@ -218,3 +218,22 @@ def test_deep_recursion(python, tmp_path):
     if "denied" in done.err or "gives no samples" in done.err:
         pytest.skip(done.err.strip())
     assert done.code == 0 and "down (script.py:2)" in done.err, done
+
+
+@pytest.mark.parametrize("python", FOUND[-1:])
+def test_c_with_more_stack_than_is_copied(python, tmp_path):
+    """As numpy's and OpenBLAS's functions have: who called it is told as far as a reading shows it, and else counted as not whole."""
+    (tmp_path / "burn.c").write_text("#include <string.h>\n#include <time.h>\n__attribute__((noinline)) static long used(void)\n{\n"
+                                     "\tstruct timespec t;\n\n\tclock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);\n\treturn t.tv_sec * 1000000 + t.tv_nsec / 1000;\n}\n"
+                                     "void burn(long us)\n{\n\tvolatile char much[40000];\n\n\tfor (long end = used() + us; used() < end;)\n"
+                                     "\t\tfor (int i = 0; i < 40000; i++)\n\t\t\tmuch[i] = (char)i;\n}\n")
+    subprocess.run(["gcc", "-O1", "-g", "-shared", "-fPIC", "-o", tmp_path / "burn.so", tmp_path / "burn.c"], check=True)
+    script = tmp_path / "much.py"
+    script.write_text("import ctypes\nburn = ctypes.CDLL('./burn.so').burn\ndef three():\n    burn(3000)\ndef one():\n    burn(1000)\n"
+                      "for _ in range(150):\n    three()\n    one()\n")
+    done = run_wattle("profile", "-q", "-f", "json", "-o", tmp_path / "p.json", "--", python, script, cwd=tmp_path)
+    assert done.code == 0, done
+    told = parse_json((tmp_path / "p.json").read_text())
+    used = {row["function"].split(" ")[0]: float(row["cpu_s"]) for row in told["functions"]}
+    assert used["burn"] > 0.5 and told["not_whole"] > 0, used
+    assert used.get("one", 0) < 0.15 + 0.1 and used.get("three", 0) < 0.45 + 0.1, used

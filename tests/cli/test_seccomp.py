@@ -4,6 +4,7 @@
 import errno
 import os
 import platform
+import resource
 import subprocess
 import sys
 
@@ -37,12 +38,12 @@ os.execv(sys.argv[3], sys.argv[3:])
 
 @pytest.fixture(name="deny", autouse=True)
 def denied(tmp_path):
-    """deny(("waitid",), errno.EPERM, words...): what wattle came to, within a few seconds."""
-    def start(calls, error, *words):
+    """deny(("waitid",), errno.EPERM, words...): what wattle came to, soon; with so many files open at the most."""
+    def start(calls, error, *words, files=None):
         numbers = ",".join(str(CALLS[call]) for call in calls)
         done = subprocess.run([sys.executable, "-S", "-E", "-c", LAUNCHER, str(error), numbers, command_path(), *map(str, words)], check=False,
-                              capture_output=True, text=True, timeout=30, cwd=tmp_path, env=clean_env(XDG_STATE_HOME=tmp_path),
-                              stdin=subprocess.DEVNULL)
+                              capture_output=True, text=True, timeout=120, cwd=tmp_path, env=clean_env(XDG_STATE_HOME=tmp_path),
+                              stdin=subprocess.DEVNULL, preexec_fn=files and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))))
         assert "loading shared libraries" not in done.stderr, done
         return done
     if platform.machine() != "x86_64":

@@ -115,7 +115,7 @@ static void take_counts(struct wtl_saved *saved, const struct wtl_saved_part *pa
 
 	saved->profile.hz = part->hz;
 	saved->profile.stack_bytes = part->stack_bytes;
-	saved->profile.n_denied = part->n_denied;
+	saved->profile.n_unseen = part->n_unseen;
 	trace->n_lost = more->n_lost;
 	trace->n_broken = more->n_broken;
 	trace->n_unresolved = more->n_unresolved;

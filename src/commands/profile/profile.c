@@ -25,9 +25,10 @@
 #include "commands/profile/watch.h"
 #include "commands/profile/write.h"
 #include "commands/report/load.h"
-#include "meter/consumers.h"
 #include "energy/units.h"
+#include "meter/consumers.h"
 #include "meter/meter.h"
+#include "profile/looks.h"
 
 #define WINDOW "profile"
 #define MARKED "profile: a mark"
@@ -187,6 +188,20 @@ static int write_out(struct session *session, struct wtl_profile *profile)
 	return rc < 0 ? rc : of_trace;
 }
 
+/* Those that the kernel tells of are seen, or it says so. */
+static size_t count_unseen(const struct session *session)
+{
+	const struct wtl_profile_watch *watch = &session->watch;
+	struct wtl_command_account account;
+	uint64_t n_followed;
+
+	if (!watch->looks || !session->billing.consumers)
+		return watch->n_denied;
+	wtl_consumers_command(session->billing.consumers, &account);
+	n_followed = wtl_looks_n_followed(watch->looks);
+	return account.n_processes > n_followed ? (size_t)(account.n_processes - n_followed) : 0;
+}
+
 static int tell(struct session *session, const struct wattle_window *window)
 {
 	struct wtl_split_result result = {.n_nodes = 0};
@@ -206,7 +221,7 @@ static int tell(struct session *session, const struct wattle_window *window)
 				      .memory = session->settings->memory ? &session->watch.memory
 									  : NULL,
 				      .meter = session->meter,
-				      .n_denied = session->watch.n_denied,
+				      .n_unseen = count_unseen(session),
 				      .hz = session->watch.how.hz,
 				      .stack_bytes = session->settings->stack_bytes,
 				      .interval_ns = session->app->settings.interval_ns};

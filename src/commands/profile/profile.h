@@ -93,7 +93,7 @@ struct wtl_profile {
 	const struct wtl_memory *memory; /* NULL: nobody asked */
 	const struct wtl_kineto *kineto; /* NULL: no trace was given */
 	struct wattle_meter *meter;	 /* NULL: it was in a file */
-	size_t n_denied; /* descendants of a process that ran already, which may not be looked at */
+	size_t n_unseen; /* its processes that nobody looked at: they may not be, or ended first */
 	unsigned hz, stack_bytes;
 	int64_t interval_ns;
 	int64_t own_cpu_ns; /* of the profiler */

@@ -57,7 +57,7 @@ static void pack_facts(struct wtl_pack *pack, struct wtl_saved *saved)
 	WTL_PACK_FIELD(pack, profile->stack_bytes);
 	WTL_PACK_FIELD(pack, profile->interval_ns);
 	WTL_PACK_FIELD(pack, profile->own_cpu_ns);
-	WTL_PACK_FIELD(pack, profile->n_denied);
+	WTL_PACK_FIELD(pack, profile->n_unseen);
 	WTL_PACK_FIELD(pack, saved->window.begin_utc_ns);
 	WTL_PACK_FIELD(pack, saved->window.begin_mono_ns);
 	WTL_PACK_FIELD(pack, saved->window.duration_ns);

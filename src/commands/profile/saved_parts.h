@@ -18,7 +18,7 @@ void wtl_saved_pack_calls(struct wtl_pack *pack, struct wtl_saved *saved);
 struct wtl_saved_part {
 	struct wtl_trace trace;
 	uint64_t n_threads, n_modules, n_names, n_frames, n_nodes;
-	uint64_t n_denied;
+	uint64_t n_unseen;
 	unsigned hz, stack_bytes;
 };
 

@@ -275,7 +275,7 @@ void wtl_saved_pack_part(struct wtl_pack *pack, struct wtl_saved_part *part,
 
 	WTL_PACK_FIELD(pack, part->hz);
 	WTL_PACK_FIELD(pack, part->stack_bytes);
-	WTL_PACK_FIELD(pack, part->n_denied);
+	WTL_PACK_FIELD(pack, part->n_unseen);
 	WTL_PACK_FIELD(pack, part->n_threads);
 	WTL_PACK_FIELD(pack, part->n_modules);
 	WTL_PACK_FIELD(pack, part->n_names);

@@ -480,6 +480,9 @@ static void put_losses(struct wtl_buf *buf, const struct wtl_trace *trace, const
 		wtl_buf_putc(buf, '\n');
 }
 
+/* Where more than one stack in so many ends early, it is because no more of it was copied. */
+enum { BROKEN_PART = 20, STACK_MOST = 65528 };
+
 static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile,
 		     const struct wtl_output_style *style)
 {
@@ -497,15 +500,20 @@ static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile,
 	if (profile->only)
 		wtl_buf_printf(buf, "in the window '%s' only\n", profile->only);
 	put_losses(buf, trace, of);
+	if (trace->n_broken * BROKEN_PART > trace->n_samples && profile->stack_bytes < STACK_MOST)
+		wtl_buf_printf(buf, "%sof more stacks all callers are told with --stack %d\n", of,
+			       STACK_MOST);
 	if (trace->n_halved)
 		wtl_buf_printf(buf, "it was long: one of %" PRIu64 " samples is kept\n",
 			       UINT64_C(1) << trace->n_halved);
 	if (trace->is_full)
 		wtl_buf_puts(buf, "there was too little memory: what came later is missing\n");
-	if (profile->n_denied)
-		wtl_buf_printf(buf,
-			       "%zu of its child processes are another user's, and not looked at\n",
-			       profile->n_denied);
+	if (profile->n_unseen)
+		wtl_buf_printf(
+			buf,
+			"%zu of its processes were not looked at: they ended too soon, or are "
+			"another user's\n",
+			profile->n_unseen);
 	put_waits(buf, profile);
 	put_python(buf, &trace->python, of);
 	wtl_buf_printf(buf, "%sthe profiler used %.3f s of CPU time\n\n", of,

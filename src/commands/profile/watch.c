@@ -141,6 +141,8 @@ static int open_looks(struct wtl_profile_watch *watch, int rc)
 	if (!watch->may_look || (rc != -EACCES && rc != -EPERM && rc != -ENOSYS))
 		return rc;
 	watch->looks = wtl_looks_new(watch->how.hz);
+	if (watch->looks && !watch->how.pid)
+		wtl_looks_adopt(watch->looks);
 	if (!watch->looks ||
 	    (watch->how.pid && wtl_looks_add(watch->looks, watch->how.pid, true) < 0))
 		return rc;
