@@ -152,7 +152,7 @@ void wtl_canvas_put(struct wtl_canvas *canvas, int row, int column, uint32_t poi
 	}
 	if (cell->width != 1)
 		free_cell(canvas, row, column);
-	*cell = (struct wtl_cell){.point = point, .style = (uint8_t)style, .width = (uint8_t)width};
+	*cell = (struct wtl_cell){.point = point, .style = (uint8_t)style, .width = width & 3};
 	if (width == 2) {
 		free_cell(canvas, row, column + 1);
 		cell[1] = (struct wtl_cell){.point = ' ', .style = (uint8_t)style, .width = 0};
