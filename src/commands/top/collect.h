@@ -105,7 +105,7 @@ int wtl_top_processes_take(struct wtl_top_processes *processes, struct wtl_top_v
 
 /* ---- GPUs and limits (devices.c) ---- */
 
-/* The newest answer, in the view. */
+/* The newest answer, in the view: until the next one, and not for the view to free. */
 void wtl_top_gpus_show(const struct wtl_gpu_details *details, struct wtl_top_view *view);
 /* GPUs and their energy domains become one row. */
 void wtl_top_gpus_join(struct wtl_top_view *view);

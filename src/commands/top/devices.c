@@ -29,14 +29,9 @@ void wtl_top_gpus_join(struct wtl_top_view *view)
 
 void wtl_top_gpus_show(const struct wtl_gpu_details *details, struct wtl_top_view *view)
 {
-	bool is_new = view->n_gpus != details->n || view->gpus_answered_ns != details->answered_ns;
-
-	if (is_new && wtl_top_view_reserve(view, 0, details->n, 0, 0) == 0) {
-		view->n_gpus = details->n;
-		for (size_t i = 0; i < details->n; i++)
-			view->gpus[i] = details->gpus[i];
-		view->gpus_answered_ns = details->answered_ns;
-	}
+	view->gpus = details->gpus;
+	view->n_gpus = details->n;
+	view->gpus_answered_ns = details->answered_ns;
 	wtl_top_gpus_join(view);
 }
 
