@@ -143,7 +143,9 @@ static bool is_in(const struct range ranges[], size_t n, uint32_t point)
 
 unsigned wtl_point_width(uint32_t point)
 {
-	if (point < 0x300)
+	/* Lines, blocks and Braille, which pictures consist of, are in neither table. */
+	if (point < 0x300 || (point >= 0x2500 && point < 0x25fd) ||
+	    (point >= 0x2800 && point < 0x2900))
 		return 1;
 	if (is_in(nothing, sizeof(nothing) / sizeof(nothing[0]), point))
 		return 0;

@@ -13,8 +13,9 @@ struct wtl_worker {
 	void *argument;
 	pthread_t thread;
 
-	pthread_mutex_t lock;	/* of all below */
-	pthread_cond_t changed; /* any of it: the two sides never wait at once */
+	pthread_mutex_t lock; /* of all below */
+	/* Any of it: the two sides never wait at once. Told without the lock, which whoever wakes takes first. */
+	pthread_cond_t changed;
 	enum { NOTHING_NEW, ORDERED, DONE } state;
 	bool stop;	/* the owner is closing */
 	bool has_ended; /* the thread touches nothing but the worker any more */
@@ -35,7 +36,9 @@ static void do_once(struct wtl_worker *worker)
 	worker->job(worker->argument);
 	pthread_mutex_lock(&worker->lock);
 	worker->state = DONE;
+	pthread_mutex_unlock(&worker->lock);
 	pthread_cond_signal(&worker->changed);
+	pthread_mutex_lock(&worker->lock);
 }
 
 static void *work(void *context)
@@ -92,8 +95,8 @@ bool wtl_worker_order(struct wtl_worker *worker)
 	pthread_mutex_lock(&worker->lock);
 	is_free = worker->state != ORDERED;
 	worker->state = ORDERED;
-	pthread_cond_signal(&worker->changed);
 	pthread_mutex_unlock(&worker->lock);
+	pthread_cond_signal(&worker->changed);
 	return is_free;
 }
 

@@ -152,18 +152,35 @@ void wtl_canvas_put(struct wtl_canvas *canvas, int row, int column, uint32_t poi
 	}
 	if (cell->width != 1)
 		free_cell(canvas, row, column);
-	*cell = (struct wtl_cell){.point = point, .style = (uint8_t)style, .width = (uint8_t)width};
+	*cell = (struct wtl_cell){.point = point, .style = (uint8_t)style, .width = width & 3};
 	if (width == 2) {
 		free_cell(canvas, row, column + 1);
 		cell[1] = (struct wtl_cell){.point = ' ', .style = (uint8_t)style, .width = 0};
 	}
 }
 
+/* A character of one column, of which most of a picture is made. The cell is on the canvas. */
+static inline void put_plain(struct wtl_canvas *canvas, int row, int column, uint32_t point,
+			     enum wtl_style style)
+{
+	struct wtl_cell *cell =
+		&canvas->cells[(size_t)row * (size_t)canvas->columns + (size_t)column];
+
+	if (cell->width != 1)
+		free_cell(canvas, row, column);
+	*cell = (struct wtl_cell){.point = point & 0x7f, .style = (uint8_t)style, .width = 1};
+}
+
 void wtl_canvas_fill(struct wtl_canvas *canvas, int row, int column, int width, uint32_t point,
 		     enum wtl_style style)
 {
+	bool is_simple = is_plain(point) && cell_at(canvas, row, column);
+
 	for (int i = 0; i < width && column + i < canvas->columns; i++)
-		wtl_canvas_put(canvas, row, column + i, point, style);
+		if (is_simple)
+			put_plain(canvas, row, column + i, point, style);
+		else
+			wtl_canvas_put(canvas, row, column + i, point, style);
 }
 
 void wtl_canvas_restyle(struct wtl_canvas *canvas, int row, int column, int width,
@@ -228,8 +245,12 @@ int wtl_canvas_text(struct wtl_canvas *canvas, int row, int column, int width, e
 
 	if (width <= 0)
 		return 0;
-	for (size_t n = plain_len(text); (size_t)used < n && used < room; used++)
-		wtl_canvas_put(canvas, row, column + used, (unsigned char)text[used], style);
+	if (cell_at(canvas, row, column) && room <= canvas->columns - column) {
+		size_t n = plain_len(text);
+
+		for (; used < room && (size_t)used < n; used++)
+			put_plain(canvas, row, column + used, (unsigned char)text[used], style);
+	}
 	for (size_t at = (size_t)used; at < len;) {
 		bool two = is_plus_minus(canvas, text + at);
 		uint32_t point;

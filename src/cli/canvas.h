@@ -41,11 +41,13 @@ enum wtl_style {
 	WTL_STYLES
 };
 
+/* Two pictures of them lie in memory and are compared: they are small, and alike where their bytes are. */
 struct wtl_cell {
-	uint32_t point; /* what it shows; ' ' for nothing */
-	uint32_t mark;	/* a combining mark on it, or 0 */
-	uint8_t style;
-	uint8_t width; /* 1; 2: it covers the next cell, whose width is then 0 */
+	uint32_t point : 21; /* what it shows; ' ' for nothing */
+	uint32_t style : 8;
+	uint32_t width : 2; /* 1; 2: it covers the next cell, whose width is then 0 */
+	uint32_t zero : 1;
+	uint32_t mark; /* a combining mark on it, or 0 */
 };
 
 enum { WTL_CANVAS_MAX = 1000 }; /* rows, and columns */

@@ -403,10 +403,9 @@ static void go(struct wtl_screen *screen, const struct wtl_cell *cells, int row,
 		put_cell(screen, &cells[screen->column]);
 }
 
-static bool is_same(const struct wtl_cell *a, const struct wtl_cell *b)
+static bool is_same(const struct wtl_cell *a, const struct wtl_cell *b, size_t n)
 {
-	return a->point == b->point && a->mark == b->mark && a->style == b->style &&
-	       a->width == b->width;
+	return memcmp(a, b, n * sizeof(*a)) == 0;
 }
 
 static void show_row(struct wtl_screen *screen, const struct wtl_canvas *canvas, int row)
@@ -416,8 +415,10 @@ static void show_row(struct wtl_screen *screen, const struct wtl_canvas *canvas,
 	struct wtl_cell *shown = &screen->shown[from];
 	int end = canvas->columns - (row == canvas->rows - 1 && !screen->keeps_corner);
 
+	if (is_same(cells, shown, (size_t)canvas->columns))
+		return;
 	for (int column = 0; column < end; column++) {
-		if (is_same(&cells[column], &shown[column]))
+		if (is_same(&cells[column], &shown[column], 1))
 			continue;
 		shown[column] = cells[column];
 		if (cells[column].width == 0)

@@ -16,9 +16,9 @@
 
 /* One value: a number in the unit that its name says. */
 struct wtl_gpu_value {
+	uint64_t value;
 	enum wattle_status status; /* OK: value means something; ABSENT: not supported; DENIED, GONE
 				      (lost), FAILED */
-	uint64_t value;
 	int code; /* the vendor's own answer where the status is not OK: NVML's, or a negative
 		     errno; 0: there is none */
 };

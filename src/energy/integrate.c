@@ -68,7 +68,7 @@ static bool is_held(const struct wtl_integral *in)
 void wtl_integral_init(struct wtl_integral *in, const struct wtl_sensor_class *class,
 		       enum wtl_integral_stamp stamp, int64_t gap_ns)
 {
-	memset(in, 0, sizeof(*in));
+	memset(in, 0, offsetof(struct wtl_integral, readings.power_uw));
 	in->class = *class;
 	in->stamp = stamp;
 	if (gap_ns <= 0)

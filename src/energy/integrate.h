@@ -52,8 +52,7 @@ struct wtl_integral {
 	struct wtl_sensor_class class;
 	enum wtl_integral_stamp stamp;
 	int64_t gap_ns;
-	uint64_t most_uw; /* what the part may draw, set after init by who knows; 0: not known */
-	struct wtl_integral_knot ring[WTL_INTEGRAL_RING];
+	uint64_t most_uw;    /* what the part may draw, set after init by who knows; 0: not known */
 	unsigned head;	     /* index of the next knot to write */
 	unsigned count;	     /* knots in the ring */
 	int64_t update_ns;   /* when the newest reading appeared */
@@ -62,12 +61,14 @@ struct wtl_integral {
 	int64_t poll_gap_ns; /* between the last two samples */
 	int64_t spacing_ns;  /* between distinct readings, smoothed */
 	struct wtl_alias alias;
-	struct wtl_alias_readings readings;
 	unsigned n_unscanned; /* of the newest readings: those are not in there yet */
 	uint64_t samples;     /* accepted, repeats included */
 	uint64_t rejected;    /* refused: time going back, absurd power */
 	uint64_t gaps;
 	uint64_t total_uj; /* largest total handed out, see wtl_integral_total_uj() */
+	/* Large, and written as they fill: what they hold is counted. */
+	struct wtl_alias_readings readings;
+	struct wtl_integral_knot ring[WTL_INTEGRAL_RING];
 };
 
 /*

@@ -19,6 +19,7 @@ enum {
 	PCI_NAMES_MAX = 1 << 20,
 	PCI_LIST_SIZE = 1 << 20, /* some 200 bytes a device */
 	VENDOR_NVIDIA = 0x10de,
+	SUSPEND_LEN = 7,      /* "suspended", "suspending" */
 	CLASS_DISPLAY = 0x03, /* VGA, 3D and other display controllers; audio functions are 0x04 */
 };
 
@@ -43,12 +44,20 @@ bool wtl_pci_is_suspended(struct wtl_io *io, const char *device_dir)
 	       (strcmp(state, "suspended") == 0 || strcmp(state, "suspending") == 0);
 }
 
-bool wtl_nvml_pci_asleep(struct wtl_io *io, const char *id)
+void wtl_nvml_pci_watch(struct wtl_held_file *held, struct wtl_io *io, const char *id)
 {
 	char path[128];
 
-	snprintf(path, sizeof(path), WTL_NVML_PCI_DIR "/%s", id);
-	return wtl_pci_is_suspended(io, path);
+	snprintf(path, sizeof(path), WTL_NVML_PCI_DIR "/%s/power/runtime_status", id);
+	wtl_held_file_if_there(held, io, path);
+}
+
+bool wtl_nvml_pci_asleep(struct wtl_held_file *held)
+{
+	char state[32];
+	ssize_t len = wtl_held_file_text(held, state, sizeof(state));
+
+	return len >= SUSPEND_LEN && strncmp(state, "suspend", SUSPEND_LEN) == 0;
 }
 
 static void look_at(struct wtl_io *io, struct wtl_nvml_pci_gpu *gpu, const char *id)
@@ -57,7 +66,8 @@ static void look_at(struct wtl_io *io, struct wtl_nvml_pci_gpu *gpu, const char 
 	const char *base;
 
 	*gpu = (struct wtl_nvml_pci_gpu){.device = (uint16_t)read_hex(io, id, "device")};
-	gpu->asleep = wtl_nvml_pci_asleep(io, id);
+	snprintf(path, sizeof(path), WTL_NVML_PCI_DIR "/%s", id);
+	gpu->asleep = wtl_pci_is_suspended(io, path);
 	wtl_text_copy(gpu->id, sizeof(gpu->id), id);
 	snprintf(path, sizeof(path), WTL_NVML_PCI_DIR "/%s/driver", gpu->id);
 	if (wtl_io_link_read(io, path, target, sizeof(target)) < 0)

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/held.h"
 #include "gpu/library.h"
 
 struct wtl_io;
@@ -31,8 +32,9 @@ int wtl_nvml_pci_gpus(struct wtl_io *io, struct wtl_nvml_pci_gpu gpus[], size_t 
 /* Is a device on the bus (its directory under /sys) suspended? Reading this does not wake it. */
 bool wtl_pci_is_suspended(struct wtl_io *io, const char *device_dir);
 
-/* The same of a GPU, by its address. */
-bool wtl_nvml_pci_asleep(struct wtl_io *io, const char *id);
+/* The same of a GPU, by its address, again and again. */
+void wtl_nvml_pci_watch(struct wtl_held_file *held, struct wtl_io *io, const char *id);
+bool wtl_nvml_pci_asleep(struct wtl_held_file *held);
 
 /* Another driver than NVIDIA's holds it: NVML cannot say anything about it. */
 bool wtl_nvml_pci_is_foreign(const struct wtl_nvml_pci_gpu *gpu);

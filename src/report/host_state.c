@@ -12,20 +12,20 @@
 enum { NAMES_MAX = 64 * 1024 };
 
 /* The first input of a CPU's own sensor: the package, or the control temperature. */
-static void add_sensor(struct wtl_host_reader *reader, const char *name)
+static void add_sensor(struct wtl_host_reader *reader, struct wtl_io *io, const char *name)
 {
 	static const char *const drivers[] = {"coretemp", "k10temp", "zenpower", "cpu_thermal"};
 	char path[96], driver[32];
 
 	if (reader->n_temperatures == WTL_HOST_SENSORS ||
 	    snprintf(path, sizeof(path), "/sys/class/hwmon/%s/name", name) >= (int)sizeof(path) ||
-	    wtl_io_read_line(reader->io, path, driver, sizeof(driver)) < 0)
+	    wtl_io_read_line(io, path, driver, sizeof(driver)) < 0)
 		return;
+	snprintf(path, sizeof(path), "/sys/class/hwmon/%.48s/temp1_input", name);
 	for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++)
 		if (strcmp(driver, drivers[i]) == 0)
-			snprintf(reader->temperatures[reader->n_temperatures++],
-				 sizeof(reader->temperatures[0]),
-				 "/sys/class/hwmon/%.48s/temp1_input", name);
+			wtl_held_file_open(&reader->temperatures[reader->n_temperatures++], io,
+					   path);
 }
 
 static void take_temperature(struct wtl_host_reader *reader)
@@ -37,8 +37,7 @@ static void take_temperature(struct wtl_host_reader *reader)
 		uint64_t milli;
 		int celsius;
 
-		if (wtl_io_read_u64(reader->io, reader->temperatures[i], &milli) < 0 ||
-		    milli > 200000)
+		if (wtl_held_file_u64(&reader->temperatures[i], &milli) < 0 || milli > 200000)
 			continue;
 		celsius = (int)((milli + 500) / 1000);
 		if (!state->has_temperature || celsius > state->temperature_c)
@@ -53,10 +52,11 @@ static void take_use(struct wtl_host_reader *reader)
 	struct wtl_host_state *state = &reader->state;
 	uint64_t fields[8] = {0}, all = 0, busy;
 	char text[512], *at = text + 4;
-
 	/* Only the first line is wanted; the file is longer. */
-	if (wtl_io_read_line(reader->io, "/proc/stat", text, sizeof(text)) < 0 ||
-	    !wtl_text_starts(text, "cpu "))
+	ssize_t len = wtl_held_file_text(&reader->stat, text, sizeof(text) - 1);
+
+	text[len > 0 ? len : 0] = '\0';
+	if (!wtl_text_starts(text, "cpu "))
 		return;
 	for (size_t i = 0; i < 8; i++) {
 		fields[i] = strtoull(at, &at, 10);
@@ -87,39 +87,31 @@ static void take_memory(struct wtl_host_reader *reader)
 {
 	struct wtl_host_state *state = &reader->state;
 	uint64_t available;
-	char text[4096];
+	char text[1024]; /* they are at its beginning */
+	ssize_t len = wtl_held_file_text(&reader->memory, text, sizeof(text) - 1);
 
-	if (wtl_io_slurp(reader->io, "/proc/meminfo", text, sizeof(text)) < 0)
+	if (len < 0)
 		return;
+	text[len] = '\0';
 	state->memory_bytes = memory_line(text, "MemTotal:");
 	available = memory_line(text, "MemAvailable:");
 	state->memory_used_bytes =
 		state->memory_bytes > available ? state->memory_bytes - available : 0;
 }
 
-/* A file of one CPU: whether it could be read. */
-static bool read_cpu(const struct wtl_host_reader *reader, unsigned cpu, const char *name,
-		     uint64_t *ret_value)
-{
-	char path[96];
-
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/%s", cpu, name);
-	return wtl_io_read_u64(reader->io, path, ret_value) == 0;
-}
-
 /* One CPU of the first, and one of the last half of them: all would wake all. */
 static void take_cpus(struct wtl_host_reader *reader)
 {
 	struct wtl_host_state *state = &reader->state;
-	unsigned half = state->n_cpus / 2, n = 0, n_throttle = 0;
+	unsigned n = 0, n_throttle = 0;
 	uint64_t value, throttle = 0, clocks_khz = 0;
 
-	for (unsigned cpu = 0; cpu <= half; cpu += half ? half : 1) {
-		if (read_cpu(reader, cpu, "cpufreq/scaling_cur_freq", &value)) {
+	for (size_t i = 0; i < reader->n_cpus; i++) {
+		if (wtl_held_file_u64(&reader->clocks[i], &value) == 0) {
 			clocks_khz += value;
 			n++;
 		}
-		if (read_cpu(reader, cpu, "thermal_throttle/package_throttle_count", &value)) {
+		if (wtl_held_file_u64(&reader->throttles[i], &value) == 0) {
 			throttle += value;
 			n_throttle++;
 		}
@@ -133,18 +125,41 @@ static void take_cpus(struct wtl_host_reader *reader)
 		state->throttled = (uint32_t)(throttle - reader->throttle_start);
 }
 
+static void hold_of_cpu(struct wtl_held_file *held, struct wtl_io *io, unsigned cpu,
+			const char *name)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/%s", cpu, name);
+	wtl_held_file_if_there(held, io, path);
+}
+
+static void hold_cpus(struct wtl_host_reader *reader, struct wtl_io *io)
+{
+	unsigned half = reader->state.n_cpus / 2;
+
+	for (unsigned cpu = 0; cpu <= half; cpu += half ? half : 1, reader->n_cpus++) {
+		hold_of_cpu(&reader->clocks[reader->n_cpus], io, cpu, "cpufreq/scaling_cur_freq");
+		hold_of_cpu(&reader->throttles[reader->n_cpus], io, cpu,
+			    "thermal_throttle/package_throttle_count");
+	}
+}
+
 void wtl_host_init(struct wtl_host_reader *reader, struct wtl_io *io, unsigned n_cpus)
 {
 	struct wtl_buf names;
 
-	*reader = (struct wtl_host_reader){.io = io, .state.n_cpus = n_cpus};
+	*reader = (struct wtl_host_reader){.state.n_cpus = n_cpus};
 	wtl_io_read_line(io, "/proc/sys/kernel/hostname", reader->state.host,
 			 sizeof(reader->state.host));
 	wtl_buf_init(&names, NAMES_MAX);
 	if (wtl_io_dir_read(io, "/sys/class/hwmon", &names) > 0)
 		for (size_t at = 0; at < names.len; at += strlen(names.data + at) + 1)
-			add_sensor(reader, names.data + at);
+			add_sensor(reader, io, names.data + at);
 	wtl_buf_done(&names);
+	wtl_held_file_open(&reader->stat, io, "/proc/stat");
+	wtl_held_file_open(&reader->memory, io, "/proc/meminfo");
+	hold_cpus(reader, io);
 }
 
 void wtl_host_read(struct wtl_host_reader *reader)
@@ -153,4 +168,16 @@ void wtl_host_read(struct wtl_host_reader *reader)
 	take_memory(reader);
 	take_temperature(reader);
 	take_cpus(reader);
+}
+
+void wtl_host_done(struct wtl_host_reader *reader)
+{
+	wtl_held_file_close(&reader->stat);
+	wtl_held_file_close(&reader->memory);
+	for (size_t i = 0; i < WTL_HOST_SENSORS; i++)
+		wtl_held_file_close(&reader->temperatures[i]);
+	for (size_t i = 0; i < WTL_HOST_CPUS; i++) {
+		wtl_held_file_close(&reader->clocks[i]);
+		wtl_held_file_close(&reader->throttles[i]);
+	}
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/held.h"
 #include "base/io.h"
 
 /* What a machine says of itself beside its energy: shown by `wattle top`, kept by `wattle record`. */
@@ -23,14 +24,16 @@ struct wtl_host_state {
 	uint32_t throttled; /* times that a package was held down by heat, since the start */
 };
 
-enum { WTL_HOST_SENSORS = 8 };
+enum { WTL_HOST_SENSORS = 8, WTL_HOST_CPUS = 2 };
 
-/* Reads it, again and again. Without memory of its own. */
+/* Reads it, again and again, from files that are held open. */
 struct wtl_host_reader {
-	struct wtl_io *io;
 	uint64_t busy, all; /* of /proc/stat */
-	char temperatures[WTL_HOST_SENSORS][96];
+	struct wtl_held_file stat, memory;
+	struct wtl_held_file temperatures[WTL_HOST_SENSORS];
 	size_t n_temperatures;
+	struct wtl_held_file clocks[WTL_HOST_CPUS], throttles[WTL_HOST_CPUS];
+	size_t n_cpus; /* that are asked */
 	uint64_t throttle_start;
 	struct wtl_host_state state; /* as of the last reading */
 };
@@ -39,5 +42,6 @@ struct wtl_host_reader {
 void wtl_host_init(struct wtl_host_reader *reader, struct wtl_io *io, unsigned n_cpus);
 /* The use is that since the reading before. */
 void wtl_host_read(struct wtl_host_reader *reader);
+void wtl_host_done(struct wtl_host_reader *reader); /* a zeroed struct is fine */
 
 #endif

@@ -33,6 +33,12 @@ static void fall_asleep(struct wtl_gpu *gpu)
 	wtl_gpu_fail(gpu, WATTLE_STATUS_ASLEEP, 0, WORDS_ASLEEP);
 }
 
+static void be_on_bus(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *own)
+{
+	own->is_on_bus = true;
+	wtl_nvml_pci_watch(&own->power, nvml->io, own->bus_id);
+}
+
 static struct wtl_gpu *add_row(struct wtl_gpus_nvml *nvml, struct wtl_gpu_list *list,
 			       const struct wtl_nvml_pci_gpu *pci)
 {
@@ -50,7 +56,7 @@ static struct wtl_gpu *add_row(struct wtl_gpus_nvml *nvml, struct wtl_gpu_list *
 	wtl_gpu_list_name(list, gpu);
 	if (pci) {
 		wtl_text_copy(own->bus_id, sizeof(own->bus_id), pci->id);
-		own->is_on_bus = true;
+		be_on_bus(nvml, own);
 		wtl_gpu_set_address(gpu, pci->id);
 	}
 	return gpu;
@@ -183,7 +189,7 @@ static int add_by_index(struct finding *finding, uint32_t index)
 		return 0;
 	finding->has_row[pci - finding->pci] = true;
 	wtl_text_copy(own->bus_id, sizeof(own->bus_id), pci->id);
-	own->is_on_bus = true;
+	be_on_bus(nvml, own);
 	read_bus(nvml, own, gpu);
 	return 0;
 }
@@ -492,7 +498,7 @@ static void read_gpu(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *own, u
 
 	if (own->is_foreign || gpu->is_left_out)
 		return;
-	if (own->is_on_bus && wtl_nvml_pci_asleep(nvml->io, own->bus_id)) {
+	if (wtl_nvml_pci_asleep(&own->power)) {
 		fall_asleep(gpu);
 		return;
 	}
@@ -592,6 +598,7 @@ static void gpu_nvml_close(void *state)
 	struct wtl_gpus_nvml *nvml = state;
 
 	for (size_t i = 0; i < nvml->n_gpus; i++) {
+		wtl_held_file_close(&nvml->gpus[i].power);
 		wtl_nvml_process_list_done(&nvml->gpus[i].processes);
 		wtl_nvml_use_list_done(&nvml->gpus[i].uses);
 		free(nvml->gpus[i].held);

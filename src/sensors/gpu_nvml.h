@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/held.h"
 #include "energy/catalog.h"
 #include "energy/gpu.h"
 #include "energy/units.h"
@@ -28,8 +29,9 @@ struct wtl_gpu_nvml_gpu {
 	uint64_t handle;		   /* 0: none */
 	char bus_id[WTL_NVML_BUS_ID_SIZE]; /* as sysfs writes it; else NVML; or "" */
 	char uuid[WTL_NVML_UUID_SIZE];
-	int index;	 /* NVML's, < 0: it was found on the bus */
-	bool is_on_bus;	 /* bus_id is a directory of sysfs: sleep shows */
+	int index;	/* NVML's, < 0: it was found on the bus */
+	bool is_on_bus; /* bus_id is a directory of sysfs: sleep shows */
+	struct wtl_held_file power;
 	bool is_foreign; /* another driver has it, and that is that */
 	int64_t retry_ns;
 

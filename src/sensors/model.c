@@ -47,11 +47,11 @@ struct tally {
 
 struct model {
 	struct wtl_io *io;
-	struct wtl_held_file stat; /* /proc/stat */
-	unsigned n_packages;	   /* channels for CPUs; 0: they are measured */
-	bool has_machine;	   /* a channel for the whole machine, beside those */
-	bool has_dram;		   /* a channel for memory */
-	uint64_t tdp_mw;	   /* of one package */
+	struct wtl_held_file stat, online;
+	unsigned n_packages; /* channels for CPUs; 0: they are measured */
+	bool has_machine;    /* a channel for the whole machine, beside those */
+	bool has_dram;	     /* a channel for memory */
+	uint64_t tdp_mw;     /* of one package */
 	struct wtl_machine_power machine;
 	uint64_t dram_mw;
 	unsigned n_cpus;
@@ -85,7 +85,7 @@ static int read_idle(struct model *state, int64_t *ret_idle_ns)
 static void count_cpus(struct model *state)
 {
 	char text[1024];
-	ssize_t len = wtl_io_slurp(state->io, "/sys/devices/system/cpu/online", text, sizeof(text));
+	ssize_t len = wtl_held_file_text(&state->online, text, sizeof(text));
 	int n = len < 0 ? (int)len : wtl_num_cpu_list(text, (size_t)len, state->cpus, CPUS_MAX);
 
 	if (n > 0)
@@ -360,6 +360,7 @@ static int open_cpus(struct model *state, const struct wtl_machine *machine,
 	int rc;
 
 	wtl_held_file_open(&state->stat, state->io, "/proc/stat");
+	wtl_held_file_if_there(&state->online, state->io, "/sys/devices/system/cpu/online");
 	rc = read_idle(state, &idle_ns);
 	if (rc < 0)
 		return wtl_catalog_missf(
@@ -435,6 +436,7 @@ static void model_close(void *state_)
 	struct model *state = state_;
 
 	wtl_held_file_close(&state->stat);
+	wtl_held_file_close(&state->online);
 	state->n_packages = 0;
 	state->has_machine = state->has_dram = false;
 }

@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "energy/units.h"
+#include "gpu/pci.h"
 
 /* Most power sensors update every 100 ms, some every 20 (facts/carbon-and-ml.md 5.1): asking more often
  * than this costs without telling better when they did. Not 20 ms, so that ticks on a grid of whole ms
@@ -144,18 +145,13 @@ static bool find_again(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu, int64_t 
 }
 
 /* Asks the kernel, not the GPU. What cannot be told counts as awake. */
-static bool is_asleep(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu, int64_t now_ns)
+static bool is_asleep(struct wtl_nvml_gpu *gpu, int64_t now_ns)
 {
-	char state[32];
-	ssize_t len;
-
-	if (gpu->power_file < 0)
+	if (!gpu->power.io)
 		return false;
 	if (now_ns < gpu->power_next_ns)
 		return gpu->asleep;
-	len = wtl_io_file_read(nvml->io, gpu->power_file, state, sizeof(state));
-	gpu->asleep = len >= (ssize_t)strlen("suspend") &&
-		      strncmp(state, "suspend", strlen("suspend")) == 0;
+	gpu->asleep = wtl_nvml_pci_asleep(&gpu->power);
 	gpu->power_next_ns = now_ns + (gpu->asleep ? WAKE_CHECK_NS : SLEEP_CHECK_NS);
 	return gpu->asleep;
 }
@@ -361,7 +357,7 @@ static bool read_functions(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu, int6
 
 static void read_gpu(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu, int64_t *t_ns)
 {
-	if (is_asleep(nvml, gpu, *t_ns))
+	if (is_asleep(gpu, *t_ns))
 		set_all(gpu,
 			&(struct wtl_reading){.t_mono_ns = *t_ns, .status = WATTLE_STATUS_ASLEEP});
 	else if (!gpu->handle && !find_again(nvml, gpu, t_ns))
@@ -407,7 +403,7 @@ static void nvml_close(void *state)
 	if (!nvml->io)
 		return;
 	for (size_t i = 0; i < nvml->n_gpus; i++)
-		wtl_io_file_close(nvml->io, nvml->gpus[i].power_file);
+		wtl_held_file_close(&nvml->gpus[i].power);
 	wtl_nvml_lib_close(&nvml->lib);
 	free(nvml->gpus);
 	free(nvml->path);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/held.h"
 #include "energy/catalog.h"
 #include "gpu/library.h"
 #include "sensors/source.h"
@@ -34,7 +35,7 @@ struct wtl_nvml_gpu {
 	uint64_t handle;		   /* 0: none, never to be passed on */
 	char bus_id[WTL_NVML_BUS_ID_SIZE]; /* as sysfs or NVML writes it; "" if not known */
 	char uuid[WTL_NVML_UUID_SIZE];
-	int power_file; /* its runtime_status, held open; < 0: none */
+	struct wtl_held_file power; /* its runtime_status */
 	bool asleep;
 	bool is_late; /* it has slept so far: its channel is declared, and nothing was asked */
 	int trouble;  /* is_late: why the last look for it was in vain, a code or negative errno */

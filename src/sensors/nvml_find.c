@@ -228,16 +228,11 @@ static int start(struct finding *finding)
 static void power_open(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu,
 		       const struct finding *finding)
 {
-	gpu->power_file = -1;
 	for (size_t i = 0; i < finding->n_pci; i++) {
-		char path[128];
-
 		if (!wtl_nvml_same_bus_id(finding->pci[i].id, gpu->bus_id))
 			continue;
 		wtl_text_copy(gpu->bus_id, sizeof(gpu->bus_id), finding->pci[i].id);
-		snprintf(path, sizeof(path), WTL_NVML_PCI_DIR "/%s/power/runtime_status",
-			 gpu->bus_id);
-		gpu->power_file = wtl_io_file_open(nvml->io, path);
+		wtl_nvml_pci_watch(&gpu->power, nvml->io, gpu->bus_id);
 		return;
 	}
 }
@@ -266,7 +261,7 @@ static int take_asleep(struct finding *finding, const struct wtl_nvml_pci_gpu *p
 	power_open(finding->nvml, gpu, finding);
 	finding->nvml->n_gpus++;
 	snprintf(device, sizeof(device), "NVIDIA GPU %04x at %s", pci->device, pci->id);
-	if (pci->driver[0] && gpu->power_file >= 0)
+	if (pci->driver[0] && gpu->power.io)
 		rc = wtl_nvml_declare(gpu, finding->number, device, finding->catalog);
 	if (rc < 0)
 		return rc;
@@ -288,7 +283,7 @@ static int take(struct finding *finding, uint64_t handle, const char *bus_id)
 	struct wtl_nvml_pci pci = {0};
 	struct wtl_lib_arg args[] = {{.word = handle}, {.memory = &pci, .size = sizeof(pci)}};
 
-	*gpu = (struct wtl_nvml_gpu){.handle = handle, .power_file = -1};
+	*gpu = (struct wtl_nvml_gpu){.handle = handle};
 	if (bus_id)
 		wtl_text_copy(gpu->bus_id, sizeof(gpu->bus_id), bus_id);
 	else if (wtl_nvml_call(&nvml->lib, WTL_NVML_PCI_INFO, args) == WTL_NVML_OK)

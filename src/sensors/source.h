@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/held.h"
 #include "base/io.h"
 #include "energy/catalog.h"
 #include "energy/reading.h"
@@ -76,30 +77,6 @@ struct wtl_source_ops {
 
 /* All sources, best first, ended by NULL. */
 extern const struct wtl_source_ops *const wtl_sources[];
-
-/*
- * A file that is read again and again: its descriptor is held open; after a failure it is closed and
- * opened anew by the next read, and after further failures in a row once in WTL_REPROBE_NS.
- */
-#define WTL_REPROBE_NS (WTL_NS_PER_S)
-
-struct wtl_held_file {
-	struct wtl_io *io;
-	char path[192];
-	int file;	  /* < 0: not open */
-	int error;	  /* of the last read, negative errno, or 0 */
-	int64_t retry_ns; /* monotonic: not to be tried before */
-};
-
-/* Opens. The struct is good for reading (and closing) whatever this returns: 0 or negative errno. */
-int wtl_held_file_open(struct wtl_held_file *held, struct wtl_io *io, const char *path);
-void wtl_held_file_close(struct wtl_held_file *held); /* a zeroed struct is fine */
-
-/* The content, at most `size` bytes. Its length, or a negative errno. */
-ssize_t wtl_held_file_text(struct wtl_held_file *held, char *text, size_t size);
-/* Reads one unsigned (or signed) decimal number. 0, or a negative errno; *ret only on success. */
-int wtl_held_file_u64(struct wtl_held_file *held, uint64_t *ret);
-int wtl_held_file_i64(struct wtl_held_file *held, int64_t *ret);
 
 /*
  * Completes a reading: a good value (error 0), or the status that belongs to a negative errno:

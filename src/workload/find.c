@@ -196,6 +196,8 @@ void wtl_find_new(struct wtl_workload *workload)
 	struct wtl_finder *find = &workload->find;
 	int newest = newest_read(workload), from;
 
+	if (newest == 0 || newest != find->newest)
+		workload->scan_stirred = workload->n_scans;
 	find->scans_since++;
 	sweep(workload);
 	if (!workload->has_clocks || newest == 0 || find->newest == 0 || newest < find->newest ||

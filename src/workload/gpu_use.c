@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/held.h"
 #include "base/text.h"
 #include "energy/units.h"
 #include "gpu/drm.h"
@@ -28,7 +29,8 @@ enum { SM_WEIGHT = WTL_GPU_USE_WHOLE / 1000000, PPM_PER_PERCENT = 10000 };
 /* One GPU, and what it takes to ask for it. */
 struct one {
 	bool is_nvidia;
-	char address[24];	       /* as sysfs writes it, or "" */
+	char address[24]; /* as sysfs writes it, or "" */
+	struct wtl_held_file power;
 	char uuid[WTL_NVML_UUID_SIZE]; /* NVIDIA */
 	uint64_t handle;
 	int64_t retry_ns;
@@ -110,8 +112,11 @@ static int add(struct wtl_gpu_use *use, const struct wtl_gpu *gpu)
 	sysfs_address(one->address, sizeof(one->address), gpu->bus_id);
 	wtl_text_copy(one->uuid, sizeof(one->uuid), gpu->uuid);
 	use->n++;
-	if (one->is_nvidia)
+	if (one->is_nvidia) {
+		if (one->address[0])
+			wtl_nvml_pci_watch(&one->power, use->io, one->address);
 		return 0;
+	}
 	if (!use->scan)
 		use->scan = wtl_drm_scan_new(use->io);
 	return use->scan ? 0 : -ENOMEM;
@@ -150,6 +155,7 @@ void wtl_gpu_use_free(struct wtl_gpu_use *use)
 	if (!use)
 		return;
 	for (size_t i = 0; i < use->n; i++) {
+		wtl_held_file_close(&use->ones[i].power);
 		wtl_nvml_process_list_done(&use->ones[i].list);
 		wtl_nvml_use_list_done(&use->ones[i].uses);
 		wtl_nvml_instances_done(&use->ones[i].instances, &use->lib);
@@ -383,7 +389,7 @@ static void tick_nvidia(struct wtl_gpu_use *use, struct one *one, struct wtl_gpu
 {
 	int code;
 
-	if (one->address[0] && wtl_nvml_pci_asleep(use->io, one->address)) {
+	if (wtl_nvml_pci_asleep(&one->power)) {
 		none(gpu, "the GPU is suspended");
 		return;
 	}

@@ -75,6 +75,7 @@ void wtl_workload_end(struct wtl_workload *workload, uint32_t slot)
 
 	child_ended(workload, slot);
 	wtl_roster_end(roster, slot);
+	workload->scan_stirred = workload->n_scans;
 	if (roster->places[slot].is_kernel)
 		workload->kernel_ended = true;
 }

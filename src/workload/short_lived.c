@@ -134,6 +134,8 @@ static void parent_read(struct wtl_workload *workload, uint32_t slot)
 	billed_ns = unseen(workload, more_ns);
 	if (billed_ns > 0) /* may move the places */
 		children_bill(workload, slot, billed_ns);
+	if (billed_ns < more_ns)
+		workload->scan_stirred = workload->n_scans;
 	/* Against the same base for ever, so that cuts do not add up. A little that there is no room
 	 * for waits for some; much is use that is billed to somebody already. */
 	workload->roster.places[slot].children_ns += more_ns <= CHILD_WAIT_NS ? billed_ns : more_ns;
@@ -146,6 +148,13 @@ static bool may_be_told(const struct wtl_workload *workload, const struct wtl_pl
 		return false;
 	return workload->exits < 0 ||
 	       (place->scan_child > 0 && place->scan_child + 1 >= workload->n_scans);
+}
+
+/* A parent is told of a child that has ended: of one that we followed, or of one that was born since. So there is nothing to
+ * be told while neither happens; a scan more, because clocks and files are not read at one moment. */
+static bool is_stirred(const struct wtl_workload *workload)
+{
+	return workload->n_scans <= workload->scan_stirred + 1;
 }
 
 /* Whoever waited for a child ran. */
@@ -162,6 +171,8 @@ static void parents_read(struct wtl_workload *workload)
 		parent_read(workload, slot);
 		left--;
 	}
+	if (left == 0)
+		workload->scan_stirred = workload->n_scans;
 }
 
 /* Those of the tree that have ended, as far as they are billed. */
@@ -352,7 +363,7 @@ void wtl_short_lived_read(struct wtl_workload *workload)
 {
 	bool has_unseen = wtl_busy_left(&workload->busy) > WTL_BUSY_SLACK_NS;
 
-	if (has_unseen || workload->exits >= 0)
+	if (workload->exits >= 0 || (has_unseen && is_stirred(workload)))
 		parents_read(workload);
 	if (workload->tree_cpu_ns > 0)
 		tree_end(workload);

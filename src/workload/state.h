@@ -113,6 +113,8 @@ struct wtl_workload {
 	bool is_restored;	/* it asks nobody (restored.c) */
 	bool has_restored_scan; /* that no tick has taken */
 	uint32_t scan_replaced; /* the last one in which a number had a new owner */
+	uint32_t
+		scan_stirred; /* the last one that saw a birth or an end, or left a parent unread */
 	int64_t t_boot_ns;
 	uint64_t before_ticks; /* when the scan before this one was */
 	bool has_clocks;       /* process_cpu() answers */

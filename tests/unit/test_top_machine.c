@@ -39,6 +39,7 @@ static void start(struct bench *bench)
 
 static void finish(struct bench *bench)
 {
+	wtl_host_done(&bench->reader);
 	wtl_top_view_done(&bench->view);
 	wtl_io_free(bench->io);
 	unit_rmtree(bench->dir);
@@ -100,6 +101,7 @@ static void test_rubbish(void **state)
 static void test_nothing_there(void **state)
 {
 	struct wtl_host_reader reader;
+	struct wtl_top_limits limits;
 	struct wtl_top_view view;
 	char *dir = unit_tmpdir();
 	struct wtl_io *io;
@@ -109,11 +111,13 @@ static void test_nothing_there(void **state)
 	wtl_top_view_init(&view);
 	wtl_host_init(&reader, io, 1);
 	wtl_host_read(&reader);
-	wtl_top_limits_take(io, &view);
+	wtl_top_limits_init(&limits, io, &view);
+	wtl_top_limits_take(&limits, &view);
 	assert_string_equal(reader.state.host, "");
 	assert_false(reader.state.has_use);
 	assert_false(reader.state.has_temperature);
 	assert_int_equal(reader.state.clock_mhz, 0);
+	wtl_host_done(&reader);
 	wtl_top_view_done(&view);
 	wtl_io_free(io);
 	unit_rmtree(dir);
@@ -132,6 +136,7 @@ static void add_domain(struct wtl_top_view *view, const char *name, enum wattle_
 
 static void test_limits(void **state)
 {
+	struct wtl_top_limits limits;
 	struct bench bench;
 	const char *dir;
 
@@ -151,10 +156,17 @@ static void test_limits(void **state)
 	add_domain(&bench.view, "package-0", WATTLE_KIND_CPU);
 	add_domain(&bench.view, "package-1", WATTLE_KIND_CPU);
 	add_domain(&bench.view, "core-1", WATTLE_KIND_CORE);
-	wtl_top_limits_take(bench.io, &bench.view);
+	wtl_top_limits_init(&limits, bench.io, &bench.view);
+	wtl_top_limits_take(&limits, &bench.view);
 	assert_int_equal(bench.view.domains[0].limit_uw, 0);
 	assert_int_equal(bench.view.domains[1].limit_uw, 165000000);
 	assert_int_equal(bench.view.domains[2].limit_uw, 0);
+	/* It is read again and again. */
+	unit_write(dir, "sys/class/powercap/intel-rapl:0/constraint_0_power_limit_uw",
+		   "95000000\n");
+	wtl_top_limits_take(&limits, &bench.view);
+	assert_int_equal(bench.view.domains[1].limit_uw, 95000000);
+	wtl_top_limits_done(&limits);
 	finish(&bench);
 }
 

@@ -43,6 +43,7 @@ void wtl_recording_devices_free(struct wtl_recording_devices *devices)
 	/* A driver that never answers keeps all that it may write to. */
 	if (!devices || !wtl_gpu_details_done(&devices->gpus))
 		return;
+	wtl_host_done(&devices->host);
 	free(devices);
 }
 

@@ -41,6 +41,7 @@ void wtl_top_collector_init(struct wtl_top_collector *collector, struct wtl_app 
 	memset(collector, 0, sizeof(*collector));
 	collector->app = app;
 	collector->settings = settings;
+	collector->own_memory = -1;
 	pthread_mutex_init(&collector->lock, NULL);
 	wtl_thread_cond_init(&collector->changed);
 	wtl_top_view_init(&collector->master);
@@ -175,14 +176,11 @@ static void bill_rest(struct wtl_top_collector *collector)
 	free(before);
 }
 
-static uint64_t resident_bytes(void)
+static uint64_t resident_bytes(const struct wtl_top_collector *collector)
 {
 	char text[128], *at;
-	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-	ssize_t len = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+	ssize_t len = pread(collector->own_memory, text, sizeof(text) - 1, 0);
 
-	if (fd >= 0)
-		close(fd);
 	text[len > 0 ? len : 0] = '\0';
 	at = strchr(text, ' ');
 	return at ? strtoull(at, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
@@ -197,9 +195,9 @@ static void take_slow(struct wtl_top_collector *collector)
 	wtl_top_gpus_show(&collector->gpus, view);
 	wtl_host_read(&collector->host);
 	view->machine = collector->host.state;
-	wtl_top_limits_take(collector->io, view);
+	wtl_top_limits_take(&collector->limits, view);
 	wtl_top_self_take(view, collector->meter, wtl_top_screen_ns(), wtl_describe_self_cpu_ns());
-	view->self.rss_bytes = resident_bytes();
+	view->self.rss_bytes = resident_bytes(collector);
 }
 
 /* What there is to watch. What it draws comes with the samples. */
@@ -215,6 +213,8 @@ static int begin_domains(struct wtl_top_collector *collector)
 		return rc;
 	}
 	wtl_host_init(&collector->host, collector->io, collector->meter->machine.n_cpus);
+	wtl_top_limits_init(&collector->limits, collector->io, view);
+	collector->own_memory = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
 	view->machine = collector->host.state;
 	return 0;
 }
@@ -455,6 +455,10 @@ bool wtl_top_collector_done(struct wtl_top_collector *collector)
 		return false;
 	wtl_top_processes_done(&collector->processes);
 	wtl_top_sampler_done(&collector->sampler);
+	wtl_host_done(&collector->host);
+	wtl_top_limits_done(&collector->limits);
+	if (collector->own_memory >= 0)
+		close(collector->own_memory);
 	if (HAVE_RECORDINGS)
 		wtl_top_replay_done(collector);
 	if (collector->meter)

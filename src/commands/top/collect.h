@@ -105,12 +105,24 @@ int wtl_top_processes_take(struct wtl_top_processes *processes, struct wtl_top_v
 
 /* ---- GPUs and limits (devices.c) ---- */
 
-/* The newest answer, in the view. */
+/* The newest answer, in the view: until the next one, and not for the view to free. */
 void wtl_top_gpus_show(const struct wtl_gpu_details *details, struct wtl_top_view *view);
 /* GPUs and their energy domains become one row. */
 void wtl_top_gpus_join(struct wtl_top_view *view);
+
+enum { WTL_TOP_LIMITS_MAX = 16 };
+
 /* Limits of CPU packages, by powercap. */
-void wtl_top_limits_take(struct wtl_io *io, struct wtl_top_view *view);
+struct wtl_top_limits {
+	struct wtl_held_file files[WTL_TOP_LIMITS_MAX];
+	size_t domains[WTL_TOP_LIMITS_MAX]; /* whose they are */
+	size_t n;
+};
+
+void wtl_top_limits_init(struct wtl_top_limits *limits, struct wtl_io *io,
+			 const struct wtl_top_view *view);
+void wtl_top_limits_take(struct wtl_top_limits *limits, struct wtl_top_view *view);
+void wtl_top_limits_done(struct wtl_top_limits *limits);
 
 /* ---- All together (collect.c) ---- */
 
@@ -134,6 +146,8 @@ struct wtl_top_collector {
 	struct wtl_top_processes processes;
 	struct wtl_gpu_details gpus;
 	struct wtl_host_reader host;
+	struct wtl_top_limits limits;
+	int own_memory; /* descriptor: what wattle itself takes */
 	int64_t begin_ns, bill_due_ns, slow_due_ns, publish_due_ns;
 	uint64_t n_lost;    /* exit records and processes, as far as they were remarked on */
 	int64_t billed_ns;  /* the window's duration that was billed so far */

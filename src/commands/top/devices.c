@@ -29,23 +29,18 @@ void wtl_top_gpus_join(struct wtl_top_view *view)
 
 void wtl_top_gpus_show(const struct wtl_gpu_details *details, struct wtl_top_view *view)
 {
-	bool is_new = view->n_gpus != details->n || view->gpus_answered_ns != details->answered_ns;
-
-	if (is_new && wtl_top_view_reserve(view, 0, details->n, 0, 0) == 0) {
-		view->n_gpus = details->n;
-		for (size_t i = 0; i < details->n; i++)
-			view->gpus[i] = details->gpus[i];
-		view->gpus_answered_ns = details->answered_ns;
-	}
+	view->gpus = details->gpus;
+	view->n_gpus = details->n;
+	view->gpus_answered_ns = details->answered_ns;
 	wtl_top_gpus_join(view);
 }
 
 /* The long-term limit of a zone "intel-rapl:0" whose name is "package-0" (constraint 0 in the kernel's
  * powercap documentation). */
-static void add_limit(struct wtl_io *io, struct wtl_top_view *view, const char *zone)
+static void add_limit(struct wtl_top_limits *limits, struct wtl_io *io,
+		      const struct wtl_top_view *view, const char *zone)
 {
 	char path[128], name[32];
-	uint64_t limit_uw;
 
 	if (!wtl_text_starts(zone, "intel-rapl") ||
 	    snprintf(path, sizeof(path), "/sys/class/powercap/%s/name", zone) >=
@@ -54,21 +49,38 @@ static void add_limit(struct wtl_io *io, struct wtl_top_view *view, const char *
 	    !wtl_text_starts(name, "package-"))
 		return;
 	snprintf(path, sizeof(path), "/sys/class/powercap/%.40s/constraint_0_power_limit_uw", zone);
-	if (wtl_io_read_u64(io, path, &limit_uw) < 0)
-		return;
-	for (size_t i = 0; i < view->n_domains; i++)
+	for (size_t i = 0; i < view->n_domains && limits->n < WTL_TOP_LIMITS_MAX; i++)
 		if (view->domains[i].kind == WATTLE_KIND_CPU &&
-		    strcmp(view->domains[i].name, name) == 0)
-			view->domains[i].limit_uw = limit_uw;
+		    strcmp(view->domains[i].name, name) == 0) {
+			limits->domains[limits->n] = i;
+			wtl_held_file_open(&limits->files[limits->n++], io, path);
+		}
 }
 
-void wtl_top_limits_take(struct wtl_io *io, struct wtl_top_view *view)
+void wtl_top_limits_init(struct wtl_top_limits *limits, struct wtl_io *io,
+			 const struct wtl_top_view *view)
 {
 	struct wtl_buf names;
 
+	limits->n = 0;
 	wtl_buf_init(&names, NAMES_MAX);
 	if (wtl_io_dir_read(io, "/sys/class/powercap", &names) > 0)
 		for (size_t at = 0; at < names.len; at += strlen(names.data + at) + 1)
-			add_limit(io, view, names.data + at);
+			add_limit(limits, io, view, names.data + at);
 	wtl_buf_done(&names);
+}
+
+void wtl_top_limits_take(struct wtl_top_limits *limits, struct wtl_top_view *view)
+{
+	uint64_t limit_uw;
+
+	for (size_t i = 0; i < limits->n; i++)
+		if (wtl_held_file_u64(&limits->files[i], &limit_uw) == 0)
+			view->domains[limits->domains[i]].limit_uw = limit_uw;
+}
+
+void wtl_top_limits_done(struct wtl_top_limits *limits)
+{
+	for (size_t i = 0; i < limits->n; i++)
+		wtl_held_file_close(&limits->files[i]);
 }

@@ -115,7 +115,8 @@ void wtl_top_view_done(struct wtl_top_view *view)
 {
 	free(view->bins.rows);
 	free(view->domains);
-	free(view->gpus);
+	if (view->size_gpus > 0)
+		free(view->gpus);
 	free(view->processes);
 	free(view->groups);
 	wtl_top_view_init(view);

@@ -130,8 +130,8 @@ struct wtl_top_view {
 	/* Its name is "total"; its limit and idle are sums, where all are known. */
 	struct wtl_top_domain total;
 
-	struct wtl_gpu *gpus; /* their processes are NULL */
-	size_t n_gpus, size_gpus;
+	struct wtl_gpu *gpus;	  /* their processes are NULL */
+	size_t n_gpus, size_gpus; /* size 0: the memory is somebody else's */
 	int64_t gpus_answered_ns; /* monotonic: when they last answered; 0: not asked */
 
 	struct wtl_top_process *processes;

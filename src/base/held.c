@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "sensors/source.h"
+#include "base/held.h"
 
 #include <errno.h>
 #include <string.h>
 
+#include "base/io.h"
 #include "base/num.h"
 
 enum { NUMBER_SIZE = 64 };
@@ -46,6 +47,12 @@ void wtl_held_file_close(struct wtl_held_file *held)
 	wtl_io_file_close(held->io, held->file);
 	held->file = -1;
 	held->io = NULL;
+}
+
+void wtl_held_file_if_there(struct wtl_held_file *held, struct wtl_io *io, const char *path)
+{
+	if (wtl_held_file_open(held, io, path) < 0)
+		wtl_held_file_close(held);
 }
 
 ssize_t wtl_held_file_text(struct wtl_held_file *held, char *text, size_t size)
@@ -105,29 +112,4 @@ int wtl_held_file_i64(struct wtl_held_file *held, int64_t *ret)
 	ssize_t len = number_text(held, text);
 
 	return len < 0 ? (int)len : number_parsed(held, wtl_num_i64(text, (size_t)len, ret));
-}
-
-void wtl_reading_set(struct wtl_reading *reading, int64_t t0_ns, int64_t t1_ns, int error,
-		     uint64_t value)
-{
-	int64_t took_ns = t1_ns > t0_ns ? t1_ns - t0_ns : 0;
-
-	*reading = (struct wtl_reading){
-		.t_mono_ns = t0_ns + took_ns / 2,
-		.half_ns = (took_ns + 1) / 2,
-		.value = error ? 0 : value,
-		.status = wtl_status_from_error(error),
-		.error = error,
-	};
-}
-
-void wtl_held_file_reading(struct wtl_held_file *held, int64_t *t_ns, struct wtl_reading *reading)
-{
-	int64_t before_ns = *t_ns;
-	uint64_t value = 0;
-	int rc = wtl_held_file_u64(held, &value);
-
-	if (held->io)
-		*t_ns = wtl_io_mono_ns(held->io);
-	wtl_reading_set(reading, before_ns, *t_ns, rc, value);
 }
