@@ -92,7 +92,7 @@ function meter(ratio) {
 	return to;
 }
 
-const say = text => { $("state").textContent = text; };
+const say = text => { if ($("state").textContent !== text) $("state").textContent = text; }; // what is the same is not read out again
 
 // ---- What is chosen, and what is known ----
 
@@ -190,6 +190,8 @@ function tell(message) {
 	if (message.frame) take(message.frame);
 	if (message.lost) {
 		known.lost += message.lost;
+		clearTimeout(known.told);
+		known.told = setTimeout(() => { known.lost = 0; }, 60000);
 		readPast();
 	}
 	if (message.failed) {
