@@ -348,7 +348,8 @@ function showLedger() {
 		swatch.className = "swatch";
 		swatch.style.background = paint();
 		head.append(swatch, name);
-		return {cells: [head, measure(use.accounts[key], 0, "J"), percent(use.accounts[key] / use.energy_j)]};
+		const value = key !== "idle_j" || use.accounts[key] > 0 || known.live.domains.some(d => d.in_total && d.idle_w !== undefined) ? use.accounts[key] : undefined;
+		return {cells: [head, measure(value, 0, "J"), percent(value / use.energy_j)]};
 	}), {sum: true, cells: ["total", measure(use.energy_j, 0, "J"), ""]}] : [{cells: [known.use ? known.use.reason : "–", "", ""]}]);
 }
 

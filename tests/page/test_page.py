@@ -329,6 +329,17 @@ def test_modelled_parts_are_called_so(machine, opened):
     assert not any(": ok: " in item for item in items), items
 
 
+def test_idle_that_is_not_known_is_no_nothing(played, opened):
+    page = opened(played)
+    assert table(page, "accounts")[2][1:] != ["–", "–"]
+    page.evaluate("""chosen.paused = true;
+        known.use.accounts.idle_j = 0;
+        for (const domain of known.live.domains)
+            delete domain.idle_w;
+        show();""")
+    assert [row[:3] for row in table(page, "accounts")][2] == ["idle", "–", "–"]
+
+
 def test_unchanged_files_are_not_sent_again(played):
     for path in ("/", "/wattle.js", "/wattle.css", "/dygraph.min.js", "/dygraph.min.css", "/icon.svg"):
         status, headers, body = played.request(path, Accept_Encoding="gzip")
