@@ -79,6 +79,12 @@ def page(port, end):
     rest.close()
 
 
+def pss_mb(pids):
+    """Of several together: what they share counts once."""
+    rolled = [Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8") for pid in pids]
+    return sum(int(re.search(r"^Pss: +(\d+)", text, re.M)[1]) for text in rolled) / 1024
+
+
 class Server:
     def __init__(self, *command, port=None, preload=None, env=()):
         # pylint: disable=consider-using-with
@@ -185,6 +191,19 @@ def watch_filled(folder):
     agent.end()
 
 
+def watch_halves(folder):
+    """Memory of an agent in two processes."""
+    socket = f"{folder}/socket"
+    with subprocess.Popen((WATTLE, "serve", "--reader", "--socket", socket, "--store", f"{folder}/store"), stderr=subprocess.DEVNULL) as reader:
+        exporter = Server(WATTLE, "serve", "--exporter", "--socket", socket, "--port", "0")
+        time.sleep(5)
+        exporter.watch(3)
+        pids = reader.pid, exporter.process.pid
+        print(f"    in two processes: reader {rss_mb(pids[0]):.1f} MB, exporter {rss_mb(pids[1]):.1f} MB, PSS of both {pss_mb(pids):.1f} MB")
+        exporter.end()
+        reader.terminate()
+
+
 def beside(n, store):
     with subprocess.Popen(("python3", "-S", "-E", "-c", SLEEPERS, str(n)), stdout=subprocess.PIPE, process_group=0) as sleepers:
         try:
@@ -201,6 +220,8 @@ def beside(n, store):
             print(f"    with {PAGES} pages open: {share * 100:.2f} % of a core (target: 1 %), {memory:.1f} MB")
             with tempfile.TemporaryDirectory() as folder:
                 watch_filled(folder)
+            with tempfile.TemporaryDirectory() as folder:
+                watch_halves(folder)
             for name, program, words, port in OTHERS:
                 compare(name, program, words, port, ours)
         finally:

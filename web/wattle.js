@@ -92,7 +92,7 @@ function meter(ratio) {
 	return to;
 }
 
-const say = text => { $("state").textContent = text; };
+const say = text => { if ($("state").textContent !== text) $("state").textContent = text; }; // what is the same is not read out again
 
 // ---- What is chosen, and what is known ----
 
@@ -190,6 +190,8 @@ function tell(message) {
 	if (message.frame) take(message.frame);
 	if (message.lost) {
 		known.lost += message.lost;
+		clearTimeout(known.told);
+		known.told = setTimeout(() => { known.lost = 0; }, 60000);
 		readPast();
 	}
 	if (message.failed) {
@@ -346,7 +348,8 @@ function showLedger() {
 		swatch.className = "swatch";
 		swatch.style.background = paint();
 		head.append(swatch, name);
-		return {cells: [head, measure(use.accounts[key], 0, "J"), percent(use.accounts[key] / use.energy_j)]};
+		const value = key !== "idle_j" || use.accounts[key] > 0 || known.live.domains.some(d => d.in_total && d.idle_w !== undefined) ? use.accounts[key] : undefined;
+		return {cells: [head, measure(value, 0, "J"), percent(value / use.energy_j)]};
 	}), {sum: true, cells: ["total", measure(use.energy_j, 0, "J"), ""]}] : [{cells: [known.use ? known.use.reason : "–", "", ""]}]);
 }
 

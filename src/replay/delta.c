@@ -13,26 +13,32 @@
 
 enum { FLAG_IN_TREE = 1, FLAG_READABLE = 2 };
 
-/* Where a number stands in a consumer, and as what. */
+/* As what a number is kept, where it stands in a consumer, and where in what is known of the recording. */
 struct field {
 	enum kind { FLAGS, STATE, INT, UNSIGNED, PPM, WIDE } kind;
-	size_t offset;
+	size_t offset, written;
 };
 
+#define WRITTEN(number) offsetof(struct wtl_delta_slot, number)
+
 static const struct field fields[WTL_CHANGES] = {
-	[WTL_CHANGE_STATE] = {STATE, offsetof(struct wtl_consumer, state)},
-	[WTL_CHANGE_CPU] = {WIDE, offsetof(struct wtl_consumer, cpu_ns)},
-	[WTL_CHANGE_COUNTED] = {WIDE, offsetof(struct wtl_consumer, counted_ns)},
-	[WTL_CHANGE_FLAGS] = {FLAGS, 0},
-	[WTL_CHANGE_PARENT] = {INT, offsetof(struct wtl_consumer, parent)},
-	[WTL_CHANGE_PROCESSES] = {UNSIGNED, offsetof(struct wtl_consumer, n_processes)},
-	[WTL_CHANGE_THREADS] = {UNSIGNED, offsetof(struct wtl_consumer, n_threads)},
-	[WTL_CHANGE_RSS] = {WIDE, offsetof(struct wtl_consumer, rss_bytes)},
-	[WTL_CHANGE_PSS] = {WIDE, offsetof(struct wtl_consumer, pss_bytes)},
-	[WTL_CHANGE_USS] = {WIDE, offsetof(struct wtl_consumer, uss_bytes)},
-	[WTL_CHANGE_GPU_MEMORY] = {WIDE, offsetof(struct wtl_consumer, gpu_memory_bytes)},
-	[WTL_CHANGE_WATTS_KEY] = {UNSIGNED, offsetof(struct wtl_consumer, watts_key)},
-	[WTL_CHANGE_GPU_USE] = {PPM, offsetof(struct wtl_consumer, gpu_ppm)},
+	[WTL_CHANGE_STATE] = {STATE, offsetof(struct wtl_consumer, state), WRITTEN(narrow[0])},
+	[WTL_CHANGE_CPU] = {WIDE, offsetof(struct wtl_consumer, cpu_ns), WRITTEN(wide[0])},
+	[WTL_CHANGE_COUNTED] = {WIDE, offsetof(struct wtl_consumer, counted_ns), WRITTEN(wide[1])},
+	[WTL_CHANGE_FLAGS] = {FLAGS, 0, WRITTEN(narrow[1])},
+	[WTL_CHANGE_PARENT] = {INT, offsetof(struct wtl_consumer, parent), WRITTEN(narrow[2])},
+	[WTL_CHANGE_PROCESSES] = {UNSIGNED, offsetof(struct wtl_consumer, n_processes),
+				  WRITTEN(narrow[3])},
+	[WTL_CHANGE_THREADS] = {UNSIGNED, offsetof(struct wtl_consumer, n_threads),
+				WRITTEN(narrow[4])},
+	[WTL_CHANGE_RSS] = {WIDE, offsetof(struct wtl_consumer, rss_bytes), WRITTEN(wide[2])},
+	[WTL_CHANGE_PSS] = {WIDE, offsetof(struct wtl_consumer, pss_bytes), WRITTEN(wide[3])},
+	[WTL_CHANGE_USS] = {WIDE, offsetof(struct wtl_consumer, uss_bytes), WRITTEN(wide[4])},
+	[WTL_CHANGE_GPU_MEMORY] = {WIDE, offsetof(struct wtl_consumer, gpu_memory_bytes),
+				   WRITTEN(wide[5])},
+	[WTL_CHANGE_WATTS_KEY] = {UNSIGNED, offsetof(struct wtl_consumer, watts_key),
+				  WRITTEN(narrow[5])},
+	[WTL_CHANGE_GPU_USE] = {PPM, offsetof(struct wtl_consumer, gpu_ppm), WRITTEN(narrow[6])},
 };
 
 static bool is_number(enum wtl_change which)
@@ -40,61 +46,63 @@ static bool is_number(enum wtl_change which)
 	return which > WTL_CHANGE_OWNER && which < WTL_CHANGES;
 }
 
-int64_t wtl_delta_number(const struct wtl_consumer *consumer, enum wtl_change which)
+static int64_t get(enum kind kind, const void *base, size_t offset)
 {
-	const char *at;
-	uint32_t narrow = 0;
-	int64_t wide = 0;
+	const char *at = (const char *)base + offset;
+	uint32_t narrow;
+	int64_t wide;
 
-	if (!is_number(which))
-		return 0;
-	at = (const char *)consumer + fields[which].offset;
-	switch (fields[which].kind) {
-	case FLAGS:
-		return (consumer->is_in_tree ? FLAG_IN_TREE : 0) |
-		       (consumer->is_readable ? FLAG_READABLE : 0);
-	case STATE:
-		return consumer->state;
-	case WIDE:
+	if (kind == WIDE) {
 		memcpy(&wide, at, sizeof(wide));
 		return wide;
-	case INT:
-	case UNSIGNED:
-	case PPM:
-		break;
 	}
 	memcpy(&narrow, at, sizeof(narrow));
-	if (fields[which].kind == PPM && narrow == UINT32_MAX)
+	if (kind == PPM && narrow == UINT32_MAX)
 		return -1;
-	return fields[which].kind == INT ? (int64_t)(int32_t)narrow : (int64_t)narrow;
+	return kind == INT ? (int64_t)(int32_t)narrow : (int64_t)narrow;
+}
+
+static void set(enum kind kind, void *base, size_t offset, int64_t value)
+{
+	char *at = (char *)base + offset;
+	uint32_t narrow = (uint32_t)value;
+
+	if (kind == WIDE)
+		memcpy(at, &value, sizeof(value));
+	else
+		memcpy(at, &narrow, sizeof(narrow));
+}
+
+int64_t wtl_delta_number(const struct wtl_consumer *consumer, enum wtl_change which)
+{
+	if (!is_number(which))
+		return 0;
+	if (fields[which].kind == FLAGS)
+		return (consumer->is_in_tree ? FLAG_IN_TREE : 0) |
+		       (consumer->is_readable ? FLAG_READABLE : 0);
+	if (fields[which].kind == STATE)
+		return consumer->state;
+	return get(fields[which].kind, consumer, fields[which].offset);
 }
 
 void wtl_delta_set_number(struct wtl_consumer *consumer, enum wtl_change which, int64_t value)
 {
-	char *at;
-	uint32_t narrow = (uint32_t)value;
-
 	if (!is_number(which))
 		return;
-	at = (char *)consumer + fields[which].offset;
-	switch (fields[which].kind) {
-	case FLAGS:
+	if (fields[which].kind == FLAGS) {
 		consumer->is_in_tree = value & FLAG_IN_TREE;
 		consumer->is_readable = value & FLAG_READABLE;
-		return;
-	case STATE:
+	} else if (fields[which].kind == STATE) {
 		if (value >= 0 && value <= WTL_CONSUMER_FOLDED)
 			consumer->state = (enum wtl_consumer_state)value;
-		return;
-	case WIDE:
-		memcpy(at, &value, sizeof(value));
-		return;
-	case INT:
-	case UNSIGNED:
-	case PPM:
-		memcpy(at, &narrow, sizeof(narrow));
-		return;
+	} else {
+		set(fields[which].kind, consumer, fields[which].offset, value);
 	}
+}
+
+static int64_t written(const struct wtl_delta_slot *slot, enum wtl_change which)
+{
+	return get(fields[which].kind, slot, fields[which].written);
 }
 
 int wtl_delta_init(struct wtl_delta *delta, struct wtl_store_writer *writer)
@@ -212,10 +220,10 @@ static int follow_one(struct wtl_delta *delta, uint32_t slot, const struct wtl_c
 		put_change(delta, slot, WTL_CHANGE_OWNER, own->id);
 	for (enum wtl_change i = WTL_CHANGE_OWNER + 1; i < WTL_CHANGES; i++) {
 		int64_t number = wtl_delta_number(consumer, i);
-		int64_t before = own->is_written ? own->numbers[i] : 0;
+		int64_t last = written(own, i), before = own->is_written ? last : 0;
 
-		own->is_stale |= number != own->numbers[i];
-		own->numbers[i] = number;
+		own->is_stale |= number != last;
+		set(fields[i].kind, own, fields[i].written, number);
 		if (number != before)
 			put_change(delta, slot, i, number - before);
 	}
@@ -261,7 +269,7 @@ static bool is_stale(const struct wtl_delta_slot *own, const struct wtl_consumer
 	bool is = own->is_stale || consumer->cpu_ppm != 0 || own->words != hash_words(consumer);
 
 	for (enum wtl_change i = WTL_CHANGE_OWNER + 1; !is && i < WTL_CHANGES; i++)
-		is = wtl_delta_number(consumer, i) != own->numbers[i];
+		is = wtl_delta_number(consumer, i) != written(own, i);
 	return is;
 }
 

@@ -21,9 +21,11 @@ struct wtl_delta_slot {
 	bool is_written; /* in this period */
 	bool is_stale;	 /* something has changed since its row was stored */
 	int pid;
+	/* Numbers as wide as a consumer's: there may be thousands. */
+	uint32_t narrow[7];
+	int64_t wide[6];
 	int64_t start_ns, first_look;
 	uint64_t words; /* a hash of what is not a number */
-	int64_t numbers[WTL_CHANGES];
 };
 
 struct wtl_delta {

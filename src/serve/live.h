@@ -100,12 +100,6 @@ struct wtl_live {
 	int64_t counters_utc_ns; /* when the counters began; as begin_utc_ns where none were found */
 	int64_t interval_ns;	 /* that "the last interval" is */
 	char host[65], version[32];
-	struct wtl_live_domain *domains;
-	struct wtl_live_miss *misses;
-	struct wtl_live_group *
-		groups; /* of all groupings, one after the other; the overflow and the retired are the last ones */
-	struct wtl_live_process *processes; /* those that use most first */
-	struct wtl_live_gpu *gpus;
 	size_t n_domains, n_misses, n_groups, n_processes, n_gpus;
 	uint64_t n_running;    /* processes that were there */
 	uint64_t memory_bytes; /* theirs, as far as it is known */
@@ -124,6 +118,13 @@ struct wtl_live {
 	char recording[256]; /* the file, or why there is none; "": none is wanted */
 	struct wtl_live_push push;
 	int64_t unrecorded_ns; /* since this agent began: what should have been recorded, and was not */
+	/* From here on, what each process has of its own: live_blob.c. */
+	struct wtl_live_domain *domains;
+	struct wtl_live_miss *misses;
+	struct wtl_live_group *
+		groups; /* of all groupings, one after the other; the overflow and the retired are the last ones */
+	struct wtl_live_process *processes; /* those that use most first */
+	struct wtl_live_gpu *gpus;
 	uint64_t *group_energies;
 	size_t room_domains, room_misses, room_groups, room_processes, room_gpus, room_energies;
 };

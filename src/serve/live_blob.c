@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "serve/live.h"
 
-enum { VERSION = 1, PARTS = 5, PROCESSES_MAX = 65536 };
+enum { VERSION = 2, PARTS = 5, PROCESSES_MAX = 65536 };
 
 static const char magic[12] = "wattle-live";
 
@@ -32,6 +32,7 @@ struct check {
 };
 
 #define OFFSET(type, member) offsetof(struct type, member)
+#define OWN		     OFFSET(wtl_live, domains) /* the lists, and the room for them */
 #define TEXT_OF(type, member)                                                     \
 	{                                                                         \
 		TEXT, OFFSET(type, member), sizeof(((struct type *)NULL)->member) \
@@ -172,14 +173,7 @@ static void make_header(struct header *header)
 /* Addresses are nobody else's business. */
 static void hide_addresses(struct wtl_live *live)
 {
-	live->domains = NULL;
-	live->misses = NULL;
-	live->groups = NULL;
-	live->processes = NULL;
-	live->gpus = NULL;
-	live->group_energies = NULL;
-	live->room_domains = live->room_misses = live->room_groups = live->room_processes =
-		live->room_gpus = live->room_energies = 0;
+	memset((char *)live + OWN, 0, sizeof(*live) - OWN);
 }
 
 /* What stood behind a text's end before is no part of it. */
@@ -279,26 +273,6 @@ static int check_counts(const struct wtl_live *told, size_t len)
 	return sum + energies_of(told) == len ? 0 : -EPROTO;
 }
 
-/* The numbers of `told`, with the lists that the draft has. */
-static void take_numbers(struct wtl_live *live, const struct wtl_live *told)
-{
-	struct wtl_live kept = *live;
-
-	*live = *told;
-	live->domains = kept.domains;
-	live->misses = kept.misses;
-	live->groups = kept.groups;
-	live->processes = kept.processes;
-	live->gpus = kept.gpus;
-	live->group_energies = kept.group_energies;
-	live->room_domains = kept.room_domains;
-	live->room_misses = kept.room_misses;
-	live->room_groups = kept.room_groups;
-	live->room_processes = kept.room_processes;
-	live->room_gpus = kept.room_gpus;
-	live->room_energies = kept.room_energies;
-}
-
 int wtl_live_blob_read(const void *bytes_, size_t len, struct wtl_live *live)
 {
 	const char *bytes = bytes_, *at = bytes + sizeof(struct header) + sizeof(struct wtl_live);
@@ -317,7 +291,7 @@ int wtl_live_blob_read(const void *bytes_, size_t len, struct wtl_live *live)
 		return rc;
 	if (wtl_live_reserve(live, &told) < 0)
 		return -ENOMEM;
-	take_numbers(live, &told);
+	memcpy(live, &told, OWN);
 	for (size_t i = 0; i < PARTS; i++) {
 		size_t n = count_of(live, &parts[i]);
 

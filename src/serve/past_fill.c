@@ -2,7 +2,6 @@
 #include "serve/past_fill.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <math.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -246,16 +245,16 @@ int wtl_past_fill_start(const struct wtl_past *past, const char *const paths[], 
 	return rc;
 }
 
-void wtl_past_fill_take(struct wtl_past_fill *fill, struct wtl_past *past)
+bool wtl_past_fill_take(struct wtl_past_fill *fill, struct wtl_past *past)
 {
 	if (!fill || fill->is_taken || !atomic_load(&fill->is_done) || !wtl_past_has_begun(past))
-		return;
+		return false;
 	wtl_past_take(past, &fill->past);
 	for (size_t i = 0; i < fill->past.state.n_windows && i < WTL_PAST_WINDOWS; i++)
 		wtl_past_add_window(past, &fill->past.windows[i]);
 	wtl_past_done(&fill->past);
-	malloc_trim(0); /* what was played is large, and never comes again */
 	fill->is_taken = true;
+	return true;
 }
 
 void wtl_past_fill_stop(struct wtl_past_fill *fill)

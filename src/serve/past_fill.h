@@ -2,6 +2,7 @@
 #ifndef WTL_SERVE_PAST_FILL_H
 #define WTL_SERVE_PAST_FILL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,8 +18,8 @@ struct wtl_past_fill;
 /* Paths, the oldest first, are copied; before from_utc_ns nothing is needed. 0 or negative: it stays empty. */
 int wtl_past_fill_start(const struct wtl_past *past, const char *const paths[], size_t n,
 			int64_t from_utc_ns, struct wtl_past_fill **ret_fill);
-/* Once all was played, the past takes what came of it. By the thread that measures, again and again; NULL is fine. */
-void wtl_past_fill_take(struct wtl_past_fill *fill, struct wtl_past *past);
+/* Once all was played, the past takes what came of it: then true, once. By the thread that measures, again and again; NULL is fine. */
+bool wtl_past_fill_take(struct wtl_past_fill *fill, struct wtl_past *past);
 /* Ends the thread, and waits for it. NULL is fine. */
 void wtl_past_fill_stop(struct wtl_past_fill *fill);
 

@@ -265,12 +265,24 @@ def test_a_page_left_open(machine, opened):
                 time.sleep(0.5)
             held.append(page_holds(page, cdp, server))
             print(held[-1], flush=True)
-        until(page, "document.getElementById('state').textContent === 'Live'")
+        until(page, "document.getElementById('state').textContent.startsWith('Live')")
     # The first quarter is the page's and the server's to settle in.
     grown = {what: held[-1][what] - held[len(held) // 4][what] for what in GROWTH}
     assert all(grown[what] <= most for what, most in GROWTH.items()), (grown, held)
     # Points of 20 s, one a snapshot where the machine is too busy to read the curve again.
     assert all(now["points"] <= 20 / 0.025 + 50 for now in held), held
+
+
+def test_what_was_missed_is_told_for_a_minute(played, opened):
+    page = opened(played)
+    page.evaluate("""window.later = [];
+        window.setTimeout = (call, ms) => later.push({call, ms});
+        tell({lost: 2});
+        tell({lost: 1});
+        showState();""")
+    assert "3 snapshots were missed" in page.inner_text("#state")
+    page.evaluate("later.filter(l => l.ms === 60000).at(-1).call(); showState();")
+    assert page.inner_text("#state") == "Live"
 
 
 def test_slow_answers_count(machine, opened):
@@ -315,6 +327,17 @@ def test_modelled_parts_are_called_so(machine, opened):
         items = opened(server).evaluate("[...document.querySelectorAll('#missing li')].map(i => i.textContent)")
     assert any(re.match("package-0: modelled: .*virtual machine", item) for item in items), items
     assert not any(": ok: " in item for item in items), items
+
+
+def test_idle_that_is_not_known_is_no_nothing(played, opened):
+    page = opened(played)
+    assert table(page, "accounts")[2][1:] != ["–", "–"]
+    page.evaluate("""chosen.paused = true;
+        known.use.accounts.idle_j = 0;
+        for (const domain of known.live.domains)
+            delete domain.idle_w;
+        show();""")
+    assert [row[:3] for row in table(page, "accounts")][2] == ["idle", "–", "–"]
 
 
 def test_unchanged_files_are_not_sent_again(played):

@@ -17,6 +17,7 @@
 #include "cli/machine.h"
 #include "cli/option.h"
 #include "cli/options.h"
+#include "cli/resident.h"
 #include "cli/rights.h"
 #include "cli/user.h"
 #include "commands/serve/serve.h"
@@ -37,7 +38,13 @@
 #define RETRY_FIRST_NS (2 * WTL_NS_PER_S)
 #define RETRY_MOST_NS  (512 * WTL_NS_PER_S)
 
-enum { PROCESSES = 50, PROCESSES_MAX = 65536, MOUNTS_MAX = 256 * 1024 };
+enum {
+	PROCESSES = 50,
+	PROCESSES_MAX = 65536,
+	MOUNTS_MAX = 256 * 1024,
+	LOOKS_A_REST = 600, /* ten minutes at one a second */
+	FIRST_REST = 3
+};
 
 static const struct wtl_option *const shared[] = {
 	wtl_options_idle_first, wtl_options_consumers, wtl_options_interval,
@@ -68,7 +75,8 @@ struct session {
 	int exporter_error;   /* of the last look */
 	int64_t seen_due_ns;  /* the billing's, as of the last look */
 	uint64_t seen_number; /* of the snapshot that the past has */
-	bool is_serving;      /* the window has begun */
+	uint64_t n_looks;
+	bool is_serving; /* the window has begun */
 	/* What was on the disk when, as of the look before the last one. */
 	struct kept {
 		int64_t mono_ns;
@@ -127,6 +135,13 @@ static void note_kept(struct session *session)
 					.energy_uj = session->agent.totals.host_uj};
 }
 
+/* What a start, a page or a recording that was played took may never be needed again. */
+static void rest(struct session *session, bool has_played)
+{
+	if (session->n_looks++ % LOOKS_A_REST == FIRST_REST || has_played)
+		wtl_resident_trim();
+}
+
 /* What was billed is on the board, and the counters are with the second that they belong to. */
 static void look(struct session *session)
 {
@@ -152,7 +167,7 @@ static void look(struct session *session)
 	live = wtl_board_hold(&session->board);
 	if (live && live->number != session->seen_number)
 		wtl_past_look(&session->past, live);
-	wtl_past_fill_take(session->fill, &session->past);
+	rest(session, wtl_past_fill_take(session->fill, &session->past));
 	if (!beside.is_recorded && live && live->number != session->seen_number)
 		wtl_serve_push_take(&session->push, live, NULL);
 	session->seen_number = live ? live->number : 0;
@@ -548,6 +563,7 @@ static void look_at_reader(void *context)
 
 	if (rc > 0) {
 		keep_past(session);
+		rest(session, false);
 		wtl_serve_push_newest(&session->push, &session->board, &session->exporter.push);
 	}
 
