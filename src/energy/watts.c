@@ -241,7 +241,8 @@ static void begin(struct wtl_watts *watts, const struct wtl_watts_look *look)
 			       typical_w);
 	}
 	set_alone(watts, TYPICAL, typical_w, hypot(TYPICAL_SPREAD * typical_w, doubt_w));
-	watts->noise = noise_w * noise_w;
+	/* Where it begins anew, looks were far off: by no less than was seen, or it would begin anew for ever. */
+	watts->noise = fmax(noise_w * noise_w, watts->noise);
 	watts->noise_looks = NOISE_LOOKS;
 	for (size_t i = FIRST_PLACE; i < watts->n; i++)
 		if (watts->known_w[i] > 0.0F)

@@ -99,8 +99,11 @@ static void test_watts(void **state)
 	assert_false(wtl_gpu_learned_watts(gpu.learned, gpu.slots[0], &light));
 	assert_true(fabs(light_part(&gpu, &first_ppm) - 0.5) < 0.01);
 	assert_int_equal(first_ppm, 140000);
-	for (int i = 0; i < 200; i++)
+	for (int i = 0; i < 200; i++) {
 		pass(&gpu, phases[i / PHASE_S % 5][0], phases[i / PHASE_S % 5][1]);
+		if (i % 10 == 9)
+			wtl_gpu_learned_pass(gpu.learned);
+	}
 	assert_true(wtl_gpu_learned_has(gpu.learned));
 	assert_true(wtl_gpu_learned_watts(gpu.learned, gpu.slots[0], &light));
 	assert_true(wtl_gpu_learned_watts(gpu.learned, gpu.slots[1], &heavy));
