@@ -55,6 +55,10 @@ while steps:
 
 
 def pytest_configure(config):
+    # A job in the background ignores SIGINT, one of nohup SIGHUP, and so would what is run here.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for one in (signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(one, signal.SIG_DFL)
     config.addinivalue_line("markers", "alone: holds wattle to work that has this machine's processors for itself")
     config.addinivalue_line("markers", "waits: takes seconds of real time, and hardly any of a processor's")
 
@@ -208,7 +212,11 @@ def start_wattle(*args, env=None, **options):
 
 
 def finish(process, timeout=TIMEOUT):
-    out, err = process.communicate(timeout=timeout)
+    try:
+        out, err = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        process.kill()  # or it would go on beside the other tests
+        raise
     return Result(process.returncode, out, err)
 
 
