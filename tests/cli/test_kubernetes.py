@@ -131,4 +131,4 @@ def test_the_image_has_what_debians_package_wants():
     wanted = set(re.findall(r"^ (lib[\w.+-]+|zlib1g)", re.search(r"^Depends:(.*?)^Suggests:", package, re.M | re.S)[1], re.M))
     text = (REPO / "packaging" / "Containerfile").read_text()
     installed = set(re.search(r"--no-install-recommends (.*?)&&", text, re.S)[1].replace("\\", "").split())
-    assert installed == wanted | {"ca-certificates"}
+    assert installed == wanted - {"libc6"} | {"ca-certificates"}  # the image begins with libc6
