@@ -460,7 +460,7 @@ static bool read_usual_row(struct csv *csv, const struct wtl_smi_target *target,
 			continue;
 		}
 		at = usual_end(csv, target, i, text, end);
-		if (!at || (at == end && i + 1 < csv->n))
+		if (!at || (at == end) != (i + 1 == csv->n))
 			return false;
 		at += at == end ? 0 : strlen(", ");
 	}
