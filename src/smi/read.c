@@ -492,7 +492,8 @@ static enum row read_any_row(struct csv *csv, const struct wtl_smi_target *targe
 		}
 		if (after && is_end_of_cell(after, end)) {
 			keep_number(csv, i, value, here.text, after);
-			learn_tail(&csv->tails[i], behind, after, after == end);
+			if ((after == end) == (i + 1 == csv->n))
+				learn_tail(&csv->tails[i], behind, after, after == end);
 			at = after;
 			continue;
 		}
