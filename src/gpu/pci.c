@@ -19,7 +19,6 @@ enum {
 	PCI_NAMES_MAX = 1 << 20,
 	PCI_LIST_SIZE = 1 << 20, /* some 200 bytes a device */
 	VENDOR_NVIDIA = 0x10de,
-	SUSPEND_LEN = 7,      /* "suspended", "suspending" */
 	CLASS_DISPLAY = 0x03, /* VGA, 3D and other display controllers; audio functions are 0x04 */
 };
 
@@ -35,13 +34,19 @@ static uint64_t read_hex(struct wtl_io *io, const char *id, const char *name)
 	return value;
 }
 
+/* By a line of runtime_status. */
+static bool is_suspended(const char *state)
+{
+	return strcmp(state, "suspended") == 0 || strcmp(state, "suspending") == 0;
+}
+
 bool wtl_pci_is_suspended(struct wtl_io *io, const char *device_dir)
 {
 	char path[256], state[32];
 	int len = snprintf(path, sizeof(path), "%s/power/runtime_status", device_dir);
 
 	return len < (int)sizeof(path) && wtl_io_read_line(io, path, state, sizeof(state)) == 0 &&
-	       (strcmp(state, "suspended") == 0 || strcmp(state, "suspending") == 0);
+	       is_suspended(state);
 }
 
 void wtl_nvml_pci_watch(struct wtl_held_file *held, struct wtl_io *io, const char *id)
@@ -55,9 +60,11 @@ void wtl_nvml_pci_watch(struct wtl_held_file *held, struct wtl_io *io, const cha
 bool wtl_nvml_pci_asleep(struct wtl_held_file *held)
 {
 	char state[32];
-	ssize_t len = wtl_held_file_text(held, state, sizeof(state));
+	ssize_t len = wtl_held_file_text(held, state, sizeof(state) - 1);
 
-	return len >= SUSPEND_LEN && strncmp(state, "suspend", SUSPEND_LEN) == 0;
+	state[len > 0 ? len : 0] = '\0';
+	state[strcspn(state, "\n")] = '\0';
+	return is_suspended(state);
 }
 
 static void look_at(struct wtl_io *io, struct wtl_nvml_pci_gpu *gpu, const char *id)

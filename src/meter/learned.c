@@ -18,8 +18,8 @@ enum {
 	PLACES = WTL_WATTS_PLACES_MAX,
 	PLACE_BITS = 6,
 	PLACE_MASK = PLACES - 1,
-	/* Of a domain beside its sum, idle power is asked for, and what to divide by while other parts tell nothing. There,
-	 * whoever has a higher place is one of the others. */
+	/* Of a domain that is part of a sum: it tells idle power, and what to divide by while other parts tell nothing.
+	 * Whoever has a higher place counts as one of the others there. */
 	PART_PLACES = 40
 };
 
@@ -580,7 +580,7 @@ void wtl_learned_fold(struct wtl_learned *learned, const struct wtl_fold *fold)
 
 /* ---- Watts ---- */
 
-/* Uses by place, as something learned has places: there are as many, or fewer. */
+/* Uses by place for something learned that may have fewer places: those beyond them count as others'. */
 static void fit_uses(const struct wtl_watts *watts, const double use_s[PLACES],
 		     double fitted_s[PLACES])
 {
@@ -589,7 +589,7 @@ static void fit_uses(const struct wtl_watts *watts, const double use_s[PLACES],
 		fitted_s[OTHERS] += use_s[i];
 }
 
-/* And figures by place: who has none of those is one of the others. */
+/* Its figures by place: beyond its places, those of the others. */
 static void fit_figures(const struct wtl_watts *watts, double figures[PLACES])
 {
 	for (size_t i = wtl_watts_places(watts); i < PLACES; i++)

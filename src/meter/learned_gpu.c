@@ -257,7 +257,7 @@ static void watch_jumps(struct wtl_gpu_learned *learned, double all)
 	learned->jumps += (fmin(moved / mixed, 1.0) - learned->jumps) / learned->jumps_looks;
 }
 
-/* What samples' jumps, whatever they are known to be by then, make the variance of. */
+/* The variance of a use if samples jump by all that they can. What is seen of jumps scales it later. */
 static double mixed_s2(const struct wtl_gpu_learned *learned, double part, double all)
 {
 	return fmax(part * (all - part), 0.0) * learned->duration_s * learned->span_s;

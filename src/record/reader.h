@@ -120,7 +120,7 @@ int wtl_reader_check_schema(struct wtl_store_reader *reader, struct wtl_err *err
 
 /* Copies what a writer may change, and ends the transaction. 0 or -ENOMEM. */
 int wtl_reader_let_go(struct wtl_store_reader *reader);
-/* What a writer may change is. */
+/* Is that table copied? Those are that a writer may change. */
 bool wtl_reader_is_copied(const struct wtl_table *table);
 
 /* 0, -ENOMEM or -EBADMSG; *parts may have some even then. */

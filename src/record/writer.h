@@ -138,7 +138,7 @@ struct wtl_packer {
 	struct wtl_buf data; /* of all chunks */
 	struct wtl_buf block;
 	struct ZSTD_CCtx_s *zstd; /* NULL: not needed so far */
-	int level;		  /* its */
+	int level;		  /* zstd's */
 };
 
 enum { WTL_PACKERS = 2 };
