@@ -198,7 +198,10 @@ enum wtl_smi_domain_word {
 };
 
 /* Is this the end of a table? */
-bool wtl_smi_is_end(const struct wtl_smi_field *field);
+static inline bool wtl_smi_is_end(const struct wtl_smi_field *field)
+{
+	return !field->kind;
+}
 
 /* Appends a field's value without its unit and answers OK, or appends nothing. */
 struct wtl_smi_answer wtl_smi_print(struct wtl_buf *buf, const struct wtl_smi_row *row,

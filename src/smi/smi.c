@@ -10,13 +10,14 @@
 
 static bool is_called(const char *name, const char *text, size_t len)
 {
-	return name && strlen(name) == len && memcmp(name, text, len) == 0;
+	return name && *name == *text && strlen(name) == len && memcmp(name, text, len) == 0;
 }
 
 const struct wtl_smi_field *wtl_smi_field_find(const struct wtl_smi_query *query, const char *name,
 					       size_t len)
 {
-	for (const struct wtl_smi_field *field = query->fields; !wtl_smi_is_end(field); field++)
+	for (const struct wtl_smi_field *field = query->fields; len > 0 && !wtl_smi_is_end(field);
+	     field++)
 		if (is_called(field->name, name, len) || is_called(field->alias, name, len))
 			return field;
 	return NULL;

@@ -90,11 +90,6 @@ uint64_t wtl_smi_to_mib(uint64_t bytes)
 	return (bytes >> 20) + ((bytes & 0xfffff) != 0);
 }
 
-bool wtl_smi_is_end(const struct wtl_smi_field *field)
-{
-	return !field->kind;
-}
-
 /* ---- Where they lie ---- */
 
 /* How a number of a GPU is had, and the texts that go with it. */

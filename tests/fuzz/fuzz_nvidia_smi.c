@@ -121,7 +121,8 @@ static int hear(void *context, const struct wtl_smi_record *record)
 
 /* ---- Rows by themselves ---- */
 
-enum { ROWS_MAX = 48 };
+/* A row, one like it, and one that is not. */
+enum { ROWS_MAX = 3 };
 
 struct rows {
 	struct wtl_gpu gpus[ROWS_MAX];
@@ -135,8 +136,7 @@ static int keep(void *context, const struct wtl_smi_record *record)
 {
 	struct rows *rows = context;
 
-	if (rows->n == ROWS_MAX)
-		return 1;
+	check(rows->n < ROWS_MAX);
 	rows->gpus[rows->n] = *record->gpu;
 	if (record->gpu->n_processes > 0)
 		rows->processes[rows->n] = record->gpu->processes[0];
@@ -185,16 +185,29 @@ static const char *titles_end(const char *text, const char *end)
 	return NULL;
 }
 
-/* Each line alone, behind what is up to head_end: the line of titles, or nothing where there are fields. */
+/* Behind the first ROWS_MAX lines. */
+static const char *rows_end(const char *text, const char *end)
+{
+	for (size_t n = 0; n < ROWS_MAX && text < end; n++) {
+		const char *newline = memchr(text, '\n', (size_t)(end - text));
+
+		text = newline ? newline + 1 : end;
+	}
+	return text;
+}
+
+/* Lines alone, behind what is up to head_end: the line of titles, or nothing where there are fields. */
 static void check_rows(const char *text, const char *end, const char *head_end, const char *fields)
 {
 	static struct rows all_rows, one_row; /* large */
 	struct rows *all = &all_rows, *one = &one_row;
-	char *both = malloc((size_t)(end - text) + 1);
+	char *both;
 	struct wtl_smi_leftover left = {0}, head_left = {0}, all_left = {0};
 	size_t n = 0, head = (size_t)(head_end - text), n_left;
 	bool has_times = false;
 
+	end = rows_end(head_end, end);
+	both = malloc((size_t)(end - text) + 1);
 	check(both != NULL);
 	all->n = one->n = 0;
 	wtl_smi_read_csv(text, (size_t)(end - text), fields, keep, all, &all_left, NULL);
@@ -202,7 +215,7 @@ static void check_rows(const char *text, const char *end, const char *head_end, 
 	check(one->n == 0);
 	n_left = head_left.lines;
 	memcpy(both, text, head);
-	for (const char *line = head_end; line < end && n < ROWS_MAX;) {
+	for (const char *line = head_end; line < end;) {
 		const char *newline = memchr(line, '\n', (size_t)(end - line));
 		const char *next = newline ? newline + 1 : end;
 
@@ -221,7 +234,7 @@ static void check_rows(const char *text, const char *end, const char *head_end, 
 		has_times |= one->n > 0 && one->have_times[0];
 		line = next;
 	}
-	check(n == all->n && (n == ROWS_MAX || n_left == all_left.lines));
+	check(n == all->n && n_left == all_left.lines);
 	free(both);
 }
 
