@@ -376,32 +376,20 @@ static void learn_noise(struct wtl_watts *watts, const struct wtl_watts_look *lo
 	watts->noise = fmax(watts->noise, least_w * least_w);
 }
 
-/* It cannot be what it is: the most probable state then, with what depends on it. */
-static void move_to(struct wtl_watts *watts, size_t which, double w)
+/* Others are scaled by what a typical user draws. */
+static void keep_scale(struct wtl_watts *watts, const struct wtl_watts_look *look)
 {
-	double variance = at(watts, which, which), by_w = w - watts->state[which];
+	double least_w = TYPICAL_LEAST * watts->power_w, by_w = least_w - watts->state[TYPICAL];
+	double variance = at(watts, TYPICAL, TYPICAL);
 
+	watts->lowest_w =
+		fmin(watts->lowest_w * (1.0 + LOWEST_DRIFT), look->energy_j / look->duration_s);
+	if (by_w <= 0.0)
+		return;
 	for (size_t i = 0; i < watts->n && variance > 0.0; i++)
-		if (i != which)
-			watts->state[i] += at(watts, i, which) / variance * by_w;
-	watts->state[which] = w;
-}
-
-/* Nothing draws less than nothing, and at rest a domain draws no more than it was seen to draw. */
-static void keep_possible(struct wtl_watts *watts, const struct wtl_watts_look *look)
-{
-	double least_w = TYPICAL_LEAST * watts->power_w;
-	double power_w = look->energy_j / look->duration_s;
-
-	watts->lowest_w = fmin(watts->lowest_w * (1.0 + LOWEST_DRIFT), power_w);
-	if (watts->state[AWAKE] < 0.0)
-		move_to(watts, AWAKE, 0.0);
-	if (watts->state[IDLE] < 0.0)
-		move_to(watts, IDLE, 0.0);
-	else if (watts->state[IDLE] > watts->lowest_w + 2.0 * sqrt(watts->noise))
-		move_to(watts, IDLE, watts->lowest_w);
-	if (watts->state[TYPICAL] < least_w)
-		move_to(watts, TYPICAL, least_w);
+		if (i != TYPICAL)
+			watts->state[i] += at(watts, i, TYPICAL) / variance * by_w;
+	watts->state[TYPICAL] = least_w;
 }
 
 /* Variance of the energy by what the reads leave open. */
@@ -436,7 +424,7 @@ static void correct(struct wtl_watts *watts, const struct wtl_watts_look *look)
 			row[k] -= (float)gain * products[k];
 	}
 	learn_noise(watts, look, off_j, variance + reads);
-	keep_possible(watts, look);
+	keep_scale(watts, look);
 }
 
 void wtl_watts_add(struct wtl_watts *watts, const struct wtl_watts_look *look)
@@ -461,11 +449,47 @@ static double few_looks(const struct wtl_watts *watts)
 	return watts->looks > 0 ? 1.0 + STUDENT / watts->noise_looks : 1.0;
 }
 
+/*
+ * Nothing draws less than nothing, and at rest a domain draws no more than it was seen to draw. Of a state that cannot be,
+ * the most probable one that can is told: with the number that cannot be, others move that depend on it. What goes on is
+ * the state itself, as errors that only went one way would add up.
+ */
+struct move {
+	size_t which;
+	double by; /* of its variance */
+};
+
+static struct move find_move(const struct wtl_watts *watts)
+{
+	size_t which = watts->state[AWAKE] < 0.0 ? AWAKE : IDLE;
+	double w = fmax(watts->state[which], 0.0), variance = at(watts, which, which);
+
+	if (which == IDLE && w > watts->lowest_w + 2.0 * sqrt(watts->noise))
+		w = watts->lowest_w;
+	if (watts->looks == 0 || !(variance > 0.0))
+		return (struct move){.which = IDLE};
+	return (struct move){.which = which, .by = (w - watts->state[which]) / variance};
+}
+
+static double moved(const struct wtl_watts *watts, struct move move, size_t i)
+{
+	return watts->state[i] + move.by * at(watts, i, move.which);
+}
+
+static double user_w(const struct wtl_watts *watts, struct move move, size_t i)
+{
+	return fmax(moved(watts, move, i), LEAST_PART * watts->state[TYPICAL]);
+}
+
+static double uncertainty_w(const struct wtl_watts *watts, size_t i)
+{
+	return few_looks(watts) * sqrt(fmax(at(watts, i, i), 0.0));
+}
+
 static struct wtl_watts_figure figure(const struct wtl_watts *watts, size_t i)
 {
-	return (struct wtl_watts_figure){.w = watts->state[i],
-					 .uncertainty_w = few_looks(watts) *
-							  sqrt(fmax(at(watts, i, i), 0.0))};
+	return (struct wtl_watts_figure){.w = fmax(moved(watts, find_move(watts), i), 0.0),
+					 .uncertainty_w = uncertainty_w(watts, i)};
 }
 
 struct wtl_watts_figure wtl_watts_idle(const struct wtl_watts *watts)
@@ -491,10 +515,10 @@ struct wtl_watts_figure wtl_watts_awake(const struct wtl_watts *watts)
 
 struct wtl_watts_figure wtl_watts_of(const struct wtl_watts *watts, size_t place)
 {
-	struct wtl_watts_figure user = figure(watts, FIRST_PLACE + place);
+	size_t i = FIRST_PLACE + place;
 
-	user.w = fmax(user.w, LEAST_PART * watts->state[TYPICAL]);
-	return user;
+	return (struct wtl_watts_figure){.w = user_w(watts, find_move(watts), i),
+					 .uncertainty_w = uncertainty_w(watts, i)};
 }
 
 unsigned wtl_watts_looks(const struct wtl_watts *watts)
@@ -510,13 +534,14 @@ static bool is_trusted(const struct wtl_watts *watts, size_t place)
 void wtl_watts_weights(const struct wtl_watts *watts, const struct wtl_watts_look *look,
 		       double weights_w[])
 {
+	struct move move = find_move(watts);
 	double use_s = all_use_s(watts, look);
-	double awake_w = use_s > 0.0 ? watts->state[AWAKE] * look->awake_s / use_s : 0.0;
+	double awake_w =
+		use_s > 0.0 ? fmax(moved(watts, move, AWAKE), 0.0) * look->awake_s / use_s : 0.0;
 
 	for (size_t i = 0; i < watts->n - FIRST_PLACE; i++)
-		weights_w[i] =
-			(is_trusted(watts, i) ? wtl_watts_of(watts, i).w : watts->state[TYPICAL]) +
-			awake_w;
+		weights_w[i] = awake_w + user_w(watts, move,
+						is_trusted(watts, i) ? FIRST_PLACE + i : TYPICAL);
 }
 
 /*
@@ -687,8 +712,6 @@ int wtl_watts_smooth(struct wtl_watts *watts, const struct wtl_watts *predicted,
 		take_later(&solver, watts, predicted, later);
 		watts->looks = later->looks;
 		watts->noise_looks = later->noise_looks;
-		if (watts->state[AWAKE] < 0.0)
-			move_to(watts, AWAKE, 0.0);
 	}
 	solver_done(&solver);
 	return 0;
