@@ -464,6 +464,7 @@ static void divide(struct wtl_consumers *consumers, size_t i, struct bill *bill)
 	const struct wtl_workload_scan *scan = wtl_workload_scan(consumers->workload);
 	struct wtl_learned_uses uses = {.uses = scan->uses, .n = scan->n_uses};
 
+	bill->doubts_ppm = NULL;
 	switch (domain->by) {
 	case WTL_DIVIDED_BY_CPU:
 		if (bill->is_learned)
@@ -474,7 +475,6 @@ static void divide(struct wtl_consumers *consumers, size_t i, struct bill *bill)
 		bill->use_ppm = cpu_use_ppm(scan);
 		return;
 	case WTL_DIVIDED_BY_GPU:
-		bill->doubts_ppm = NULL;
 		bill->n_uses =
 			wtl_consumers_gpu_uses(consumers, domain, &bill->uses, &bill->use_ppm);
 		return;
@@ -484,7 +484,6 @@ static void divide(struct wtl_consumers *consumers, size_t i, struct bill *bill)
 	/* Whatever it is, with the processors at rest it is at rest, too. */
 	bill->uses = &wtl_unseen_alone;
 	bill->n_uses = 1;
-	bill->doubts_ppm = NULL;
 	bill->use_ppm = cpu_use_ppm(scan);
 }
 

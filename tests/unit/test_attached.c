@@ -1126,6 +1126,90 @@ static void test_no_memory_for_gpus(void **state)
 	}
 }
 
+/* By use alone, the second one had 0.6 times as much. */
+static void check_gpu_users(struct machine *m, const struct wattle_consumers *list, int gpu)
+{
+	struct wattle_share a = share_of(list, m->a, gpu), b = share_of(list, m->b, gpu);
+
+	check_closed(list);
+	assert_in_range(100 * b.full_uj / a.full_uj, 115, 150);
+	assert_true(a.full_uncertainty_uj > 0 && a.full_uncertainty_uj < a.full_uj / 2);
+	assert_true(b.full_uncertainty_uj > 0 && b.full_uncertainty_uj < b.full_uj / 2);
+}
+
+/* A second from the script's clock on. */
+static void pass_gpu(struct machine *m, int second)
+{
+	char text[24];
+
+	pass(m, S, 30 * MS, 10 * MS);
+	snprintf(text, sizeof(text), "%020lld\n", (second + 1) * (long long)S);
+	unit_write(m->bench.root, "clock", text);
+	assert_return_code(wattle_meter_tick(m->bench.meter), 0);
+}
+
+/*
+ * Two on a GPU, 100 and 300 W each when it has all of it, for more than the minute that is divided anew. A window that begins
+ * with the meter bills as the meter itself; one that begins later, the rest.
+ */
+static void test_watts_of_gpu_users(void **state)
+{
+	enum { TURNS = 17, TURN_S = 8, LATE = 4 };
+	static const int turns[][2] = {{60, 0}, {20, 40}, {10, 20}, {40, 20}};
+	static struct machine m; /* large */
+	struct wattle_consumers *all, *first, *late;
+	char *script, *clock, *at, text[16384];
+	int gpu;
+
+	(void)state;
+	start(&m);
+	at = text + snprintf(text, sizeof(text), "gpu Fake\n  sensor counter gpu 100\n");
+	for (int i = 0; i < TURNS; i++) {
+		int a = turns[i % 4][0], b = turns[i % 4][1];
+
+		at += sprintf(at,
+			      "  power %d const %d\n  process %d C 100 %d 0 0 0 %d %d\n"
+			      "  process %d C 100 %d 0 0 0 %d %d\n",
+			      i * TURN_S, 50 + a + 3 * b, m.a, a, i * TURN_S, (i + 1) * TURN_S, m.b,
+			      b, i * TURN_S, (i + 1) * TURN_S);
+	}
+	script = unit_path(m.bench.root, "script");
+	unit_write(m.bench.root, "script", text);
+	setenv("WATTLE_FAKE_NVML", script, 1);
+	clock = unit_path(m.bench.root, "clock");
+	setenv("WATTLE_FAKE_NVML_CLOCK", clock, 1);
+	unit_write(m.bench.root, "clock", "0\n");
+	m.bench.io.has_one_order = true;
+	m.bench.nvml = getenv("WATTLE_NVML_LIBRARY");
+	m.bench.options.weight = WATTLE_WEIGHT_LEARNED;
+	reopen(&m);
+	gpu = wattle_meter_find(m.bench.meter, "gpu-0");
+	assert_true(gpu > 0);
+	assert_return_code(
+		wattle_window_begin_with(m.bench.meter, "first", WATTLE_WINDOW_CONSUMERS), 0);
+	for (int i = 0; i < LATE * TURN_S; i++)
+		pass_gpu(&m, i);
+	assert_return_code(wattle_window_begin_with(m.bench.meter, "late", WATTLE_WINDOW_CONSUMERS),
+			   0);
+	for (int i = LATE * TURN_S; i < TURNS * TURN_S - 1; i++)
+		pass_gpu(&m, i);
+	all = list_of(&m, NULL);
+	first = list_of(&m, "first");
+	late = list_of(&m, "late");
+	check_gpu_users(&m, first, gpu);
+	check_gpu_users(&m, late, gpu);
+	assert_int_equal(share_of(all, m.a, gpu).full_uj, share_of(first, m.a, gpu).full_uj);
+	assert_int_equal(share_of(all, m.b, gpu).full_uj, share_of(first, m.b, gpu).full_uj);
+	wattle_consumers_free(all);
+	wattle_consumers_free(first);
+	wattle_consumers_free(late);
+	finish(&m);
+	unsetenv("WATTLE_FAKE_NVML");
+	unsetenv("WATTLE_FAKE_NVML_CLOCK");
+	free(script);
+	free(clock);
+}
+
 static bool is_modelled(struct machine *m, const char *domain)
 {
 	return wattle_meter_find(m->bench.meter, domain) < 0 ||
@@ -1173,6 +1257,7 @@ int main(void)
 		cmocka_unit_test(test_settings),
 		cmocka_unit_test(test_arguments),
 		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_watts_of_gpu_users),
 		cmocka_unit_test(test_no_memory_for_gpus),
 		cmocka_unit_test(test_no_answer),
 	};

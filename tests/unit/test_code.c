@@ -262,7 +262,20 @@ static void test_exact_bytes(void **state)
 
 static void test_varints(void **state)
 {
+	static const uint8_t long_ones[][WTL_VARINT_MAX] = {
+		{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01},
+		{0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x02},
+		{0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x81},
+	};
+
 	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(long_ones); i++) {
+		const uint8_t *at = long_ones[i];
+		uint64_t back;
+
+		assert_int_equal(wtl_varint_get(&at, at + WTL_VARINT_MAX, &back),
+				 i == 0 ? 0 : -EBADMSG);
+	}
 	for (unsigned bit = 0; bit < 64; bit++)
 		for (int less = 0; less < 2; less++) {
 			uint64_t value = (UINT64_C(1) << bit) - (unsigned)less, back = 1;

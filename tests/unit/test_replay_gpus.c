@@ -137,6 +137,19 @@ static void test_guess(void **state)
 	check_users("guess", "  mig on\n", "100", "300");
 }
 
+/* The same from what the recording says of its end. */
+static void check_summary(struct replay_bench *f)
+{
+	static const struct wtl_player_policy only_summary = {.only_summary = true};
+	struct wtl_player *player;
+	struct wtl_played second;
+
+	assert_int_equal(wtl_player_open(f->path, &only_summary, &player, NULL), 0);
+	assert_int_equal(wtl_player_summary(player, &second, NULL), 1);
+	replay_bench_check_same(replay_bench_print_live(f), replay_bench_print_played(player));
+	wtl_player_close(player);
+}
+
 /* One that draws 100 W while it keeps all SMs busy, and one that draws 300: apart, then together. */
 static void test_watts(void **state)
 {
@@ -185,6 +198,7 @@ static void test_watts(void **state)
 	replay_bench_end(&f);
 	replay_bench_stop(&f);
 	replay_bench_check(&f, NULL);
+	check_summary(&f);
 	/* When accounts begin anew, whoever is next in the slot of one that ended has not its watts. */
 	world_end(&f.world, pids[0]);
 	wtl_consumers_begin(f.consumers);
