@@ -612,6 +612,8 @@ static void test_no_reports(void **state)
 		"{\"schema\":\"wattle.doctor/1\"}",
 		"{\"schema\":\"wattle.series/1\"}",
 		"{\"schema\":\"wattle.series/1\",\"runs\":[3]}",
+		"{\"schema\":\"wattle.compare/1\",\"commands\":[{\"command\":\"a\","
+		"\"series\":{\"schema\":\"wattle.series/1\",\"runs\":[3]}}]}",
 		"{\"schema\":\"wattle.report/1\"} trailing",
 		"{\"schema\":\"wattle.report/1\",\"schema\":\"wattle.report/1\"}",
 	};

@@ -81,7 +81,8 @@ static int add_compared(json_t *list, const json_t *command)
 		name = wtl_plot_json_text(command, "command");
 	json_array_foreach(runs, i, run)
 	{
-		if (name && json_object_set_new(run, WTL_PLOT_JSON_NAME, json_string(name)) < 0)
+		if (name && json_is_object(run) &&
+		    json_object_set_new(run, WTL_PLOT_JSON_NAME, json_string(name)) < 0)
 			return -ENOMEM;
 	}
 	return add_series(list, series);
