@@ -601,7 +601,10 @@ static void test_neither_report_nor_recording(void **state)
 
 static void test_no_reports(void **state)
 {
-	static const char *const bad[] = {
+	static const char no_runs[] =
+		"{\"schema\":\"wattle.compare/1\",\"commands\":[{\"command\":\"a\","
+		"\"series\":{\"schema\":\"wattle.series/1\",\"runs\":[3]}}]}";
+	const char *const bad[] = {
 		"",
 		" \n\t ",
 		"{",
@@ -612,8 +615,7 @@ static void test_no_reports(void **state)
 		"{\"schema\":\"wattle.doctor/1\"}",
 		"{\"schema\":\"wattle.series/1\"}",
 		"{\"schema\":\"wattle.series/1\",\"runs\":[3]}",
-		"{\"schema\":\"wattle.compare/1\",\"commands\":[{\"command\":\"a\","
-		"\"series\":{\"schema\":\"wattle.series/1\",\"runs\":[3]}}]}",
+		no_runs,
 		"{\"schema\":\"wattle.report/1\"} trailing",
 		"{\"schema\":\"wattle.report/1\",\"schema\":\"wattle.report/1\"}",
 	};
