@@ -282,7 +282,7 @@ WATTLE_API int wattle_meter_find(const struct wattle_meter *meter, const char *n
 
 enum {
 	WATTLE_ENERGY_SHORT =
-		1, /* fewer than 10 updates of the sensor: so its uncertainty is large */
+		1, /* fewer than 10 updates of the sensor, or it saw too little: so its uncertainty is large */
 	WATTLE_ENERGY_DISAGREES = 2, /* two sources of this domain differ by more than they may */
 	WATTLE_ENERGY_RESET = 4,     /* the counter started anew within the window */
 	WATTLE_ENERGY_INCOMPLETE = 8 /* of a total: a domain that counts has no figure, or a gap */

@@ -302,8 +302,8 @@ def _reasons(domain: Domain, raw: _abi.Energy) -> list[str]:
     if raw.gap_ns > 0:
         made.append(f"{domain.name}: {raw.gap_ns / 1e9:.3g} s could not be measured")
     if raw.flags & _abi.ENERGY_SHORT and raw.method != _abi.METHOD_MODELLED:
-        every = f" (one every {domain.update_s:g} s)" if domain.update_s else ""
-        made.append(f"{domain.name}: fewer than 10 updates of its sensor{every} lie in the window")
+        every = f" (it updates every {domain.update_s:g} s)" if domain.update_s else ""
+        made.append(f"{domain.name}: the window is too short for its sensor{every}")
     if raw.flags & _abi.ENERGY_DISAGREES:
         made.append(f"{domain.name}: two sources differ by more than they may")
     if raw.flags & _abi.ENERGY_RESET:

@@ -125,6 +125,12 @@ static bool is_plain(uint32_t point)
 	return point >= ' ' && point < 0x7f;
 }
 
+/* Of what pictures are made of beside text: lines, blocks and Braille. All are one column wide. */
+static bool is_drawn(uint32_t point)
+{
+	return (point >= 0x2500 && point <= 0x259f) || (point >= 0x2800 && point <= 0x28ff);
+}
+
 /* The characters at the beginning of a text that are a byte and a column each: nearly all of most. */
 static size_t plain_len(const char *text)
 {
@@ -135,6 +141,18 @@ static size_t plain_len(const char *text)
 	return len;
 }
 
+/* A character of one column, of which most of a picture is made. The cell is on the canvas. */
+static inline void put_narrow(struct wtl_canvas *canvas, int row, int column, uint32_t point,
+			      enum wtl_style style)
+{
+	struct wtl_cell *cell =
+		&canvas->cells[(size_t)row * (size_t)canvas->columns + (size_t)column];
+
+	if (cell->width != 1)
+		free_cell(canvas, row, column);
+	*cell = (struct wtl_cell){.point = point & 0x1fffff, .style = (uint8_t)style, .width = 1};
+}
+
 void wtl_canvas_put(struct wtl_canvas *canvas, int row, int column, uint32_t point,
 		    enum wtl_style style)
 {
@@ -143,7 +161,11 @@ void wtl_canvas_put(struct wtl_canvas *canvas, int row, int column, uint32_t poi
 
 	if (canvas->ascii && point > 0x7e)
 		point = ascii_of(point);
-	width = is_plain(point) ? 1 : wtl_point_width(point);
+	if (cell && (is_plain(point) || is_drawn(point))) {
+		put_narrow(canvas, row, column, point, style);
+		return;
+	}
+	width = wtl_point_width(point);
 	if (!cell || width == 0)
 		return;
 	if (width == 2 && !cell_at(canvas, row, column + 1)) {
@@ -159,26 +181,15 @@ void wtl_canvas_put(struct wtl_canvas *canvas, int row, int column, uint32_t poi
 	}
 }
 
-/* A character of one column, of which most of a picture is made. The cell is on the canvas. */
-static inline void put_plain(struct wtl_canvas *canvas, int row, int column, uint32_t point,
-			     enum wtl_style style)
-{
-	struct wtl_cell *cell =
-		&canvas->cells[(size_t)row * (size_t)canvas->columns + (size_t)column];
-
-	if (cell->width != 1)
-		free_cell(canvas, row, column);
-	*cell = (struct wtl_cell){.point = point & 0x7f, .style = (uint8_t)style, .width = 1};
-}
-
 void wtl_canvas_fill(struct wtl_canvas *canvas, int row, int column, int width, uint32_t point,
 		     enum wtl_style style)
 {
-	bool is_simple = is_plain(point) && cell_at(canvas, row, column);
+	bool is_simple = (is_plain(point) || (is_drawn(point) && !canvas->ascii)) &&
+			 cell_at(canvas, row, column);
 
 	for (int i = 0; i < width && column + i < canvas->columns; i++)
 		if (is_simple)
-			put_plain(canvas, row, column + i, point, style);
+			put_narrow(canvas, row, column + i, point, style);
 		else
 			wtl_canvas_put(canvas, row, column + i, point, style);
 }
@@ -196,7 +207,7 @@ void wtl_canvas_restyle(struct wtl_canvas *canvas, int row, int column, int widt
 
 int wtl_text_width(const char *text)
 {
-	size_t len = strlen(text), width = plain_len(text);
+	size_t width = plain_len(text), len = text[width] ? strlen(text) : width;
 	uint32_t point;
 
 	for (size_t at = width; at < len;) {
@@ -237,11 +248,12 @@ static int shown_width(const struct wtl_canvas *canvas, const char *text)
 	return width;
 }
 
-int wtl_canvas_text(struct wtl_canvas *canvas, int row, int column, int width, enum wtl_style style,
-		    const char *text)
+/* all: the width of the text. */
+static int put_text(struct wtl_canvas *canvas, int row, int column, int width, enum wtl_style style,
+		    const char *text, int all)
 {
 	size_t len = strlen(text);
-	int all = shown_width(canvas, text), room = all > width ? width - 1 : width, used = 0;
+	int room = all > width ? width - 1 : width, used = 0;
 
 	if (width <= 0)
 		return 0;
@@ -249,7 +261,7 @@ int wtl_canvas_text(struct wtl_canvas *canvas, int row, int column, int width, e
 		size_t n = plain_len(text);
 
 		for (; used < room && (size_t)used < n; used++)
-			put_plain(canvas, row, column + used, (unsigned char)text[used], style);
+			put_narrow(canvas, row, column + used, (unsigned char)text[used], style);
 	}
 	for (size_t at = (size_t)used; at < len;) {
 		bool two = is_plus_minus(canvas, text + at);
@@ -274,6 +286,12 @@ int wtl_canvas_text(struct wtl_canvas *canvas, int row, int column, int width, e
 	return used;
 }
 
+int wtl_canvas_text(struct wtl_canvas *canvas, int row, int column, int width, enum wtl_style style,
+		    const char *text)
+{
+	return put_text(canvas, row, column, width, style, text, shown_width(canvas, text));
+}
+
 int wtl_canvas_right(struct wtl_canvas *canvas, int row, int column, int width,
 		     enum wtl_style style, const char *text)
 {
@@ -283,7 +301,7 @@ int wtl_canvas_right(struct wtl_canvas *canvas, int row, int column, int width,
 		column += width - all;
 		width = all;
 	}
-	return wtl_canvas_text(canvas, row, column, width, style, text);
+	return put_text(canvas, row, column, width, style, text, all);
 }
 
 int wtl_canvas_printf(struct wtl_canvas *canvas, int row, int column, int width,

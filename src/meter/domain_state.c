@@ -266,12 +266,21 @@ static enum wattle_status window_status(const struct wtl_account *account, int64
 	return gap_ns > 0 ? WATTLE_STATUS_GAP : WATTLE_STATUS_OK;
 }
 
+/* What a power sensor did not see in the time, or not yet, is as much as half of what it saw (k = 2). */
+static bool is_mostly_unseen(const struct wtl_figure *figure)
+{
+	double unseen_uj = hypot(figure->budget.sampling_uj, figure->budget.integration_uj);
+
+	return 2.0 * unseen_uj > (double)figure->energy_uj / 2.0;
+}
+
 static uint32_t figure_flags(const struct wtl_domain_state *state, const struct wtl_figure *figure)
 {
 	int64_t update_ns = wtl_account_update_ns(state->account);
 	uint32_t flags = 0;
 
-	if (update_ns && figure->measured_ns < UPDATES_MIN * update_ns)
+	if (update_ns &&
+	    (figure->measured_ns < UPDATES_MIN * update_ns || is_mostly_unseen(figure)))
 		flags |= WATTLE_ENERGY_SHORT;
 	if (state->disagrees)
 		flags |= WATTLE_ENERGY_DISAGREES;

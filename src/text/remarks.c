@@ -134,9 +134,8 @@ static void remark_figures(const struct wtl_page *page, const struct wtl_report 
 				&were_reset);
 	if (wtl_page_any(&were_short))
 		wtl_page_remark(page, WTL_PAGE_DOUBT,
-				"%N: too short for the sensor (fewer than 10 of its updates), so "
-				"its %s is large",
-				&were_short, "±");
+				"%N: too short for the sensor, so its %s is large", &were_short,
+				"±");
 	if (report->window.total.has_energy && wtl_page_any(&lacking))
 		wtl_page_remark(page, WTL_PAGE_DOUBT, "the total lacks %N", &lacking);
 }

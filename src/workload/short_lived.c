@@ -365,6 +365,8 @@ void wtl_short_lived_read(struct wtl_workload *workload)
 
 	if (workload->exits >= 0 || (has_unseen && is_stirred(workload)))
 		parents_read(workload);
+	else if (is_stirred(workload)) /* until there is room for what they are told */
+		workload->scan_stirred = workload->n_scans;
 	if (workload->tree_cpu_ns > 0)
 		tree_end(workload);
 	if (workload->exits >= 0)

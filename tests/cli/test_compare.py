@@ -442,4 +442,4 @@ def test_a_run_without_energy(server):
 def test_picture(server, tmp_path):
     (tmp_path / "c.json").write_bytes(compare(server, "-r", "3", "-f", "json", using(server, 10), using(server, 20)).out_bytes)
     picture = run_wattle("plot", tmp_path / "c.json")
-    assert picture.code == 0 and "6 runs" in picture.out, picture
+    assert picture.code == 0 and "6 runs of 2 commands" in picture.out, picture

@@ -129,6 +129,24 @@ gpu NVIDIA GeForce RTX 3090
 """
 
 
+PULSING = """\
+driver 570.86.15
+gpu NVIDIA A100-SXM4-80GB
+  arch ampere
+  cc 8.0
+  power 0 square 60 390 0.33
+  sensor {}
+  limit 400 400 100 400
+"""
+
+
+def test_a_part_time_sensor_says_when_it_saw_too_little(gpus):
+    """Eleven updates of a sensor that sees 25 ms of each 100 ms tell little of a load; those of a counter tell all."""
+    for sensor, flags in (("instant gpu 100 25", ["short"]), ("counter gpu 20", [])):
+        report = measure(gpus(text=PULSING.format(sensor)), seconds="1.1")
+        assert domain(report, "gpu-0")["flags"] == flags, sensor
+
+
 def test_a_short_command_waits_for_its_sensor(gpus, tmp_path):
     """A reading is the mean of the last second: the last half of one is told when the command has ended. What is recorded ends
     with the command."""

@@ -79,9 +79,11 @@ def test_files(installed):
         libdir / "libwattle.so.0",
         libdir / "libwattle.a",
         prefix / "share" / "man" / "man1" / "wattle.1",
-        prefix / "share" / "man" / "man1" / "wattle-run.1",
     ):
         assert path.exists(), path
+    overview = (prefix / "share" / "man" / "man1" / "wattle.1").read_text()
+    named = re.findall(r"wattle\\-(\w+) \(1\)", overview)
+    assert {path.name for path in (prefix / "share" / "man" / "man1").iterdir()} == {"wattle.1", *(f"wattle-{name}.1" for name in named)}
     if (prefix / "share" / "man" / "man1" / "wattle-serve.1").exists():
         for folder in ("prometheus", "grafana", "kubernetes"):
             for file in (REPO / "share" / folder).rglob("*.*"):

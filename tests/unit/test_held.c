@@ -196,6 +196,39 @@ static void good_for_reading_though_not_opened(void **state)
 	bench_done(&bench);
 }
 
+/* What a machine lacks, it does not get while it is watched: that costs nothing. */
+static void not_looked_for_again(void **state)
+{
+	struct bench bench;
+	struct wtl_held_file held;
+	uint64_t value = 0;
+	unsigned opens;
+
+	(void)state;
+	bench_copy(&bench, "");
+	wtl_held_file_if_there(&held, &bench.io, VALUE);
+	opens = bench.opens;
+	bench_write(&bench, VALUE, "5");
+	for (int i = 0; i < 3; i++) {
+		bench.now_ns += 2 * WTL_REPROBE_NS;
+		assert_int_equal(wtl_held_file_u64(&held, &value), -EBADF);
+	}
+	assert_int_equal(bench.opens, opens);
+	wtl_held_file_close(&held);
+
+	/* One that was there is, as any other. */
+	wtl_held_file_if_there(&held, &bench.io, VALUE);
+	assert_int_equal(wtl_held_file_u64(&held, &value), 0);
+	assert_int_equal(value, 5);
+	bench_write(&bench, VALUE, "!errno EIO\n");
+	assert_int_equal(wtl_held_file_u64(&held, &value), -EIO);
+	bench_write(&bench, VALUE, "6");
+	assert_int_equal(wtl_held_file_u64(&held, &value), 0);
+	assert_int_equal(value, 6);
+	wtl_held_file_close(&held);
+	bench_done(&bench);
+}
+
 static void a_path_is_never_cut(void **state)
 {
 	struct bench bench;
@@ -320,6 +353,7 @@ int main(void)
 		cmocka_unit_test(the_first_failure_is_retried_at_once),
 		cmocka_unit_test(further_failures_are_retried_once_a_second),
 		cmocka_unit_test(good_for_reading_though_not_opened),
+		cmocka_unit_test(not_looked_for_again),
 		cmocka_unit_test(a_path_is_never_cut),
 		cmocka_unit_test(close_forgives),
 		cmocka_unit_test(errors_have_a_status),

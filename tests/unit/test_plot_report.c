@@ -192,6 +192,81 @@ static void test_command_energy(void **state)
 	end(&bench);
 }
 
+#define COMPARED(energy, dynamic)                            \
+	REPORT("2026-11-21T08:00:00Z", "[\"gzip\"]", energy, \
+	       ",\"command_energy\":{" dynamic "\"full_j\":9,\"uncertainty_j\":1}")
+
+/* Two commands in two runs each. */
+static void begin_comparison(struct bench *bench, const char *last)
+{
+	static const char form[] =
+		"{\"schema\":\"wattle.compare/1\",\"commands\":[{\"command\":\"gzip -1\","
+		"\"series\":{\"schema\":\"wattle.series/1\",\"runs\":[%s,%s]}},"
+		"{\"command\":\"gzip -9\",\"name\":\"best\","
+		"\"series\":{\"schema\":\"wattle.series/1\",\"runs\":[%s,%s]}}]}";
+	char text[4096];
+
+	snprintf(text, sizeof(text), form, COMPARED("10", "\"dynamic_j\":4,"),
+		 COMPARED("12", "\"dynamic_j\":5,"), COMPARED("20", "\"dynamic_j\":8,"), last);
+	begin(bench, text);
+}
+
+/* Each command has points of its own, and a mean. */
+static void test_comparison(void **state)
+{
+	const struct wtl_plot_figure *made;
+	const struct wtl_plot_series *series;
+	struct bench bench;
+
+	(void)state;
+	begin_comparison(&bench, COMPARED("22", "\"dynamic_j\":9,"));
+	made = good(&bench);
+	assert_string_equal(made->title, "4 runs of 2 commands");
+	assert_int_equal(made->n_panels, 3);
+	assert_string_equal(made->panels[0].title, "Energy above idle");
+	assert_string_equal(made->panels[2].title, "Mean power above idle");
+	assert_int_equal(made->panels[0].n_series, 2);
+	series = made->panels[0].series;
+	assert_string_equal(series[0].name, "gzip -1");
+	assert_string_equal(series[1].name, "best");
+	assert_false(series[0].is_total);
+	has_y(&series[0], 1, 5, 4, 6);
+	assert_true(isnan(series[0].points[2].y));
+	assert_true(isnan(series[1].points[1].y));
+	has_y(&series[1], 3, 9, 8, 10);
+	assert_true(series[0].level.is_known && fabs(series[0].level.y - 4.5) < 1e-9);
+	assert_true(series[1].level.is_known && fabs(series[1].level.y - 8.5) < 1e-9);
+	assert_string_equal(made->notes[1],
+			    "Not drawn: the sensors' ± (k = 2), most of it the same in all "
+			    "runs: up to 22 %.");
+	/* Over 1.5 s. */
+	has_y(&made->panels[2].series[1], 3, 6, 8 / 1.5, 10 / 1.5);
+	end(&bench);
+}
+
+/* The machine's energy where a run's own is not known; and who asks for a domain gets its. */
+static void test_comparison_by_the_machine(void **state)
+{
+	static const char *const domains[] = {"dram-0"};
+	const struct wtl_plot_figure *made;
+	struct bench bench;
+
+	(void)state;
+	begin_comparison(&bench, COMPARED("22", ""));
+	made = good(&bench);
+	assert_string_equal(made->panels[0].title, "Energy");
+	assert_int_equal(made->panels[0].n_series, 2);
+	has_y(&made->panels[0].series[1], 3, 22, 20.75, 23.25);
+	end(&bench);
+	begin_comparison(&bench, COMPARED("22", "\"dynamic_j\":9,"));
+	bench.wanted.domains = domains;
+	bench.wanted.n_domains = 1;
+	made = good(&bench);
+	assert_int_equal(made->panels[0].n_series, 1);
+	assert_string_equal(made->panels[0].series[0].name, "dram-0");
+	end(&bench);
+}
+
 static void test_series_document(void **state)
 {
 	static const char text[] = "{\"schema\":\"wattle.series/1\",\"runs\":[" REPORT(
@@ -526,7 +601,10 @@ static void test_neither_report_nor_recording(void **state)
 
 static void test_no_reports(void **state)
 {
-	static const char *const bad[] = {
+	static const char no_runs[] =
+		"{\"schema\":\"wattle.compare/1\",\"commands\":[{\"command\":\"a\","
+		"\"series\":{\"schema\":\"wattle.series/1\",\"runs\":[3]}}]}";
+	const char *const bad[] = {
 		"",
 		" \n\t ",
 		"{",
@@ -537,6 +615,7 @@ static void test_no_reports(void **state)
 		"{\"schema\":\"wattle.doctor/1\"}",
 		"{\"schema\":\"wattle.series/1\"}",
 		"{\"schema\":\"wattle.series/1\",\"runs\":[3]}",
+		no_runs,
 		"{\"schema\":\"wattle.report/1\"} trailing",
 		"{\"schema\":\"wattle.report/1\",\"schema\":\"wattle.report/1\"}",
 	};
@@ -598,6 +677,8 @@ int main(void)
 		cmocka_unit_test(test_an_interrupted_run),
 		cmocka_unit_test(test_command_energy),
 		cmocka_unit_test(test_many_files),
+		cmocka_unit_test(test_comparison),
+		cmocka_unit_test(test_comparison_by_the_machine),
 		cmocka_unit_test(test_series_document),
 		cmocka_unit_test(test_domains),
 		cmocka_unit_test(test_energies),

@@ -548,6 +548,61 @@ static void test_parents_exaggerate(void **state)
 	assert_true(world->billed_ns <= (uint64_t)241 * MS);
 }
 
+/* A look after the shell ran, beside use that nobody accounts for. */
+static void look_beside_unseen(struct world *world, int shell, int64_t unseen_ns)
+{
+	world_run(world, shell, MS);
+	world_unseen(world, unseen_ns);
+	world_look(world, WTL_NS_PER_S);
+}
+
+/* While nobody is born or ends, no parent can be told of anything, and none is read. */
+static void test_parents_in_calm(void **state)
+{
+	enum { CALM_LOOKS = 30 };
+	struct world *world = *state;
+	unsigned stats;
+	int shell;
+
+	world->exits_errno = EPERM;
+	shell = start(world);
+	for (int i = 0; i < 3; i++)
+		look_beside_unseen(world, shell, 60 * MS);
+	stats = world->stats_opened;
+	for (int i = 0; i < CALM_LOOKS; i++)
+		look_beside_unseen(world, shell, 60 * MS);
+	/* Names are read again: of each of the three processes once in three looks. */
+	assert_in_range(world->stats_opened - stats, 0, CALM_LOOKS / 2);
+	world_child(world, shell, "cc1", 50 * MS);
+	look_beside_unseen(world, shell, 60 * MS);
+	assert_int_equal(world_row(world, "short-lived", NULL)->cpu_ns, 50 * MS);
+}
+
+/* What there was no room for is asked for again, though it stays calm. */
+static void parents_wait_for_room(struct world *world, int64_t unseen_ns)
+{
+	int shell;
+
+	world->exits_errno = EPERM;
+	shell = start(world);
+	world_child(world, shell, "cc1", 0);
+	world_at(world, shell)->child_ns += 200 * MS;
+	for (int i = 0; i < 6; i++)
+		look_beside_unseen(world, shell, unseen_ns);
+	assert_in_range(world_row(world, "short-lived", NULL)->cpu_ns, 180 * MS, 200 * MS);
+}
+
+static void test_parents_wait_for_room(void **state)
+{
+	parents_wait_for_room(*state, 70 * MS);
+}
+
+/* So it is where each second look has no room at all. */
+static void test_parents_wait_for_unseen(void **state)
+{
+	parents_wait_for_room(*state, 60 * MS);
+}
+
 static void test_units(void **state)
 {
 	struct world *world = *state;
@@ -834,6 +889,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_parents_of_the_old, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_tree_ended_without, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_parents_in_calm, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_parents_wait_for_room, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_parents_wait_for_unseen, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_parents_exaggerate, world_setup,
 						world_teardown),

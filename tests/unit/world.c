@@ -130,6 +130,13 @@ static ssize_t print(struct world *world, const char *path, char *text, size_t s
 	return -ENOENT;
 }
 
+static bool is_stat_of_process(const char *path)
+{
+	int pid, at = 0;
+
+	return sscanf(path, "/proc/%d/stat%n", &pid, &at) == 1 && at > 0 && path[at] == '\0';
+}
+
 static int world_file_open(struct wtl_io *io, const char *path)
 {
 	struct world *world = world_of(io);
@@ -137,6 +144,7 @@ static int world_file_open(struct wtl_io *io, const char *path)
 	ssize_t len;
 
 	world->opens++;
+	world->stats_opened += is_stat_of_process(path);
 	if (fails(world))
 		return -world->fail_errno;
 	len = print(world, path, text, sizeof(text));

@@ -87,7 +87,7 @@ struct world {
 
 	unsigned
 		births_in_listing; /* of processes, just before /proc is listed; each has used 1 ms */
-	unsigned dir_reads, clock_asks, clocks_asked, opens;
+	unsigned dir_reads, clock_asks, clocks_asked, opens, stats_opened;
 	/* From 1: that call fails with fail_errno, and later ones if fail_always. */
 	unsigned fail_at, calls;
 	int fail_errno;

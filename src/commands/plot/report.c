@@ -69,6 +69,25 @@ static int add_series(json_t *list, const json_t *series)
 	return 0;
 }
 
+/* The runs of one command of a comparison. */
+static int add_compared(json_t *list, const json_t *command)
+{
+	const json_t *series = json_object_get(command, "series");
+	const char *name = wtl_plot_json_text(command, "name");
+	json_t *runs = json_object_get(series, "runs"), *run;
+	size_t i;
+
+	if (!name)
+		name = wtl_plot_json_text(command, "command");
+	json_array_foreach(runs, i, run)
+	{
+		if (name && json_is_object(run) &&
+		    json_object_set_new(run, WTL_PLOT_JSON_NAME, json_string(name)) < 0)
+			return -ENOMEM;
+	}
+	return add_series(list, series);
+}
+
 /* One document: a report, a series of them, or a comparison of series. */
 static int add_document(json_t *list, json_t *document)
 {
@@ -79,7 +98,7 @@ static int add_document(json_t *list, json_t *document)
 	if (has_schema(document, "wattle.compare/1") && json_is_array(commands)) {
 		json_array_foreach(commands, i, command)
 		{
-			rc = rc < 0 ? rc : add_series(list, json_object_get(command, "series"));
+			rc = rc < 0 ? rc : add_compared(list, command);
 		}
 		return rc;
 	}
@@ -213,6 +232,25 @@ static void choose_domains(struct wtl_plot_chosen *chosen, const json_t *report)
 	}
 }
 
+/* What is compared: nothing where a run is of no comparison, or they are too many. */
+static void choose_compared(struct wtl_plot_chosen *chosen)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < chosen->n; i++) {
+		const char *name = wtl_plot_json_text(chosen->reports[i], WTL_PLOT_JSON_NAME);
+		size_t k = 0;
+
+		while (name && k < n && strcmp(chosen->compared[k], name) != 0)
+			k++;
+		if (!name || k == WTL_PLOT_COMPARED_MAX)
+			return;
+		if (k == n)
+			chosen->compared[n++] = wtl_plot_sheet_printf(chosen->sheet, "%s", name);
+	}
+	chosen->n_compared = n > 1 ? n : 0;
+}
+
 static bool start_of(const json_t *report, int64_t *ret_utc_ns)
 {
 	const char *text = wtl_plot_json_text(report, "start_utc");
@@ -266,6 +304,7 @@ static int choose(const struct wtl_plot_reports *all, struct wtl_plot_chosen *ch
 		chosen->reports[chosen->n++] = report;
 		choose_domains(chosen, report);
 	}
+	choose_compared(chosen);
 	return chosen->sheet->error;
 }
 

@@ -51,17 +51,21 @@ struct wtl_plot_point wtl_plot_json_emitted(const json_t *report, int64_t x)
 	return (struct wtl_plot_point){.x = x, .y = y, .low = y - half, .high = y + half};
 }
 
-struct wtl_plot_point wtl_plot_json_rate(const json_t *report, int64_t x)
+struct wtl_plot_point wtl_plot_json_over_time(const json_t *report, struct wtl_plot_point point)
 {
-	const struct wtl_plot_point emitted = wtl_plot_json_emitted(report, x);
 	double seconds = wtl_plot_json_number(report, "duration_s");
 
 	if (!(seconds > 0))
-		return (struct wtl_plot_point){.x = x, .y = WTL_PLOT_UNKNOWN};
-	return (struct wtl_plot_point){.x = x,
-				       .y = emitted.y / seconds,
-				       .low = emitted.low / seconds,
-				       .high = emitted.high / seconds};
+		return (struct wtl_plot_point){.x = point.x, .y = WTL_PLOT_UNKNOWN};
+	return (struct wtl_plot_point){.x = point.x,
+				       .y = point.y / seconds,
+				       .low = point.low / seconds,
+				       .high = point.high / seconds};
+}
+
+struct wtl_plot_point wtl_plot_json_rate(const json_t *report, int64_t x)
+{
+	return wtl_plot_json_over_time(report, wtl_plot_json_emitted(report, x));
 }
 
 const json_t *wtl_plot_json_domain(const json_t *report, const char *name)

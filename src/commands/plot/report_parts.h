@@ -10,10 +10,12 @@
 
 /* What the files that plot reports share. docs/format-json.md describes every key. */
 
-enum { WTL_PLOT_DOMAINS_MAX = 64 };
+enum { WTL_PLOT_DOMAINS_MAX = 64, WTL_PLOT_COMPARED_MAX = 8 };
 
 /* Put into each report: the name of the file that it is of. */
 #define WTL_PLOT_JSON_FILE " file"
+/* Put into each run of a comparison: what its command is called there. */
+#define WTL_PLOT_JSON_NAME " name"
 
 /* The reports that are wanted, and what they have in common. */
 struct wtl_plot_chosen {
@@ -24,6 +26,9 @@ struct wtl_plot_chosen {
 	int64_t *starts_utc_ns;			   /* of each, where it is over time; else NULL */
 	const char *domains[WTL_PLOT_DOMAINS_MAX]; /* asked for, or those that count in any */
 	size_t n_domains;
+	/* Of all commands, where all runs are of a comparison of several; else none. */
+	const char *compared[WTL_PLOT_COMPARED_MAX];
+	size_t n_compared;
 };
 
 /* NaN for what is not there, or no number. */
@@ -53,6 +58,8 @@ void wtl_plot_report_title(const struct wtl_plot_chosen *chosen, const char *bef
  * differ) of which command. */
 void wtl_plot_report_files(const struct wtl_plot_chosen *chosen, bool with_commands);
 
+/* Divided by the report's duration. */
+struct wtl_plot_point wtl_plot_json_over_time(const json_t *report, struct wtl_plot_point point);
 /* Of gco2e; and of that over its duration. */
 struct wtl_plot_point wtl_plot_json_emitted(const json_t *report, int64_t x);
 struct wtl_plot_point wtl_plot_json_rate(const json_t *report, int64_t x);

@@ -11,8 +11,14 @@
 
 enum { FILES_MAX = 8 };
 
-/* A panel each but for the command, which is in that of the energies. */
-enum quantity { ENERGY, DURATION, MEAN_POWER, EMITTED, RATE, COMMAND, QUANTITIES };
+/* A panel each; the command's energy is in that of the machine's, but where commands are compared by it. */
+enum quantity { ENERGY, DURATION, MEAN_POWER, EMITTED, RATE, COMMAND, COMMAND_POWER, QUANTITIES };
+
+/* Whose points: NULL, everybody's. */
+struct whose {
+	const char *domain;
+	const char *compared; /* a command of a comparison */
+};
 
 static struct wtl_plot_point point_of(const json_t *report, enum quantity quantity,
 				      const char *domain, int64_t run)
@@ -24,6 +30,8 @@ static struct wtl_plot_point point_of(const json_t *report, enum quantity quanti
 		return wtl_plot_json_point(total, "energy_j", run);
 	if (quantity == COMMAND)
 		return wtl_plot_json_dynamic(report, run);
+	if (quantity == COMMAND_POWER)
+		return wtl_plot_json_over_time(report, wtl_plot_json_dynamic(report, run));
 	if (quantity == MEAN_POWER)
 		return wtl_plot_json_power(total, run);
 	if (quantity == EMITTED)
@@ -33,17 +41,25 @@ static struct wtl_plot_point point_of(const json_t *report, enum quantity quanti
 	return (struct wtl_plot_point){.x = run, .y = wtl_plot_json_number(report, "duration_s")};
 }
 
-/* Of all runs. NULL: no memory. */
+static bool is_of(const json_t *report, const char *compared)
+{
+	return !compared || strcmp(wtl_plot_json_text(report, WTL_PLOT_JSON_NAME), compared) == 0;
+}
+
+/* Of all runs; of others than the wanted command's, nothing is known. NULL: no memory. */
 static const struct wtl_plot_point *points_of(const struct wtl_plot_chosen *chosen,
-					      enum quantity quantity, const char *domain)
+					      enum quantity quantity, struct whose whose)
 {
 	struct wtl_plot_point *points =
 		wtl_plot_sheet_array(chosen->sheet, chosen->n, sizeof(*points));
 
-	for (size_t i = 0; points && i < chosen->n; i++)
-		points[i] =
-			point_of(chosen->reports[i], quantity, domain,
-				 chosen->starts_utc_ns ? chosen->starts_utc_ns[i] : (int64_t)i + 1);
+	for (size_t i = 0; points && i < chosen->n; i++) {
+		int64_t run = chosen->starts_utc_ns ? chosen->starts_utc_ns[i] : (int64_t)i + 1;
+
+		points[i] = is_of(chosen->reports[i], whose.compared)
+				    ? point_of(chosen->reports[i], quantity, whose.domain, run)
+				    : (struct wtl_plot_point){.x = run, .y = WTL_PLOT_UNKNOWN};
+	}
 	return points;
 }
 
@@ -57,9 +73,9 @@ static bool is_one_command(const struct wtl_plot_chosen *chosen)
 }
 
 /* Of those that were not cut short, as in the report's statistics. false: they are fewer than two, or not of one
- * command, and have no mean. */
+ * command, and have no mean. is_of_one: they are of one as they are. */
 static bool find_mean(const struct wtl_plot_chosen *chosen, const struct wtl_plot_point points[],
-		      struct wtl_statistics *ret_statistics)
+		      bool is_of_one, struct wtl_statistics *ret_statistics)
 {
 	double *values = wtl_plot_sheet_array(chosen->sheet, chosen->n, sizeof(*values));
 	size_t n = 0;
@@ -68,17 +84,18 @@ static bool find_mean(const struct wtl_plot_chosen *chosen, const struct wtl_plo
 		if (isfinite(points[i].y) &&
 		    !json_is_true(json_object_get(chosen->reports[i], "interrupted")))
 			values[n++] = points[i].y;
-	if (n < 2 || !is_one_command(chosen))
+	if (n < 2 || (!is_of_one && !is_one_command(chosen)))
 		return false;
 	wtl_statistics_of(values, n, ret_statistics);
 	return true;
 }
 
-static void set_mean(const struct wtl_plot_chosen *chosen, struct wtl_plot_series *series)
+static void set_mean(const struct wtl_plot_chosen *chosen, bool is_of_one,
+		     struct wtl_plot_series *series)
 {
 	struct wtl_statistics statistics;
 
-	if (!find_mean(chosen, series->points, &statistics))
+	if (!find_mean(chosen, series->points, is_of_one, &statistics))
 		return;
 	series->level = (struct wtl_plot_level){.is_known = true,
 						.name = "mean",
@@ -90,17 +107,17 @@ static void set_mean(const struct wtl_plot_chosen *chosen, struct wtl_plot_serie
 							statistics.sd / statistics.mean);
 }
 
-/* Adds the quantity of a domain, of the machine (NULL) or of its command to the panel, unless it is not known of
- * any run. */
+/* Adds the quantity of a domain, of the machine or of a command to the panel, unless it is not known of any run. */
 static int add_series(const struct wtl_plot_chosen *chosen, enum quantity quantity,
-		      const char *domain, struct wtl_plot_panel *panel,
+		      struct whose whose, struct wtl_plot_panel *panel,
 		      struct wtl_plot_series *series)
 {
 	static const char *const names[QUANTITIES] = {
 		[ENERGY] = "machine", [COMMAND] = "command, above idle",
 		[DURATION] = "a run", [MEAN_POWER] = "machine",
 		[EMITTED] = "a run",  [RATE] = "a run"};
-	const struct wtl_plot_point *points = points_of(chosen, quantity, domain);
+	const struct wtl_plot_point *points = points_of(chosen, quantity, whose);
+	const char *name = whose.compared ? whose.compared : whose.domain;
 	bool any = false;
 
 	if (!points)
@@ -110,11 +127,11 @@ static int add_series(const struct wtl_plot_chosen *chosen, enum quantity quanti
 	if (!any)
 		return 0;
 	series += panel->n_series++;
-	*series = (struct wtl_plot_series){.name = domain ? domain : names[quantity],
+	*series = (struct wtl_plot_series){.name = name ? name : names[quantity],
 					   .points = points,
 					   .n = chosen->n,
-					   .is_total = !domain && quantity != COMMAND};
-	set_mean(chosen, series);
+					   .is_total = !name && quantity != COMMAND};
+	set_mean(chosen, whose.compared != NULL, series);
 	return 0;
 }
 
@@ -130,6 +147,8 @@ static int make_panel(const struct wtl_plot_chosen *chosen, enum quantity quanti
 		[MEAN_POWER] = {"Mean power", "Power", "W"},
 		[EMITTED] = {"Emissions (CO2e)", "CO2e", "g"},
 		[RATE] = {"Emissions rate (CO2e)", "CO2e", "g/s"},
+		[COMMAND] = {"Energy above idle", "Energy", "J"},
+		[COMMAND_POWER] = {"Mean power above idle", "Power", "W"},
 	};
 	struct wtl_plot_series *series =
 		wtl_plot_sheet_array(chosen->sheet, WTL_PLOT_DOMAINS_MAX + 2, sizeof(*series));
@@ -150,11 +169,16 @@ static int make_panel(const struct wtl_plot_chosen *chosen, enum quantity quanti
 					 .may_be_cut = true,
 					 .series = series};
 	for (size_t i = 0; rc == 0 && i < n_domains; i++)
-		rc = add_series(chosen, quantity, chosen->domains[i], panel, series);
-	if (rc == 0 && n_domains == 0)
-		rc = add_series(chosen, quantity, NULL, panel, series);
-	if (rc == 0 && n_domains == 0 && quantity == ENERGY)
-		rc = add_series(chosen, COMMAND, NULL, panel, series);
+		rc = add_series(chosen, quantity, (struct whose){.domain = chosen->domains[i]},
+				panel, series);
+	for (size_t i = 0; rc == 0 && n_domains == 0 && i < chosen->n_compared; i++)
+		rc = add_series(chosen, quantity, (struct whose){.compared = chosen->compared[i]},
+				panel, series);
+	if (rc < 0 || n_domains + chosen->n_compared > 0)
+		return rc;
+	rc = add_series(chosen, quantity, (struct whose){.domain = NULL}, panel, series);
+	if (rc == 0 && quantity == ENERGY)
+		rc = add_series(chosen, COMMAND, (struct whose){.domain = NULL}, panel, series);
 	return rc;
 }
 
@@ -164,7 +188,7 @@ static double shared_part(const struct wtl_plot_point points[], size_t n)
 	double half = 0, sum = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (isfinite(points[i].high)) {
+		if (isfinite(points[i].y) && isfinite(points[i].high)) {
 			half += points[i].high - points[i].y;
 			sum += points[i].y;
 		}
@@ -175,12 +199,13 @@ static double shared_part(const struct wtl_plot_point points[], size_t n)
 static struct wtl_plot_point whole_of(const struct wtl_plot_chosen *chosen, enum quantity quantity,
 				      const char *domain)
 {
-	const struct wtl_plot_point *points = points_of(chosen, quantity, domain);
+	const struct wtl_plot_point *points =
+		points_of(chosen, quantity, (struct whose){.domain = domain});
 	struct wtl_statistics mean;
 
 	if (points && chosen->n == 1)
 		return points[0];
-	if (!points || !find_mean(chosen, points, &mean))
+	if (!points || !find_mean(chosen, points, false, &mean))
 		return (struct wtl_plot_point){.y = WTL_PLOT_UNKNOWN};
 	return (struct wtl_plot_point){
 		.y = mean.mean,
@@ -198,6 +223,11 @@ void wtl_plot_report_title(const struct wtl_plot_chosen *chosen, const char *bef
 		       : whole_of(chosen, COMMAND, NULL);
 	const char *of = is_one_command(chosen) ? " of: " : "";
 
+	if (chosen->n_compared > 0) {
+		sheet->figure.title = wtl_plot_sheet_printf(sheet, "%s%zu runs of %zu commands",
+							    before, chosen->n, chosen->n_compared);
+		return;
+	}
 	sheet->figure.title = wtl_plot_sheet_printf(
 		sheet, "%s%zu %s%s%s", before, chosen->n, chosen->n == 1 ? "run" : "runs", of,
 		of[0] ? wtl_plot_json_command(sheet, chosen->reports[0]) : "");
@@ -266,20 +296,24 @@ void wtl_plot_report_files(const struct wtl_plot_chosen *chosen, bool with_comma
 	}
 }
 
-/* "machine 13 %; command, above idle 23 %" */
+/* "machine 13 %; command, above idle 23 %"; of commands that are compared "up to 23 %" */
 static void note_shared(const struct wtl_plot_chosen *chosen, const struct wtl_plot_panel *energies)
 {
 	struct wtl_plot_sheet *sheet = chosen->sheet;
 	const char *list = "";
+	double most = 0;
 
 	for (size_t i = 0; i < energies->n_series; i++) {
 		double part = shared_part(energies->series[i].points, chosen->n);
 
+		most = fmax(most, part);
 		if (part > 0)
 			list = wtl_plot_sheet_printf(
 				sheet, "%s%s%s", list, list[0] ? "; " : "",
 				wtl_plot_sheet_percent(sheet, energies->series[i].name, part));
 	}
+	if (chosen->n_compared > 0 && most > 0)
+		list = wtl_plot_sheet_percent(sheet, "up to", most);
 	if (list[0])
 		wtl_plot_sheet_note(
 			sheet,
@@ -318,10 +352,23 @@ static int make(const struct wtl_plot_chosen *chosen, const enum quantity quanti
 	return 0;
 }
 
+/* As wattle compare has it: what is above idle, where that is known of every run. */
+static bool is_compared_above_idle(const struct wtl_plot_chosen *chosen)
+{
+	bool is_known = chosen->n_compared > 0 && chosen->wanted->n_domains == 0;
+
+	for (size_t i = 0; i < chosen->n; i++)
+		is_known &= isfinite(wtl_plot_json_dynamic(chosen->reports[i], 0).y);
+	return is_known;
+}
+
 int wtl_plot_report_runs(const struct wtl_plot_chosen *chosen)
 {
 	static const enum quantity quantities[] = {ENERGY, DURATION, MEAN_POWER};
+	static const enum quantity above_idle[] = {COMMAND, DURATION, COMMAND_POWER};
 
+	if (is_compared_above_idle(chosen))
+		return make(chosen, above_idle, sizeof(above_idle) / sizeof(above_idle[0]));
 	return make(chosen, quantities, sizeof(quantities) / sizeof(quantities[0]));
 }
 

@@ -41,7 +41,7 @@ struct plot {
 	uint64_t
 		newest_dot; /* counted since the start: dots stay on their bins while time goes on */
 	uint32_t top_mw;    /* at the upper edge */
-	uint32_t values_mw[2 * WTL_CANVAS_MAX]; /* of each dot, the newest first */
+	uint32_t *values_mw; /* of each dot, the newest first */
 };
 
 /* Known where any is known: what is missing shows in its own row. */
@@ -55,10 +55,12 @@ static uint32_t value_at(const struct plot *plot, const struct wtl_top_domain *o
 		return wtl_top_curve_at(view, of, plot->grain, back);
 	for (size_t i = 0; i < view->n_domains; i++) {
 		const struct wtl_top_domain *domain = &view->domains[i];
-		uint32_t value = wtl_top_curve_at(view, domain, plot->grain, back);
+		uint32_t value;
 
-		if (!domain->in_total || wtl_top_kind_style(domain->kind) != plot->tile->style ||
-		    value == WTL_TOP_GAP)
+		if (!domain->in_total || wtl_top_kind_style(domain->kind) != plot->tile->style)
+			continue;
+		value = wtl_top_curve_at(view, domain, plot->grain, back);
+		if (value == WTL_TOP_GAP)
 			continue;
 		known = true;
 		sum += value;
@@ -366,8 +368,10 @@ static void draw_tile(const struct wtl_top_picture *picture, const struct tile *
 		      int height, int column, int width)
 {
 	bool has_times = height > 3;
+	uint32_t values_mw[2 * WTL_CANVAS_MAX];
 	struct plot plot = {.picture = picture,
 			    .tile = tile,
+			    .values_mw = values_mw,
 			    .row = row + 1,
 			    .column = column + AXIS,
 			    .height = height - 1 - has_times,

@@ -1,7 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands/top/field.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "cli/guess.h"
+
+const char *wtl_field_meant(const char *word, size_t len)
+{
+	char text[32];
+	struct wtl_guess guess = {.word = text};
+
+	snprintf(text, sizeof(text), "%.*s", (int)len, word);
+	for (enum wtl_field field = 0; field < WTL_FIELDS; field++)
+		wtl_guess_consider(&guess, wtl_field_info(field)->name);
+	return guess.best;
+}
 
 const char *wtl_process_title(const struct wtl_top_process *process)
 {

@@ -19,6 +19,9 @@ struct wtl_field_value {
 bool wtl_field_get(const struct wtl_top_process *process, enum wtl_field field,
 		   enum wtl_top_share share, struct wtl_field_value *ret_value);
 
+/* The field that somebody may have meant by a word of that length; NULL: none is close. */
+const char *wtl_field_meant(const char *word, size_t len);
+
 /* What a process is called: its command, or its name where there is none. */
 const char *wtl_process_title(const struct wtl_top_process *process);
 

@@ -255,6 +255,18 @@ static int parse_value(struct parser *parser, struct wtl_filter_node *node, size
 	return add_node(parser, node);
 }
 
+static int fail_no_field(struct parser *parser, size_t at, const struct wtl_filter_node *node)
+{
+	const char *word = parser->text + node->text_at;
+	const char *meant = wtl_field_meant(word, node->text_len);
+	int len = node->text_len < 30 ? node->text_len : 30;
+
+	if (meant)
+		return fail(parser, at, "there is no field '%.*s': did you mean '%s'?", len, word,
+			    meant);
+	return fail(parser, at, "there is no field '%.*s'", len, word);
+}
+
 /* A comparison, or something to search for. */
 static int parse_term(struct parser *parser)
 {
@@ -277,8 +289,7 @@ static int parse_term(struct parser *parser)
 		return add_node(parser, &node);
 	field = wtl_field_find(parser->text + node.text_at, node.text_len);
 	if (field == WTL_FIELDS)
-		return fail(parser, start, "there is no field '%.*s'",
-			    node.text_len < 30 ? node.text_len : 30, parser->text + node.text_at);
+		return fail_no_field(parser, start, &node);
 	node.field = (uint8_t)field;
 	return parse_value(parser, &node, sign_at);
 }

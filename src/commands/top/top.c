@@ -35,10 +35,23 @@ static int set_sort(struct wtl_app *app, const struct wtl_option *option, const 
 	struct wtl_top_settings *settings = app->own;
 
 	(void)option;
-	if (wtl_field_find(text, strlen(text)) == WTL_FIELDS)
-		return wtl_complain(app, "--sort: there is no field '%s'", text);
+	if (wtl_field_find(text, strlen(text)) == WTL_FIELDS) {
+		const char *meant = wtl_field_meant(text, strlen(text));
+
+		return wtl_complain(app,
+				    meant ? "--sort: there is no field '%s': did you mean '%s'?"
+					  : "--sort: there is no field '%s'",
+				    text, meant);
+	}
 	settings->sort = text;
 	return 0;
+}
+
+static void offer_fields(const struct wtl_option *option, struct wtl_buf *words)
+{
+	(void)option;
+	for (enum wtl_field field = 0; field < WTL_FIELDS; field++)
+		wtl_buf_printf(words, " %s", wtl_field_info(field)->name);
 }
 
 static int set_speed(struct wtl_app *app, const struct wtl_option *option, const char *text)
@@ -58,7 +71,7 @@ static const struct wtl_option options[] = {
 	{"filter", 0, "EXPRESSION", "Show only such processes, as in 'gpu_w>10 && user==bob'",
 	 WTL_OPTION_OWN, .set = set_filter},
 	{"sort", 0, "FIELD", "Sort by a field such as w (default), gpu_w, j, cpu or mem",
-	 WTL_OPTION_OWN, .set = set_sort},
+	 WTL_OPTION_OWN, .offer = offer_fields, .set = set_sort},
 	{"read-only", 0, NULL, "Send no signals to processes", WTL_OPTION_FLAG, OWN(read_only)},
 	{"config", 0, "FILE",
 	 "Where the set-up is kept (default: $XDG_CONFIG_HOME/wattle/top.conf or "
