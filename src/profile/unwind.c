@@ -174,26 +174,31 @@ static const struct wtl_unwind_row *row_at(struct wtl_unwinder *unwinder, struct
 
 /* ---- A stack ---- */
 
+/* What lies further from the stack pointer is on no stack. */
+enum { BEYOND_MOST = 1 << 20 };
+
 /* What is known of a frame while it is left. */
 struct frame {
 	const struct wtl_ring_event *sample;
 	uint64_t stack_at; /* the address of what was copied */
 	uint64_t registers[WTL_RING_REGISTERS];
 	uint64_t known; /* bits */
+	bool is_cut;	/* a word that was asked for lies beyond what was copied */
 };
 
-static bool read_word(const struct frame *frame, uint64_t address, uint64_t *ret)
+static bool read_word(struct frame *frame, uint64_t address, uint64_t *ret)
 {
-	uint64_t offset = address - frame->stack_at;
+	uint64_t offset = address - frame->stack_at, len = frame->sample->sample.stack_len;
 
-	if (frame->sample->sample.stack_len < sizeof(*ret) ||
-	    offset > frame->sample->sample.stack_len - sizeof(*ret))
+	if (len < sizeof(*ret) || offset > len - sizeof(*ret)) {
+		frame->is_cut |= offset - len < BEYOND_MOST;
 		return false;
+	}
 	memcpy(ret, frame->sample->sample.stack + offset, sizeof(*ret));
 	return true;
 }
 
-static bool frame_address(const struct frame *frame, const struct wtl_unwind_row *row,
+static bool frame_address(struct frame *frame, const struct wtl_unwind_row *row,
 			  uint64_t *ret_address)
 {
 	if (row->is_plt) {
@@ -208,8 +213,8 @@ static bool frame_address(const struct frame *frame, const struct wtl_unwind_row
 	return !row->is_deref || read_word(frame, *ret_address, ret_address);
 }
 
-static bool old_value(const struct frame *frame, uint8_t rule, int number, uint64_t cfa,
-		      int32_t offset, uint64_t *ret)
+static bool old_value(struct frame *frame, uint8_t rule, int number, uint64_t cfa, int32_t offset,
+		      uint64_t *ret)
 {
 	if (rule == WTL_UNWIND_AT_CFA)
 		return read_word(frame, cfa + (uint64_t)(int64_t)offset, ret);
@@ -276,14 +281,14 @@ static const struct wtl_unwind_row *row_of(struct wtl_unwinder *unwinder,
 
 size_t wtl_unwind(struct wtl_unwinder *unwinder, const struct wtl_space *space,
 		  const struct wtl_ring_event *sample, struct wtl_unwind_place places[], size_t max,
-		  bool *ret_is_whole)
+		  enum wtl_unwind_end *ret_end)
 {
 	struct frame frame = {.sample = sample, .known = UINT64_MAX};
 	bool is_end = false, is_exact = true; /* of a call, the address behind it is known */
 	const struct wtl_unwind_row *row = NULL;
 	size_t n = 0;
 
-	*ret_is_whole = false;
+	*ret_end = WTL_UNWIND_LOST;
 	if (!sample->sample.has_registers)
 		return 0;
 	memcpy(frame.registers, sample->sample.registers, sizeof(frame.registers));
@@ -305,6 +310,6 @@ size_t wtl_unwind(struct wtl_unwinder *unwinder, const struct wtl_space *space,
 			break;
 		is_exact = row->is_signal;
 	}
-	*ret_is_whole = is_end;
+	*ret_end = is_end ? WTL_UNWIND_WHOLE : frame.is_cut ? WTL_UNWIND_CUT : WTL_UNWIND_LOST;
 	return n;
 }

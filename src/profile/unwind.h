@@ -74,15 +74,22 @@ struct wtl_unwind_place {
 		kept[WTL_UNWIND_KEPT]; /* registers that calls keep, as it had them; 0: not known */
 };
 
+/* How a stack ends. */
+enum wtl_unwind_end {
+	WTL_UNWIND_LOST,  /* its next caller cannot be found */
+	WTL_UNWIND_CUT,	  /* that one lies beyond what was copied */
+	WTL_UNWIND_WHOLE, /* where the program began */
+};
+
 void wtl_unwinder_init(struct wtl_unwinder *unwinder, const struct wtl_modules *modules);
 void wtl_unwinder_done(struct wtl_unwinder *unwinder);
 
 /*
  * The places of a sample's stack, the innermost first: how many. Those of callers are the call's, not what comes
- * after it. *ret_is_whole: it ends where the program began; else a part of it is missing.
+ * after it.
  */
 size_t wtl_unwind(struct wtl_unwinder *unwinder, const struct wtl_space *space,
 		  const struct wtl_ring_event *sample, struct wtl_unwind_place places[], size_t max,
-		  bool *ret_is_whole);
+		  enum wtl_unwind_end *ret_end);
 
 #endif

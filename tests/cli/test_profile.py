@@ -147,6 +147,16 @@ def test_recursion_is_counted_once(profile):
     assert any(stack.count("recursive") == 21 for stack in seen.stacks())
 
 
+def test_more_stack_than_is_copied(program, tmp_path):
+    """The rest is read from the program's memory, as soon as it is known to be needed (after 50 ms of 200), and counted."""
+    done = run_wattle("profile", "-q", "--stack", "1024", "-o", tmp_path / "p.json", "--", program, "deeper")
+    assert done.code == 0, done
+    seen = Profile(tmp_path / "p.json", done.code)
+    check_sums(seen.json)
+    assert seen.json["read_later"] + seen.json["not_whole"] <= seen.json["samples"] and seen.json["read_later"] > 0.3 * seen.json["samples"], seen.json
+    assert seen.cpu_s("main") > 0.3 * seen.cpu_s("recursive"), seen.functions
+
+
 def test_threads(profile):
     seen = profile("threads")
     assert seen.used("in_thread", 0.45, 0.04)
