@@ -388,6 +388,26 @@ def test_a_program_that_becomes_another(profile):
     assert seen.used("after", 0.2)
 
 
+def test_lost_records_are_counted(program, tmp_path):
+    """Nobody reads while the program runs: its samples do not all have room. What it used is told all the same."""
+    profiler = subprocess.Popen([command_path(), "profile", "-q", "--rate", "10000", "-o", tmp_path / "p.json", "--", program, "two"])
+    children = Path(f"/proc/{profiler.pid}/task/{profiler.pid}/children")
+    while not children.read_text().split():
+        time.sleep(0.001)
+    child = children.read_text().split()[0]
+    while not os.path.samefile(f"/proc/{child}/exe", program):
+        time.sleep(0.001)
+    profiler.send_signal(signal.SIGSTOP)
+    while ") Z " not in Path(f"/proc/{child}/stat").read_text():
+        time.sleep(0.01)
+    profiler.send_signal(signal.SIGCONT)
+    assert profiler.wait() == 0
+    told = parse_json((tmp_path / "p.json").read_text())
+    check_sums(told)
+    assert told["lost"] > 100 and told["samples"] > 0, told
+    assert sum(row["own_cpu_s"] for row in told["functions"]) > Decimal("0.5"), told
+
+
 def test_a_program_that_a_signal_ends(profile):
     assert profile("killed", code=137).used("before", 0.15)
 
