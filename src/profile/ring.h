@@ -44,6 +44,10 @@ struct wtl_ring_event {
 			bool is_look; /* the kernel gave none: the thread was looked at (see looks.h) */
 			const uint8_t *stack; /* from the stack pointer on; borrowed */
 			size_t stack_len;
+			/* A part further on, so far from the stack pointer; NULL: there is none. */
+			const uint8_t *far;
+			uint64_t far_at;
+			size_t far_len;
 		} sample;
 		struct {
 			bool is_out;

@@ -19,6 +19,8 @@ enum {
 	VAIN_MOST = 64,
 	SPARE = 1 << 13, /* beyond the outermost frame's stack pointer */
 	SHRINK = 64,
+	FAR_BEFORE = 512, /* the registers that a far frame kept lie below what was asked for */
+	FAR_SIZE = 1 << 15,
 	CPU_TAILS = 32, /* that wait for their samples to be taken: more do not fit into a ring */
 	TAILS_MOST = 512
 };
@@ -44,25 +46,37 @@ bool wtl_tails_are_needed(const struct wtl_tails *tails, int64_t now_ns)
 	return tails->cut_ns && now_ns - tails->cut_ns < NEED_NS;
 }
 
+/* Up to where nothing is mapped: how much, or negative. */
+static ssize_t read_some(int pid, uint64_t address, uint8_t *to, size_t size)
+{
+	const struct iovec here = {to, size}, there = {(void *)(uintptr_t)address, size};
+
+	return process_vm_readv(pid, &here, 1, &there, 1, 0);
+}
+
 void wtl_tails_glance(struct wtl_tails *tails, const struct wtl_tail_need *need,
 		      const struct wtl_ring_glance *glance, int64_t now_ns)
 {
 	struct wtl_tail *tail = &tails->list[tails->next];
 	uint64_t address = glance->stack + glance->copied;
-	struct iovec here, there;
-	ssize_t n;
+	size_t room = glance->copied + need->size;
+	ssize_t n, far_n;
 
 	if (!need->cut_ns || glance->t_ns - need->cut_ns > NEED_NS || need->n_vain >= VAIN_MOST ||
 	    glance->stack == 0 ||
 	    (glance->is_off ? glance->turned_ns : now_ns) - glance->t_ns > FRESH_NS ||
-	    wtl_array_reserve(&tail->bytes, &tail->room, glance->copied + need->size, 1) < 0)
+	    wtl_array_reserve(&tail->bytes, &tail->room, room + FAR_SIZE, 1) < 0)
 		return;
-	here = (struct iovec){tail->bytes + glance->copied, need->size};
-	there = (struct iovec){(void *)(uintptr_t)address, need->size};
-	/* Up to where nothing is mapped. */
-	n = process_vm_readv(glance->pid, &here, 1, &there, 1, 0);
+	n = read_some(glance->pid, address, tail->bytes + glance->copied, need->size);
 	if (n <= 0)
 		return;
+	tail->far_n = 0;
+	if (need->far > address + (size_t)n && (size_t)n == need->size) {
+		tail->far = tail->bytes + room;
+		tail->far_address = (need->far - FAR_BEFORE) & ~UINT64_C(7);
+		far_n = read_some(glance->pid, tail->far_address, tail->far, FAR_SIZE);
+		tail->far_n = far_n > 0 ? (size_t)far_n : 0;
+	}
 	tail->tid = glance->tid;
 	tail->t_ns = glance->t_ns;
 	tail->address = address;
@@ -101,17 +115,25 @@ const struct wtl_ring_event *wtl_tails_join(struct wtl_tails *tails, struct wtl_
 	tails->joined = *sample;
 	tails->joined.sample.stack = tail->bytes;
 	tails->joined.sample.stack_len = copied + tail->n;
+	tails->joined.sample.far = tail->far_n ? tail->far : NULL;
+	tails->joined.sample.far_len = tail->far_n;
+	tails->joined.sample.far_at = tail->far_address - sample->sample.registers[WTL_UNWIND_SP];
 	return &tails->joined;
 }
 
 void wtl_tails_learn(const struct wtl_tails *tails, struct wtl_tail_need *need,
-		     enum wtl_unwind_end end, const struct wtl_unwind_place *outermost)
+		     enum wtl_unwind_end end, const struct wtl_unwind_place *outermost,
+		     uint64_t cut_at)
 {
 	const struct wtl_ring_event *joined = &tails->joined;
 	size_t all = tails->copied + need->size; /* that was asked for */
 	uint64_t used = outermost->stack - joined->sample.registers[WTL_UNWIND_SP];
 
 	need->n_vain = end == WTL_UNWIND_WHOLE ? 0 : need->n_vain + 1;
+	if (end == WTL_UNWIND_CUT && joined->sample.stack_len == all)
+		need->far = cut_at;
+	if (end == WTL_UNWIND_WHOLE && used > joined->sample.stack_len)
+		return; /* by the far part */
 	if (end == WTL_UNWIND_WHOLE && used + SPARE < all) {
 		need->size -= need->size / SHRINK;
 	} else if (end == WTL_UNWIND_CUT && 2 * need->size <= SIZE_MOST &&

@@ -20,6 +20,7 @@ struct wtl_tail_need {
 	int64_t cut_ns;	 /* a stack was cut then */
 	size_t size;	 /* bytes */
 	unsigned n_vain; /* tails in a row that led nowhere */
+	uint64_t far;	 /* an address beyond those, where the last one was cut; 0: none was */
 };
 
 struct wtl_tail {
@@ -28,6 +29,9 @@ struct wtl_tail {
 	uint64_t address;
 	uint8_t *bytes; /* room for what was copied; then this many: */
 	size_t n, room;
+	uint8_t *far; /* a part further on, behind those */
+	uint64_t far_address;
+	size_t far_n;
 };
 
 struct wtl_tails {
@@ -49,8 +53,9 @@ void wtl_tails_glance(struct wtl_tails *tails, const struct wtl_tail_need *need,
 /* That sample's stack is cut. The sample with all of it that was read, until the next one; NULL: nothing was. */
 const struct wtl_ring_event *wtl_tails_join(struct wtl_tails *tails, struct wtl_tail_need *need,
 					    const struct wtl_ring_event *sample);
-/* How the last one ended, and its outermost place. */
+/* How the last one ended, its outermost place, and what was asked for where it was cut. */
 void wtl_tails_learn(const struct wtl_tails *tails, struct wtl_tail_need *need,
-		     enum wtl_unwind_end end, const struct wtl_unwind_place *outermost);
+		     enum wtl_unwind_end end, const struct wtl_unwind_place *outermost,
+		     uint64_t cut_at);
 
 #endif

@@ -477,7 +477,7 @@ static size_t unwind(struct wtl_trace *trace, struct wtl_trace_thread *thread,
 	if (!joined)
 		return n;
 	n = wtl_unwind(&trace->unwinder, space, joined, places, WTL_TRACE_DEPTH, &end);
-	wtl_tails_learn(&trace->tails, &thread->tail, end, &places[n - 1]);
+	wtl_tails_learn(&trace->tails, &thread->tail, end, &places[n - 1], trace->unwinder.cut_at);
 	if (end != WTL_UNWIND_WHOLE)
 		return wtl_unwind(&trace->unwinder, space, *sample, places, WTL_TRACE_DEPTH,
 				  ret_end);

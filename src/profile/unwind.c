@@ -174,6 +174,21 @@ static const struct wtl_unwind_row *row_at(struct wtl_unwinder *unwinder, struct
 
 /* ---- A stack ---- */
 
+const uint8_t *wtl_unwind_stack(const struct wtl_ring_event *sample, uint64_t offset,
+				size_t *ret_len)
+{
+	*ret_len = 0;
+	if (offset < sample->sample.stack_len) {
+		*ret_len = sample->sample.stack_len - (size_t)offset;
+		return sample->sample.stack + offset;
+	}
+	offset -= sample->sample.far_at;
+	if (!sample->sample.far || offset >= sample->sample.far_len)
+		return NULL;
+	*ret_len = sample->sample.far_len - (size_t)offset;
+	return sample->sample.far + offset;
+}
+
 /* What lies further from the stack pointer is on no stack. */
 enum { BEYOND_MOST = 1 << 20 };
 
@@ -182,19 +197,22 @@ struct frame {
 	const struct wtl_ring_event *sample;
 	uint64_t stack_at; /* the address of what was copied */
 	uint64_t registers[WTL_RING_REGISTERS];
-	uint64_t known; /* bits */
-	bool is_cut;	/* a word that was asked for lies beyond what was copied */
+	uint64_t known;	 /* bits */
+	uint64_t cut_at; /* a word that was asked for there is not known; 0: all are */
 };
 
 static bool read_word(struct frame *frame, uint64_t address, uint64_t *ret)
 {
-	uint64_t offset = address - frame->stack_at, len = frame->sample->sample.stack_len;
+	uint64_t offset = address - frame->stack_at;
+	size_t len;
+	const uint8_t *at = wtl_unwind_stack(frame->sample, offset, &len);
 
-	if (len < sizeof(*ret) || offset > len - sizeof(*ret)) {
-		frame->is_cut |= offset - len < BEYOND_MOST;
+	if (len < sizeof(*ret)) {
+		if (offset < BEYOND_MOST && !frame->cut_at)
+			frame->cut_at = address;
 		return false;
 	}
-	memcpy(ret, frame->sample->sample.stack + offset, sizeof(*ret));
+	memcpy(ret, at, sizeof(*ret));
 	return true;
 }
 
@@ -310,6 +328,7 @@ size_t wtl_unwind(struct wtl_unwinder *unwinder, const struct wtl_space *space,
 			break;
 		is_exact = row->is_signal;
 	}
-	*ret_end = is_end ? WTL_UNWIND_WHOLE : frame.is_cut ? WTL_UNWIND_CUT : WTL_UNWIND_LOST;
+	unwinder->cut_at = frame.cut_at;
+	*ret_end = is_end ? WTL_UNWIND_WHOLE : frame.cut_at ? WTL_UNWIND_CUT : WTL_UNWIND_LOST;
 	return n;
 }

@@ -61,6 +61,7 @@ struct wtl_unwinder {
 	struct wtl_unwind_row *rows;
 	size_t n, room;
 	struct wtl_hash by_address;
+	uint64_t cut_at; /* of the last stack that was cut: what was asked for there */
 	struct wtl_unwind_row
 		by_pointer; /* of code that keeps a frame pointer, which lies below the return address */
 };
@@ -80,6 +81,10 @@ enum wtl_unwind_end {
 	WTL_UNWIND_CUT,	  /* that one lies beyond what was copied */
 	WTL_UNWIND_WHOLE, /* where the program began */
 };
+
+/* What is known of a sample's stack from so far from the stack pointer on: how much. */
+const uint8_t *wtl_unwind_stack(const struct wtl_ring_event *sample, uint64_t offset,
+				size_t *ret_len);
 
 void wtl_unwinder_init(struct wtl_unwinder *unwinder, const struct wtl_modules *modules);
 void wtl_unwinder_done(struct wtl_unwinder *unwinder);

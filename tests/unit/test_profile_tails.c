@@ -111,19 +111,42 @@ static void test_what_is_needed(void **state)
 		joined = join(t_ns++, SOON);
 		assert_non_null(joined);
 		most = joined->sample.stack_len;
-		wtl_tails_learn(&tails, &need, WTL_UNWIND_CUT, &outermost);
+		wtl_tails_learn(&tails, &need, WTL_UNWIND_CUT, &outermost, 0);
 	}
 	assert_true(most > COPIED + first && most < ALL / 2);
 	for (int i = 0; i < 500; i++) {
 		assert_non_null(join(t_ns++, SOON));
-		wtl_tails_learn(&tails, &need, WTL_UNWIND_WHOLE, &outermost);
+		wtl_tails_learn(&tails, &need, WTL_UNWIND_WHOLE, &outermost, 0);
 	}
 	assert_true(need.size < first);
 	for (int i = 0; i < 500; i++)
 		if (join(t_ns++, SOON))
-			wtl_tails_learn(&tails, &need, WTL_UNWIND_LOST, &outermost);
+			wtl_tails_learn(&tails, &need, WTL_UNWIND_LOST, &outermost, 0);
 	assert_null(join(t_ns, SOON));
 	assert_false(wtl_tails_are_needed(&tails, t_ns + INT64_C(1000000000)));
+}
+
+/* One frame of more than is read: what was asked for beyond it is read as well the next time. */
+static void test_a_far_part(void **state)
+{
+	struct wtl_unwind_place outermost = {.stack = (uintptr_t)stack};
+	const size_t far = ALL / 4 * 3;
+	const struct wtl_ring_event *joined;
+	const uint8_t *found;
+	size_t len;
+
+	(void)state;
+	assert_null(join(1, SOON));
+	assert_non_null(join(2, SOON));
+	wtl_tails_learn(&tails, &need, WTL_UNWIND_CUT, &outermost, (uintptr_t)stack + far);
+	joined = join(3, SOON);
+	assert_non_null(joined);
+	assert_null(wtl_unwind_stack(joined, far - 4096, &len)); /* between both nothing is known */
+	assert_int_equal(len, 0);
+	found = wtl_unwind_stack(joined, far, &len);
+	assert_non_null(found);
+	assert_true(len > 4096 && far + len < ALL);
+	assert_memory_equal(found, stack + far, len);
 }
 
 int main(void)
@@ -132,6 +155,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_tail, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_late_readings, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_what_is_needed, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_far_part, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
