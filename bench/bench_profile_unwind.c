@@ -169,7 +169,7 @@ static void print_stack(const struct bench *bench, const struct wtl_unwind_place
 static void compare(struct bench *bench, const struct wtl_ring_event *sample)
 {
 	static struct wtl_unwind_place ours[DEPTH];
-	bool is_whole;
+	enum wtl_unwind_end end;
 	size_t n, same = 0;
 
 	bench->space = wtl_spaces_find(&bench->spaces, sample->pid);
@@ -178,14 +178,14 @@ static void compare(struct bench *bench, const struct wtl_ring_event *sample)
 	if (!sample->sample.has_registers || !open_dwfl(bench, sample->pid))
 		return;
 	dwfl_getthread_frames(bench->dwfl, sample->pid, take_frame, bench);
-	n = wtl_unwind(&bench->unwinder, bench->space, sample, ours, DEPTH, &is_whole);
+	n = wtl_unwind(&bench->unwinder, bench->space, sample, ours, DEPTH, &end);
 	while (same < n && same < bench->n_theirs &&
 	       ours[same].module == bench->theirs[same].module &&
 	       ours[same].address == bench->theirs[same].address)
 		same++;
 	bench->n_stacks++;
 	bench->n_frames += n;
-	bench->n_whole += is_whole;
+	bench->n_whole += end == WTL_UNWIND_WHOLE;
 	bench->n_same += same == n && same == bench->n_theirs;
 	bench->n_same_but_end += (same == n) != (same == bench->n_theirs);
 	if (bench->is_verbose && (same < n || same < bench->n_theirs) && bench->n_told++ < TOLD)

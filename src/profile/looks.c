@@ -487,8 +487,9 @@ static void end(struct wtl_looks *looks, struct thread *thread)
 
 /* Whether it ran. How often it came onto a processor is known at once, for how long with the next tick. */
 static bool look_at(struct wtl_looks *looks, struct thread *thread,
-		    void (*glance)(void *context, int pid, int tid, int64_t t_ns))
+		    void (*take_glance)(void *context, const struct wtl_ring_glance *glance))
 {
+	struct wtl_ring_glance glance;
 	int64_t now_ns;
 	uint64_t ran_ns = 0, waited_ns = 0, n_turns = 0;
 	char text[128];
@@ -511,8 +512,9 @@ static bool look_at(struct wtl_looks *looks, struct thread *thread,
 	thread->n_turns = n_turns;
 	note_run(looks, thread);
 	has_place = is_seen(thread);
+	glance = (struct wtl_ring_glance){.pid = thread->pid, .tid = thread->tid, .t_ns = now_ns};
 	if (has_place)
-		glance(looks->context, thread->pid, thread->tid, now_ns);
+		take_glance(looks->context, &glance);
 	if (ran)
 		tell_slice(looks, thread, now_ns);
 	if (has_place)
@@ -521,7 +523,7 @@ static bool look_at(struct wtl_looks *looks, struct thread *thread,
 }
 
 int64_t wtl_looks_look(struct wtl_looks *looks,
-		       void (*glance)(void *context, int pid, int tid, int64_t t_ns),
+		       void (*take_glance)(void *context, const struct wtl_ring_glance *glance),
 		       void (*take)(void *context, const struct wtl_ring_event *event),
 		       void *context)
 {
@@ -536,7 +538,7 @@ int64_t wtl_looks_look(struct wtl_looks *looks,
 	if (looks->looked_ns == 0)
 		looks->looked_ns = now_ns;
 	for (size_t i = 0; i < looks->n_threads; i++)
-		ran |= look_at(looks, &looks->threads[i], glance);
+		ran |= look_at(looks, &looks->threads[i], take_glance);
 	looks->looked_ns = now_ns;
 	took_ns = own_cpu_ns() - took_ns;
 	looks->wait_ns = ran ? looks->period_ns : 2 * looks->wait_ns;

@@ -32,7 +32,7 @@ uint64_t wtl_looks_n_followed(const struct wtl_looks *looks); /* processes, so f
  * look: more where nothing ran, or where a look takes long.
  */
 int64_t wtl_looks_look(struct wtl_looks *looks,
-		       void (*glance)(void *context, int pid, int tid, int64_t t_ns),
+		       void (*take_glance)(void *context, const struct wtl_ring_glance *glance),
 		       void (*take)(void *context, const struct wtl_ring_event *event),
 		       void *context);
 

@@ -176,25 +176,30 @@ struct seen {
 /* Whether all of a loop's stack was copied. */
 static bool is_seen(const struct merge *merge, size_t place)
 {
-	return place + 1 < merge->n && merge->places[place + 1].stack - merge->places[0].stack <=
-					       merge->sample->sample.stack_len;
+	const struct wtl_unwind_place *at = &merge->places[place];
+	size_t len;
+
+	if (place + 1 >= merge->n)
+		return false;
+	wtl_unwind_stack(merge->sample, at->stack - merge->places[0].stack, &len);
+	return at[1].stack - at->stack <= len;
 }
 
 static struct seen see(const struct merge *merge, size_t place)
 {
 	const struct wtl_ring_event *sample = merge->sample;
 	const struct wtl_unwind_place *at = &merge->places[place];
-	uint64_t from = (at->stack - merge->places[0].stack) & ~UINT64_C(7);
-	uint64_t to = sample->sample.stack_len;
+	size_t len;
+	const uint8_t *from =
+		wtl_unwind_stack(sample, (at->stack - merge->places[0].stack) & ~UINT64_C(7), &len);
 
 	if (is_seen(merge, place))
-		to = merge->places[place + 1].stack - merge->places[0].stack;
-	from = from < to ? from : to;
+		len = at[1].stack - at->stack;
 	return (struct seen){
 		.kept = at->kept,
 		.registers = place == 0 ? sample->sample.registers : NULL,
-		.from = sample->sample.stack + from,
-		.to = sample->sample.stack + to,
+		.from = from,
+		.to = from ? from + len : NULL,
 		.has_end = is_seen(merge, place),
 	};
 }

@@ -8,12 +8,13 @@
 /* Where DWARF's registers are in what the kernel tells (asm/perf_regs.h), in its order. */
 #if defined(__x86_64__)
 #define SAMPLE_REGISTERS UINT64_C(0xff01ff)
-static const int dwarf_number[] = {0, 3, 2, 1, 4, 5, 6, 7, 16, 8, 9, 10, 11, 12, 13, 14, 15};
+static const int dwarf_number[WTL_RECORD_REGISTERS] = {0, 3, 2,	 1,  4,	 5,  6,	 7, 16,
+						       8, 9, 10, 11, 12, 13, 14, 15};
 #elif defined(__aarch64__)
 #define SAMPLE_REGISTERS UINT64_C(0x1ffffffff)
-static const int dwarf_number[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
-				   11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
-				   22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
+static const int dwarf_number[WTL_RECORD_REGISTERS] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
+						       11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+						       22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
 #else
 #define SAMPLE_REGISTERS UINT64_C(0)
 static const int dwarf_number[] = {0};
@@ -93,18 +94,26 @@ int64_t wtl_record_time(const struct perf_event_header *record)
 	return (int64_t)id.t_ns;
 }
 
-bool wtl_record_glance(const struct perf_event_header *record, int *ret_pid, int *ret_tid,
-		       int64_t *ret_t_ns)
+bool wtl_record_glance(const struct perf_event_header *record, struct wtl_ring_glance *glance)
 {
 	struct fields fields = fields_of(record);
 
 	if (record->type != PERF_RECORD_SAMPLE)
 		return false;
-	fields.end = (const uint8_t *)record + WTL_RECORD_GLANCE;
+	if (record->size > WTL_RECORD_GLANCE)
+		fields.end = (const uint8_t *)record + WTL_RECORD_GLANCE;
+	*glance = (struct wtl_ring_glance){0};
 	skip(&fields, 8); /* where it was */
-	*ret_pid = (int)take_u32(&fields);
-	*ret_tid = (int)take_u32(&fields);
-	*ret_t_ns = (int64_t)take_u64(&fields);
+	glance->pid = (int)take_u32(&fields);
+	glance->tid = (int)take_u32(&fields);
+	glance->t_ns = glance->turned_ns = (int64_t)take_u64(&fields);
+	skip(&fields, 16); /* processor; period */
+	if (take_u64(&fields) != PERF_SAMPLE_REGS_ABI_64)
+		return true;
+	skip(&fields, 8 * (size_t)WTL_RECORD_STACK_POINTER);
+	glance->stack = take_u64(&fields);
+	skip(&fields, 8 * (size_t)(WTL_RECORD_REGISTERS - WTL_RECORD_STACK_POINTER - 1));
+	glance->copied = take_u64(&fields);
 	return true;
 }
 

@@ -7,19 +7,28 @@
 #include <stdint.h>
 
 struct wtl_ring_event;
+struct wtl_ring_glance;
 
 /* The kernel's records, as wtl_record_ask() asks for them: what is in a ring. */
 
-enum { WTL_RECORD_GLANCE = sizeof(struct perf_event_header) + 24 };
+/* Registers that samples have, and which of them is the stack pointer. */
+#if defined(__aarch64__)
+enum { WTL_RECORD_REGISTERS = 33, WTL_RECORD_STACK_POINTER = 31 };
+#else
+enum { WTL_RECORD_REGISTERS = 17, WTL_RECORD_STACK_POINTER = 7 };
+#endif
+
+/* Up to where a sample's stack begins. */
+enum { WTL_RECORD_GLANCE = sizeof(struct perf_event_header) + 56 + 8 * WTL_RECORD_REGISTERS };
 
 /* What samples have, and what stands at the end of every record that is none. */
 void wtl_record_ask(struct perf_event_attr *attr, unsigned stack_bytes);
 
 int64_t wtl_record_time(const struct perf_event_header *record);
 
-/* Whose sample it is, from its first WTL_RECORD_GLANCE bytes. false: it is none. */
-bool wtl_record_glance(const struct perf_event_header *record, int *ret_pid, int *ret_tid,
-		       int64_t *ret_t_ns);
+/* Whose sample it is, from its first WTL_RECORD_GLANCE bytes; of its stack, how much there is room for, behind which it
+ * is told how much was copied. false: it is none. */
+bool wtl_record_glance(const struct perf_event_header *record, struct wtl_ring_glance *glance);
 
 /* false: nothing that anybody wants to know. What the event points to is the record's. */
 bool wtl_record_read(const struct perf_event_header *record, bool has_stack,

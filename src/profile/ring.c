@@ -31,7 +31,8 @@ enum {
 	PAGES_ALL = 4096,
 	PAGES_USUAL = 128,
 	PAGES_LEAST = 8,
-	RECORD_MAX = 1 << 16
+	RECORD_MAX = 1 << 16,
+	GLANCES = 256 /* at a time; of more samples than that, some are not glanced at */
 };
 
 /* Of the samples that wait for the reader, no more than fill a quarter of a ring: records of switches come beside them.
@@ -44,7 +45,7 @@ struct ring {
 	struct perf_event_mmap_page *head;
 	uint8_t *data;
 	uint64_t size, read_to; /* of the data; what was taken */
-	uint64_t glanced_to;
+	uint64_t glanced_from, glanced_to;
 	size_t mapped;
 	const struct perf_event_header
 		*next; /* the record at read_to, whole; NULL: there is none */
@@ -71,6 +72,8 @@ struct wtl_rings {
 	unsigned n_fit,
 		n_awaited; /* samples in a quarter of a ring; that come together, at the most */
 	bool waits;	   /* the rings are not watched, but the timer */
+	struct wtl_ring_glance glances[GLANCES];
+	size_t n_glances;
 };
 
 int wtl_rings_fd(const struct wtl_rings *rings)
@@ -580,36 +583,104 @@ void wtl_rings_await(struct wtl_rings *rings, unsigned n_samples)
 	rings->n_awaited = n_samples;
 }
 
-int wtl_rings_glance(struct wtl_rings *rings,
-		     void (*glance)(void *context, int pid, int tid, int64_t t_ns), void *context)
+/* Words of records do not go over the end. */
+static uint64_t word_at(const struct ring *ring, uint64_t at)
 {
+	uint64_t word;
+
+	memcpy(&word, &ring->data[at & (ring->size - 1)], sizeof(word));
+	return word;
+}
+
+/* The beginning of the record there, if there is a whole one. */
+static const struct perf_event_header *peek(const struct ring *ring, uint64_t at, uint64_t head,
+					    uint8_t copy[WTL_RECORD_GLANCE])
+{
+	const struct perf_event_header *record = (const void *)copy;
+
+	if (head - at < sizeof(*record))
+		return NULL;
+	for (size_t k = 0; k < WTL_RECORD_GLANCE; k += 8) {
+		uint64_t word = word_at(ring, at + k);
+
+		memcpy(&copy[k], &word, sizeof(word));
+	}
+	return record->size < sizeof(*record) || record->size > head - at ? NULL : record;
+}
+
+/* New samples. The processor that the last one came from, or negative. */
+static int list_glances(struct wtl_rings *rings)
+{
+	_Alignas(8) uint8_t copy[WTL_RECORD_GLANCE];
+	const struct perf_event_header *record;
 	int cpu = -1;
 
+	rings->n_glances = 0;
 	for (size_t i = 0; i < rings->n; i++) {
 		struct ring *ring = &rings->list[i];
 		uint64_t head = __atomic_load_n(&ring->head->data_head, __ATOMIC_ACQUIRE);
-		_Alignas(8) uint8_t copy[WTL_RECORD_GLANCE];
-		const struct perf_event_header *record = (const void *)copy;
-		int64_t t_ns;
-		int pid, tid;
 
 		if (ring->glanced_to < ring->read_to)
 			ring->glanced_to = ring->read_to;
-		while (head - ring->glanced_to >= sizeof(*record)) {
-			for (size_t k = 0; k < sizeof(copy); k += 8)
-				memcpy(&copy[k],
-				       &ring->data[(ring->glanced_to + k) & (ring->size - 1)], 8);
-			if (record->size < sizeof(*record) ||
-			    record->size > head - ring->glanced_to)
-				break;
-			ring->glanced_to += record->size;
-			if (record->size < sizeof(copy) ||
-			    !wtl_record_glance(record, &pid, &tid, &t_ns))
+		ring->glanced_from = ring->glanced_to;
+		for (; (record = peek(ring, ring->glanced_to, head, copy));
+		     ring->glanced_to += record->size) {
+			struct wtl_ring_glance *glance = &rings->glances[rings->n_glances];
+
+			if (rings->n_glances == GLANCES || !wtl_record_glance(record, glance))
 				continue;
-			glance(context, pid, tid, t_ns);
+			rings->n_glances++;
 			cpu = ring->cpu;
+			if (glance->copied > 0)
+				glance->copied =
+					word_at(ring, ring->glanced_to + WTL_RECORD_GLANCE +
+							      glance->copied);
 		}
 	}
+	return cpu;
+}
+
+static void note_turn(struct wtl_rings *rings, const struct wtl_ring_event *turn)
+{
+	for (size_t i = 0; i < rings->n_glances; i++) {
+		struct wtl_ring_glance *glance = &rings->glances[i];
+
+		if (glance->tid != turn->tid || turn->t_ns < glance->turned_ns)
+			continue;
+		glance->turned_ns = turn->t_ns;
+		glance->is_off = turn->turn.is_out;
+	}
+}
+
+/* Whether their threads left a processor since: a thread may come onto another one, so all samples are known before. */
+static void note_turns(struct wtl_rings *rings)
+{
+	_Alignas(8) uint8_t copy[WTL_RECORD_GLANCE];
+	const struct perf_event_header *record;
+	struct wtl_ring_event turn;
+
+	for (size_t i = 0; i < rings->n; i++) {
+		const struct ring *ring = &rings->list[i];
+		uint64_t head = __atomic_load_n(&ring->head->data_head, __ATOMIC_ACQUIRE);
+
+		for (uint64_t at = ring->glanced_from; (record = peek(ring, at, head, copy));
+		     at += record->size)
+			if (record->type == PERF_RECORD_SWITCH && record->size <= sizeof(copy) &&
+			    wtl_record_read(record, false, &turn))
+				note_turn(rings, &turn);
+	}
+}
+
+int wtl_rings_glance(struct wtl_rings *rings,
+		     void (*take_glance)(void *context, const struct wtl_ring_glance *glance),
+		     void *context)
+{
+	int cpu = list_glances(rings);
+
+	if (rings->n_glances > 0)
+		note_turns(rings);
+	for (size_t i = 0; i < rings->n_glances; i++)
+		take_glance(context, &rings->glances[i]);
 	return cpu;
 }
 

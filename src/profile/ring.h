@@ -44,6 +44,10 @@ struct wtl_ring_event {
 			bool is_look; /* the kernel gave none: the thread was looked at (see looks.h) */
 			const uint8_t *stack; /* from the stack pointer on; borrowed */
 			size_t stack_len;
+			/* A part further on, so far from the stack pointer; NULL: there is none. */
+			const uint8_t *far;
+			uint64_t far_at;
+			size_t far_len;
 		} sample;
 		struct {
 			bool is_out;
@@ -63,6 +67,17 @@ struct wtl_ring_event {
 		} born;
 		uint64_t n_lost;
 	};
+};
+
+/* What is told of a sample as soon as it is there. */
+struct wtl_ring_glance {
+	int pid, tid;
+	int64_t t_ns;
+	uint64_t stack; /* its stack pointer; 0: not known */
+	uint64_t
+		copied; /* bytes from there on, up to a page that was never used, if there is one */
+	int64_t turned_ns; /* it came onto a processor or left it since, for the last time, */
+	bool is_off;	   /* and is on none */
 };
 
 struct wtl_rings_options {
@@ -97,7 +112,8 @@ void wtl_rings_drain(struct wtl_rings *rings, int64_t until_ns,
  * processor that the last one came from; negative: there was none.
  */
 int wtl_rings_glance(struct wtl_rings *rings,
-		     void (*glance)(void *context, int pid, int tid, int64_t t_ns), void *context);
+		     void (*take_glance)(void *context, const struct wtl_ring_glance *glance),
+		     void *context);
 /* How long it takes a thread that runs until so many of its samples have come, as far as a ring has room. */
 int64_t wtl_rings_wait_ns(const struct wtl_rings *rings, unsigned n_samples);
 /* The descriptor becomes readable when some have come; at the most so many, as far as a ring has room: 1 is each sample. */

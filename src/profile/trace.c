@@ -48,7 +48,8 @@ int wtl_trace_init(struct wtl_trace *trace, struct wtl_err *err)
 	number = wtl_tree_frame(&trace->tree, &rest);
 	trace->tree.rest = (uint32_t)number;
 	trace->tree.nodes_most = NODES_MOST;
-	if (number < 0 || wtl_python_init(&trace->python, &trace->modules, &trace->tree) < 0)
+	if (number < 0 || wtl_python_init(&trace->python, &trace->modules, &trace->tree) < 0 ||
+	    wtl_tails_init(&trace->tails) < 0)
 		return wtl_err_set(err, ENOMEM, "profile", NULL, "out of memory");
 	return 0;
 }
@@ -62,6 +63,7 @@ void wtl_trace_done(struct wtl_trace *trace)
 	free(trace->waits_ns);
 	wtl_hash_done(&trace->by_tid);
 	wtl_python_done(&trace->python);
+	wtl_tails_done(&trace->tails);
 	wtl_tree_done(&trace->tree);
 	wtl_unwinder_done(&trace->unwinder);
 	wtl_spaces_done(&trace->spaces);
@@ -454,14 +456,43 @@ static void take_look(struct wtl_trace *trace, size_t thread, const struct wtl_r
 		wtl_trace_add_sample(trace, (uint32_t)thread, (uint32_t)node, event->t_ns);
 }
 
+/* Of what was copied of it; or, where that is not all, of what was read beyond it as well, if that leads to where the
+ * program began. */
+static size_t unwind(struct wtl_trace *trace, struct wtl_trace_thread *thread,
+		     const struct wtl_ring_event **sample, struct wtl_unwind_place places[],
+		     enum wtl_unwind_end *ret_end)
+{
+	const struct wtl_space *space = wtl_spaces_find(&trace->spaces, (*sample)->pid);
+	const struct wtl_ring_event *joined;
+	enum wtl_unwind_end end;
+	size_t n;
+
+	*ret_end = WTL_UNWIND_LOST;
+	if (!space)
+		return 0;
+	n = wtl_unwind(&trace->unwinder, space, *sample, places, WTL_TRACE_DEPTH, ret_end);
+	if (*ret_end != WTL_UNWIND_CUT)
+		return n;
+	joined = wtl_tails_join(&trace->tails, &thread->tail, *sample);
+	if (!joined)
+		return n;
+	n = wtl_unwind(&trace->unwinder, space, joined, places, WTL_TRACE_DEPTH, &end);
+	wtl_tails_learn(&trace->tails, &thread->tail, end, &places[n - 1], trace->unwinder.cut_at);
+	if (end != WTL_UNWIND_WHOLE)
+		return wtl_unwind(&trace->unwinder, space, *sample, places, WTL_TRACE_DEPTH,
+				  ret_end);
+	trace->n_joined += !(*sample)->sample.is_turn;
+	*sample = joined;
+	*ret_end = end;
+	return n;
+}
+
 static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl_ring_event *event)
 {
 	struct wtl_unwind_place places[WTL_TRACE_DEPTH];
-	const struct wtl_space *space = wtl_spaces_find(&trace->spaces, event->pid);
-	bool is_whole = false;
-	size_t n = space ? wtl_unwind(&trace->unwinder, space, event, places, WTL_TRACE_DEPTH,
-				      &is_whole)
-			 : 0;
+	enum wtl_unwind_end end;
+	const struct wtl_ring_event *sample = event;
+	size_t n = unwind(trace, &trace->threads[thread], &sample, places, &end);
 	struct wtl_python_process *python = wtl_python_find(&trace->python, event->pid);
 	int64_t node;
 
@@ -472,7 +503,8 @@ static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl
 	if (n == 0)
 		node = wtl_tree_child(&trace->tree, 0, trace->unresolved);
 	else if (python)
-		node = wtl_python_merge(&trace->python, python, event, places, n, is_whole);
+		node = wtl_python_merge(&trace->python, python, sample, places, n,
+					end == WTL_UNWIND_WHOLE);
 	else
 		node = node_of(trace, places, n);
 
@@ -481,7 +513,7 @@ static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl
 	if (event->sample.is_turn)
 		return;
 	come(trace, thread, event);
-	trace->n_broken += n > 0 && !is_whole;
+	trace->n_broken += n > 0 && end != WTL_UNWIND_WHOLE;
 	trace->n_unresolved += n == 0;
 	trace->seen_node = node < 0 ? 0 : (uint32_t)node;
 	if (node < 0)
@@ -592,9 +624,16 @@ void wtl_trace_take(void *context, const struct wtl_ring_event *event)
 	}
 }
 
-void wtl_trace_glance(void *context, int pid, int tid, int64_t t_ns)
+void wtl_trace_glance(void *context, const struct wtl_ring_glance *glance)
 {
 	struct wtl_trace *trace = context;
+	const uint32_t *found =
+		wtl_hash_find(&trace->by_tid, wtl_hash_number((uint32_t)glance->tid), has_tid,
+			      trace, &glance->tid);
 
-	wtl_python_glance(&trace->python, pid, tid, t_ns, wtl_thread_clock_ns());
+	if (found)
+		wtl_tails_glance(&trace->tails, &trace->threads[*found].tail, glance,
+				 wtl_thread_clock_ns());
+	wtl_python_glance(&trace->python, glance->pid, glance->tid, glance->t_ns,
+			  wtl_thread_clock_ns());
 }

@@ -9,6 +9,7 @@
 #include "profile/python.h"
 #include "profile/ring.h"
 #include "profile/space.h"
+#include "profile/tails.h"
 #include "profile/tree.h"
 #include "profile/unwind.h"
 #include "profile/waits.h"
@@ -41,6 +42,7 @@ struct wtl_trace_thread {
 	uint32_t
 		node; /* of the time of a thread that ended before a sample of it was taken; 0: it has samples */
 	bool has_ended;
+	struct wtl_tail_need tail;
 };
 
 /* A stretch on a processor. */
@@ -60,6 +62,7 @@ struct wtl_trace {
 	struct wtl_unwinder unwinder;
 	struct wtl_tree tree;
 	struct wtl_python python;
+	struct wtl_tails tails;
 	struct wtl_trace_thread *threads;
 	struct wtl_trace_slice *slices;	  /* as they were known to end */
 	struct wtl_trace_sample *samples; /* by time */
@@ -74,6 +77,7 @@ struct wtl_trace {
 	uint64_t n_turns;      /* samples of threads that left a processor */
 	uint64_t n_lost;       /* events that the kernel dropped */
 	uint64_t n_broken;     /* samples whose stack is not whole */
+	uint64_t n_joined;     /* that are whole by what was read of the program's memory */
 	uint64_t n_unresolved; /* samples without any place */
 	bool is_full;	       /* there was no memory for all */
 	/*
@@ -105,7 +109,7 @@ int wtl_trace_init(struct wtl_trace *trace, struct wtl_err *err);
 void wtl_trace_done(struct wtl_trace *trace);
 void wtl_trace_take(void *trace, const struct wtl_ring_event *event);
 /* A sample has come, and will be taken later: what runs on meanwhile is looked at. */
-void wtl_trace_glance(void *trace, int pid, int tid, int64_t t_ns);
+void wtl_trace_glance(void *trace, const struct wtl_ring_glance *glance);
 /* Threads that are on a processor have a slice up to when they were seen, and go on with another one. */
 void wtl_trace_cut(struct wtl_trace *trace);
 /* Samples and slices, which somebody else keeps; stacks and threads stay. */

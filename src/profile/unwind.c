@@ -174,26 +174,49 @@ static const struct wtl_unwind_row *row_at(struct wtl_unwinder *unwinder, struct
 
 /* ---- A stack ---- */
 
+const uint8_t *wtl_unwind_stack(const struct wtl_ring_event *sample, uint64_t offset,
+				size_t *ret_len)
+{
+	*ret_len = 0;
+	if (offset < sample->sample.stack_len) {
+		*ret_len = sample->sample.stack_len - (size_t)offset;
+		return sample->sample.stack + offset;
+	}
+	offset -= sample->sample.far_at;
+	if (!sample->sample.far || offset >= sample->sample.far_len)
+		return NULL;
+	*ret_len = sample->sample.far_len - (size_t)offset;
+	return sample->sample.far + offset;
+}
+
+/* What lies further from the stack pointer is on no stack. */
+enum { BEYOND_MOST = 1 << 20 };
+
 /* What is known of a frame while it is left. */
 struct frame {
 	const struct wtl_ring_event *sample;
 	uint64_t stack_at; /* the address of what was copied */
 	uint64_t registers[WTL_RING_REGISTERS];
-	uint64_t known; /* bits */
+	uint64_t known;	 /* bits */
+	uint64_t cut_at; /* a word that was asked for there is not known; 0: all are */
 };
 
-static bool read_word(const struct frame *frame, uint64_t address, uint64_t *ret)
+static bool read_word(struct frame *frame, uint64_t address, uint64_t *ret)
 {
 	uint64_t offset = address - frame->stack_at;
+	size_t len;
+	const uint8_t *at = wtl_unwind_stack(frame->sample, offset, &len);
 
-	if (frame->sample->sample.stack_len < sizeof(*ret) ||
-	    offset > frame->sample->sample.stack_len - sizeof(*ret))
+	if (len < sizeof(*ret)) {
+		if (offset < BEYOND_MOST && !frame->cut_at)
+			frame->cut_at = address;
 		return false;
-	memcpy(ret, frame->sample->sample.stack + offset, sizeof(*ret));
+	}
+	memcpy(ret, at, sizeof(*ret));
 	return true;
 }
 
-static bool frame_address(const struct frame *frame, const struct wtl_unwind_row *row,
+static bool frame_address(struct frame *frame, const struct wtl_unwind_row *row,
 			  uint64_t *ret_address)
 {
 	if (row->is_plt) {
@@ -208,8 +231,8 @@ static bool frame_address(const struct frame *frame, const struct wtl_unwind_row
 	return !row->is_deref || read_word(frame, *ret_address, ret_address);
 }
 
-static bool old_value(const struct frame *frame, uint8_t rule, int number, uint64_t cfa,
-		      int32_t offset, uint64_t *ret)
+static bool old_value(struct frame *frame, uint8_t rule, int number, uint64_t cfa, int32_t offset,
+		      uint64_t *ret)
 {
 	if (rule == WTL_UNWIND_AT_CFA)
 		return read_word(frame, cfa + (uint64_t)(int64_t)offset, ret);
@@ -276,14 +299,14 @@ static const struct wtl_unwind_row *row_of(struct wtl_unwinder *unwinder,
 
 size_t wtl_unwind(struct wtl_unwinder *unwinder, const struct wtl_space *space,
 		  const struct wtl_ring_event *sample, struct wtl_unwind_place places[], size_t max,
-		  bool *ret_is_whole)
+		  enum wtl_unwind_end *ret_end)
 {
 	struct frame frame = {.sample = sample, .known = UINT64_MAX};
 	bool is_end = false, is_exact = true; /* of a call, the address behind it is known */
 	const struct wtl_unwind_row *row = NULL;
 	size_t n = 0;
 
-	*ret_is_whole = false;
+	*ret_end = WTL_UNWIND_LOST;
 	if (!sample->sample.has_registers)
 		return 0;
 	memcpy(frame.registers, sample->sample.registers, sizeof(frame.registers));
@@ -305,6 +328,7 @@ size_t wtl_unwind(struct wtl_unwinder *unwinder, const struct wtl_space *space,
 			break;
 		is_exact = row->is_signal;
 	}
-	*ret_is_whole = is_end;
+	unwinder->cut_at = frame.cut_at;
+	*ret_end = is_end ? WTL_UNWIND_WHOLE : frame.cut_at ? WTL_UNWIND_CUT : WTL_UNWIND_LOST;
 	return n;
 }

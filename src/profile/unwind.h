@@ -61,6 +61,7 @@ struct wtl_unwinder {
 	struct wtl_unwind_row *rows;
 	size_t n, room;
 	struct wtl_hash by_address;
+	uint64_t cut_at; /* of the last stack that was cut: what was asked for there */
 	struct wtl_unwind_row
 		by_pointer; /* of code that keeps a frame pointer, which lies below the return address */
 };
@@ -74,15 +75,26 @@ struct wtl_unwind_place {
 		kept[WTL_UNWIND_KEPT]; /* registers that calls keep, as it had them; 0: not known */
 };
 
+/* How a stack ends. */
+enum wtl_unwind_end {
+	WTL_UNWIND_LOST,  /* its next caller cannot be found */
+	WTL_UNWIND_CUT,	  /* that one lies beyond what was copied */
+	WTL_UNWIND_WHOLE, /* where the program began */
+};
+
+/* What is known of a sample's stack from so far from the stack pointer on: how much. */
+const uint8_t *wtl_unwind_stack(const struct wtl_ring_event *sample, uint64_t offset,
+				size_t *ret_len);
+
 void wtl_unwinder_init(struct wtl_unwinder *unwinder, const struct wtl_modules *modules);
 void wtl_unwinder_done(struct wtl_unwinder *unwinder);
 
 /*
  * The places of a sample's stack, the innermost first: how many. Those of callers are the call's, not what comes
- * after it. *ret_is_whole: it ends where the program began; else a part of it is missing.
+ * after it.
  */
 size_t wtl_unwind(struct wtl_unwinder *unwinder, const struct wtl_space *space,
 		  const struct wtl_ring_event *sample, struct wtl_unwind_place places[], size_t max,
-		  bool *ret_is_whole);
+		  enum wtl_unwind_end *ret_end);
 
 #endif

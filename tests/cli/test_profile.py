@@ -147,6 +147,16 @@ def test_recursion_is_counted_once(profile):
     assert any(stack.count("recursive") == 21 for stack in seen.stacks())
 
 
+def test_more_stack_than_is_copied(program, tmp_path):
+    """The rest is read from the program's memory, as soon as it is known to be needed (after 50 ms of 200), and counted."""
+    done = run_wattle("profile", "-q", "--stack", "1024", "-o", tmp_path / "p.json", "--", program, "deeper")
+    assert done.code == 0, done
+    seen = Profile(tmp_path / "p.json", done.code)
+    check_sums(seen.json)
+    assert seen.json["read_later"] + seen.json["not_whole"] <= seen.json["samples"] and seen.json["read_later"] > 0.3 * seen.json["samples"], seen.json
+    assert seen.cpu_s("main") > 0.3 * seen.cpu_s("recursive"), seen.functions
+
+
 def test_threads(profile):
     seen = profile("threads")
     assert seen.used("in_thread", 0.45, 0.04)
@@ -376,6 +386,26 @@ def test_a_program_that_becomes_another(profile):
     seen = profile("exec")
     assert seen.used("before", 0.2)
     assert seen.used("after", 0.2)
+
+
+def test_lost_records_are_counted(program, tmp_path):
+    """Nobody reads while the program runs: its samples do not all have room. What it used is told all the same."""
+    profiler = subprocess.Popen([command_path(), "profile", "-q", "--rate", "10000", "-o", tmp_path / "p.json", "--", program, "two"])
+    children = Path(f"/proc/{profiler.pid}/task/{profiler.pid}/children")
+    while not children.read_text().split():
+        time.sleep(0.001)
+    child = children.read_text().split()[0]
+    while not os.path.samefile(f"/proc/{child}/exe", program):
+        time.sleep(0.001)
+    profiler.send_signal(signal.SIGSTOP)
+    while ") Z " not in Path(f"/proc/{child}/stat").read_text():
+        time.sleep(0.01)
+    profiler.send_signal(signal.SIGCONT)
+    assert profiler.wait() == 0
+    told = parse_json((tmp_path / "p.json").read_text())
+    check_sums(told)
+    assert told["lost"] > 100 and told["samples"] > 0, told
+    assert sum(row["own_cpu_s"] for row in told["functions"]) > Decimal("0.5"), told
 
 
 def test_a_program_that_a_signal_ends(profile):

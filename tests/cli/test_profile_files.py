@@ -56,6 +56,16 @@ def test_folded(written):
     assert len({stack for stack, _ in stacks}) == len(stacks)
 
 
+def test_folded_by_flamegraph(written):
+    """That of Debian's libdevel-nytprof-perl 6.12 was tried."""
+    tool = shutil.which("flamegraph.pl") or "/usr/share/perl5/Devel/NYTProf/flamegraph.pl"
+    if not os.path.exists(tool):
+        pytest.skip("flamegraph.pl is not installed")
+    root = ElementTree.fromstring(run("perl", tool, "--countname", "uJ", written("p.folded")))
+    titles = [node.text for node in root.iter("{http://www.w3.org/2000/svg}title")]
+    assert any(re.match(r"innermost \([\d,]+ uJ, ", title) for title in titles), titles
+
+
 def test_formats_by_name(program, tmp_path):
     folded = run_wattle("profile", "-q", "-f", "folded", "-o", tmp_path / "what", "--", program, "two")
     assert folded.code == 0 and ";main;heavy" in (tmp_path / "what").read_text()
@@ -119,9 +129,9 @@ def test_pprof_says(written):
 
 
 def test_pprof_by_go(written):
-    """go tool pprof 1.19 to 1.25 were tried."""
+    """go tool pprof 1.19 to 1.26 were tried. Of itself it tells all in µs, if a caller has some µs of its own."""
     need("go")
-    top = run("go", "tool", "pprof", "-top", "-sample_index=cpu", written("p.pb.gz"))
+    top = run("go", "tool", "pprof", "-top", "-unit=ms", "-sample_index=cpu", written("p.pb.gz"))
     assert re.search(r"Type: cpu\n(.*\n)*.*ms .* innermost", top), top
     assert "microjoules" in run("go", "tool", "pprof", "-top", written("p.pb.gz"))
 

@@ -222,7 +222,7 @@ def test_deep_recursion(python, tmp_path):
 
 @pytest.mark.parametrize("python", FOUND[-1:])
 def test_c_with_more_stack_than_is_copied(python, tmp_path):
-    """As numpy's and OpenBLAS's functions have: who called it is told as far as a reading shows it, and else counted as not whole."""
+    """As numpy's and OpenBLAS's functions have: who called it is known by what is read of the stack just after the sample."""
     (tmp_path / "burn.c").write_text("#include <string.h>\n#include <time.h>\n__attribute__((noinline)) static long used(void)\n{\n"
                                      "\tstruct timespec t;\n\n\tclock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);\n\treturn t.tv_sec * 1000000 + t.tv_nsec / 1000;\n}\n"
                                      "void burn(long us)\n{\n\tvolatile char much[40000];\n\n\tfor (long end = used() + us; used() < end;)\n"
@@ -235,5 +235,7 @@ def test_c_with_more_stack_than_is_copied(python, tmp_path):
     assert done.code == 0, done
     told = parse_json((tmp_path / "p.json").read_text())
     used = {row["function"].split(" ")[0]: float(row["cpu_s"]) for row in told["functions"]}
-    assert used["burn"] > 0.5 and told["not_whole"] > 0, used
-    assert used.get("one", 0) < 0.15 + 0.1 and used.get("three", 0) < 0.45 + 0.1, used
+    assert used["burn"] > 0.5, used
+    # All that burn() took is of the one or the other, as far as the machine let the reader come in time.
+    assert told["read_later"] > 2 * told["not_whole"], told
+    assert used["one"] < 0.15 + 0.1 and used["three"] < 0.45 + 0.1 and used["one"] + used["three"] > 0.8 * used["burn"], used

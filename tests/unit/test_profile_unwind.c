@@ -171,7 +171,7 @@ struct bench {
 	struct wtl_space *space;
 	struct wtl_unwind_place places[DEPTH];
 	size_t n;
-	bool is_whole;
+	enum wtl_unwind_end end;
 };
 
 static void map_all(struct bench *bench)
@@ -224,7 +224,7 @@ static int tear_down(void **state)
 static void unwind(struct bench *bench, size_t max)
 {
 	bench->n = wtl_unwind(&bench->unwinder, bench->space, &taken.event, bench->places, max,
-			      &bench->is_whole);
+			      &bench->end);
 }
 
 static const char *name_at(const struct bench *bench, size_t at)
@@ -260,7 +260,7 @@ static void test_calls(void **state)
 	outermost(2);
 	unwind(bench, DEPTH);
 	assert_frames(bench, names, UNIT_COUNT(names), false);
-	assert_true(bench->is_whole);
+	assert_int_equal(bench->end, WTL_UNWIND_WHOLE);
 	assert_true(bench->n < DEPTH);
 	/* The same by rows that are known already. */
 	outermost(2);
@@ -279,7 +279,7 @@ static void test_deep_calls(void **state)
 	assert_string_equal(name_at(bench, 101), "outermost");
 	unwind(bench, 50);
 	assert_int_equal(bench->n, 50);
-	assert_false(bench->is_whole);
+	assert_int_equal(bench->end, WTL_UNWIND_LOST);
 }
 
 static void test_calls_through_a_library(void **state)
@@ -291,7 +291,7 @@ static void test_calls_through_a_library(void **state)
 	sorts();
 	unwind(bench, DEPTH);
 	assert_frames(bench, names, UNIT_COUNT(names), true);
-	assert_true(bench->is_whole);
+	assert_int_equal(bench->end, WTL_UNWIND_WHOLE);
 }
 
 static void test_a_handler_of_a_signal(void **state)
@@ -305,7 +305,7 @@ static void test_a_handler_of_a_signal(void **state)
 	signal(SIGUSR1, SIG_DFL);
 	unwind(bench, DEPTH);
 	assert_frames(bench, names, UNIT_COUNT(names), true);
-	assert_true(bench->is_whole);
+	assert_int_equal(bench->end, WTL_UNWIND_WHOLE);
 }
 
 #if !defined(__aarch64__)
@@ -347,12 +347,12 @@ static void test_a_stack_that_is_cut_off(void **state)
 	outermost(90);
 	unwind(bench, DEPTH);
 	assert_frames(bench, names, 2, false);
-	assert_false(bench->is_whole);
+	assert_int_equal(bench->end, WTL_UNWIND_CUT);
 	taken.event.sample.stack_len = 0;
 	unwind(bench, DEPTH);
 	assert_int_equal(bench->n, 1);
 	assert_string_equal(name_at(bench, 0), "innermost");
-	assert_false(bench->is_whole);
+	assert_int_equal(bench->end, WTL_UNWIND_CUT);
 	taken.event.sample.has_registers = false;
 	unwind(bench, DEPTH);
 	assert_int_equal(bench->n, 0);

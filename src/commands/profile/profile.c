@@ -39,7 +39,7 @@ static const struct wtl_option options[] = {
 	{"rate", 'F', "HZ", "Samples a second of CPU time of each thread (default 997)",
 	 WTL_OPTION_NUMBER, WTL_OWN(struct wtl_profile_settings, hz), .least = 1,
 	 .most = WTL_PROFILE_HZ_MAX},
-	{"stack", 0, "BYTES", "Of each sample's stack, so much is looked at (default 16384)",
+	{"stack", 0, "BYTES", "Of each sample's stack, the kernel copies so much (default 16384)",
 	 WTL_OPTION_NUMBER, WTL_OWN(struct wtl_profile_settings, stack_bytes), .least = 1024,
 	 .most = STACK_MAX},
 	{"output", 'o', "FILE",

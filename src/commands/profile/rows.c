@@ -140,6 +140,7 @@ static void build(struct wtl_doc *doc, const struct wtl_stacks *stacks)
 	wtl_doc_count(whole, "lost", profile->trace->n_lost);
 	wtl_doc_count(whole, "processes_not_seen", profile->n_unseen);
 	wtl_doc_count(whole, "not_whole", profile->trace->n_broken);
+	wtl_doc_count(whole, "read_later", profile->trace->n_joined);
 	wtl_doc_count(whole, "unresolved", profile->trace->n_unresolved);
 	wtl_doc_seconds(whole, "profiler_cpu_s", profile->own_cpu_ns);
 	wtl_doc_micro(doc->root, "energy_j", profile->dynamic_uj);

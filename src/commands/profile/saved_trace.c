@@ -187,6 +187,7 @@ static void pack_seen(struct wtl_pack *pack, struct wtl_trace *trace)
 
 	WTL_PACK_FIELD(pack, trace->n_lost);
 	WTL_PACK_FIELD(pack, trace->n_broken);
+	WTL_PACK_FIELD(pack, trace->n_joined);
 	WTL_PACK_FIELD(pack, trace->n_unresolved);
 	WTL_PACK_FIELD(pack, trace->n_halved);
 	wtl_pack_flag(pack, &trace->is_full);

@@ -465,6 +465,8 @@ static void put_losses(struct wtl_buf *buf, const struct wtl_trace *trace, const
 	} losses[] = {
 		{trace->n_lost, "record was lost", "records were lost"},
 		{trace->n_broken, "stack is not whole", "stacks are not whole"},
+		{trace->n_joined, "large stack was read up to 1 ms later",
+		 "large stacks were read up to 1 ms later"},
 		{trace->n_unresolved, "sample has no stack", "samples have no stack"},
 	};
 	const char *between = of;

@@ -21,13 +21,13 @@
 
 enum { LOOK_MS = 100, TAKE_SAMPLES = 8, AWAY_GLANCES = 8 };
 
-static void glance(void *context, int pid, int tid, int64_t t_ns)
+static void take_glance(void *context, const struct wtl_ring_glance *glance)
 {
 	struct wtl_profile_watch *watch = context;
 
-	wtl_trace_glance(&watch->trace, pid, tid, t_ns);
+	wtl_trace_glance(&watch->trace, glance);
 	if (watch->has_memory)
-		wtl_memory_look(&watch->memory, pid, tid, t_ns);
+		wtl_memory_look(&watch->memory, glance->pid, glance->tid, glance->t_ns);
 }
 
 static void take(void *context, const struct wtl_ring_event *event)
@@ -45,9 +45,11 @@ static void take(void *context, const struct wtl_ring_event *event)
 }
 
 /* How many samples may come together: 1 if each is to be glanced at soon, UINT_MAX if nobody glances. */
-static unsigned awaits(const struct wtl_profile_watch *watch)
+static unsigned awaits(const struct wtl_profile_watch *watch, int64_t now_ns)
 {
-	return watch->has_memory ? 1 : wtl_python_awaits(&watch->trace.python);
+	return watch->has_memory || wtl_tails_are_needed(&watch->trace.tails, now_ns)
+		       ? 1
+		       : wtl_python_awaits(&watch->trace.python);
 }
 
 /*
@@ -81,12 +83,12 @@ static int drain(struct wtl_profile_watch *watch, int64_t until_ns)
 	int cpu = -1;
 
 	pthread_mutex_lock(&watch->taking);
-	if (awaits(watch) < UINT_MAX)
-		cpu = wtl_rings_glance(watch->rings, glance, watch);
-	if (awaits(watch) > 1 ||
+	if (awaits(watch, until_ns) < UINT_MAX)
+		cpu = wtl_rings_glance(watch->rings, take_glance, watch);
+	if (awaits(watch, until_ns) > 1 ||
 	    until_ns - watch->taken_ns >= wtl_rings_wait_ns(watch->rings, TAKE_SAMPLES)) {
 		wtl_rings_drain(watch->rings, until_ns, take, watch);
-		wtl_rings_await(watch->rings, awaits(watch));
+		wtl_rings_await(watch->rings, awaits(watch, until_ns));
 		watch->taken_ns = until_ns;
 	}
 	pthread_mutex_unlock(&watch->taking);
@@ -114,7 +116,7 @@ static int64_t look(struct wtl_profile_watch *watch)
 	int64_t wait_ns;
 
 	pthread_mutex_lock(&watch->taking);
-	wait_ns = wtl_looks_look(watch->looks, glance, take, watch);
+	wait_ns = wtl_looks_look(watch->looks, take_glance, take, watch);
 	pthread_mutex_unlock(&watch->taking);
 	return wait_ns;
 }
