@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Series as a recording: their points are fed to a meter, in order of time, and a recorder observes that. */
+/* Series as a recording: their points are fed to a meter, in order of time, and a recorder observes that. What is sure is
+ * written while the file is still read. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,8 +45,10 @@ struct open_window {
 	int64_t end_ns;
 };
 
-struct output {
+struct wtl_import_output {
 	struct wtl_import *import;
+	const char *path;
+	bool has_all; /* no more points come */
 	struct wtl_given_io io;
 	struct wtl_channel *channels;
 	struct wtl_reading *readings;
@@ -62,6 +65,7 @@ struct output {
 	size_t next_interval;
 	struct open_window open[OPEN_MAX];
 	size_t n_open;
+	int64_t begin_utc_ns;
 	size_t n_samples, n_windows;
 };
 
@@ -120,7 +124,7 @@ static void set_class(struct wtl_import_series *series, int64_t spacing_ns)
 	channel->class = class;
 }
 
-static int open_series(struct output *output)
+static int open_series(struct wtl_import_output *output)
 {
 	struct wtl_import *import = output->import;
 
@@ -157,7 +161,7 @@ static int open_series(struct output *output)
 }
 
 /* Those of a domain are one device; the machine's is -1. */
-static void name_devices(struct output *output)
+static void name_devices(struct wtl_import_output *output)
 {
 	int32_t n = 0;
 	char key[64];
@@ -192,7 +196,7 @@ static const struct wtl_import_point *next_point(const struct cursor *cursor)
 }
 
 /* When the next stretch begins or ends. */
-static int64_t next_edge(const struct output *output)
+static int64_t next_edge(const struct wtl_import_output *output)
 {
 	const struct wtl_import *import = output->import;
 	int64_t edge_ns = INT64_MAX;
@@ -205,8 +209,18 @@ static int64_t next_edge(const struct output *output)
 	return edge_ns;
 }
 
+/* Is the next sample complete, whatever comes? */
+static bool has_next(const struct wtl_import_output *output)
+{
+	for (size_t i = 0; i < output->n_cursors && !output->has_all; i++)
+		if (output->cursors[i].at + 2 > output->cursors[i].series->n)
+			return false;
+	return true;
+}
+
 /* The times of the next sample's points: false: there is none. */
-static bool next_sample(const struct output *output, int64_t *ret_first_ns, int64_t *ret_last_ns)
+static bool next_sample(const struct wtl_import_output *output, int64_t *ret_first_ns,
+			int64_t *ret_last_ns)
 {
 	int64_t first_ns = INT64_MAX, second_ns = INT64_MAX, edge_ns = next_edge(output), last_ns;
 
@@ -235,7 +249,8 @@ static bool next_sample(const struct output *output, int64_t *ret_first_ns, int6
 	return true;
 }
 
-static void take_point(struct output *output, size_t i, const struct wtl_import_point *point)
+static void take_point(struct wtl_import_output *output, size_t i,
+		       const struct wtl_import_point *point)
 {
 	struct cursor *cursor = &output->cursors[i];
 
@@ -258,7 +273,7 @@ static void take_point(struct output *output, size_t i, const struct wtl_import_
 }
 
 /* Brings the readings up to the next sample. false: there is none. */
-static bool take_sample(struct output *output, int64_t *ret_first_ns)
+static bool take_sample(struct wtl_import_output *output, int64_t *ret_first_ns)
 {
 	int64_t first_ns, last_ns, end_ns;
 
@@ -281,7 +296,7 @@ static bool take_sample(struct output *output, int64_t *ret_first_ns)
 	return true;
 }
 
-static void put_devices(struct output *output, int64_t t_ns)
+static void put_devices(struct wtl_import_output *output, int64_t t_ns)
 {
 	const struct wtl_device_value *values = output->values;
 	struct wtl_device_value *packed = output->packed;
@@ -301,7 +316,7 @@ static void put_devices(struct output *output, int64_t t_ns)
 
 /* ---- Windows ---- */
 
-static void end_windows(struct output *output, int64_t t_ns)
+static void end_windows(struct wtl_import_output *output, int64_t t_ns)
 {
 	for (size_t i = output->n_open; i-- > 0;)
 		if (output->open[i].end_ns <= t_ns) {
@@ -313,7 +328,7 @@ static void end_windows(struct output *output, int64_t t_ns)
 }
 
 /* A name of which no window is open. */
-static void name_window(struct output *output, const char *wanted, char name[64])
+static void name_window(struct wtl_import_output *output, const char *wanted, char name[64])
 {
 	wtl_text_copy(name, 64, wanted);
 	for (unsigned k = 2; k < 100; k++) {
@@ -327,7 +342,7 @@ static void name_window(struct output *output, const char *wanted, char name[64]
 	}
 }
 
-static void begin_windows(struct output *output, int64_t t_ns)
+static void begin_windows(struct wtl_import_output *output, int64_t t_ns)
 {
 	struct wtl_import *import = output->import;
 
@@ -355,7 +370,7 @@ static void begin_windows(struct output *output, int64_t t_ns)
 
 /* ---- All of it ---- */
 
-static int open_meter(struct output *output, struct wtl_err *err)
+static int open_meter(struct wtl_import_output *output, struct wtl_err *err)
 {
 	const struct wattle_options options = {.size = sizeof(options),
 					       .max_windows = OPEN_MAX + 4};
@@ -369,7 +384,7 @@ static int open_meter(struct output *output, struct wtl_err *err)
 	return wtl_meter_new_from(&env, &options, wtl_given_sources, &output->meter, err);
 }
 
-static int64_t longest_spacing(const struct output *output)
+static int64_t longest_spacing(const struct wtl_import_output *output)
 {
 	int64_t longest_ns = 0;
 
@@ -381,10 +396,10 @@ static int64_t longest_spacing(const struct output *output)
 	return longest_ns < 3600 * WTL_NS_PER_S ? longest_ns : 3600 * WTL_NS_PER_S;
 }
 
-static int open_recorder(struct output *output, const char *path, struct wtl_err *err)
+static int open_recorder(struct wtl_import_output *output, struct wtl_err *err)
 {
 	const struct wtl_recorder_options options = {
-		.path = path,
+		.path = output->path,
 		/* A commit is a period of its own, unless samples are much denser than mostly. */
 		.store = {.period_ns = longest_spacing(output) * (COMMIT_SAMPLES / 2),
 			  .in_haste = true,
@@ -398,7 +413,7 @@ static int open_recorder(struct output *output, const char *path, struct wtl_err
 		return rc;
 	rc = wattle_window_begin(output->meter, MAIN_WINDOW);
 	if (rc < 0)
-		return wtl_err_set(err, rc, "import", path, "%s", wattle_strerror(rc));
+		return wtl_err_set(err, rc, "import", output->path, "%s", wattle_strerror(rc));
 	wtl_recorder_window_fact(output->recorder, MAIN_WINDOW, WTL_FACT_EXIT_REASON,
 				 "it was imported");
 	/* Whoever reads the recording computes by what is in it. */
@@ -409,7 +424,7 @@ static int open_recorder(struct output *output, const char *path, struct wtl_err
 }
 
 /* A period begins with a sample: it is committed before one. */
-static int commit(struct output *output, struct wtl_err *err)
+static int commit(struct wtl_import_output *output, struct wtl_err *err)
 {
 	if (output->n_samples % COMMIT_SAMPLES != 0)
 		return 0;
@@ -417,7 +432,7 @@ static int commit(struct output *output, struct wtl_err *err)
 	return wtl_recorder_commit(output->recorder, err);
 }
 
-static void pass_on(struct output *output)
+static void pass_on(struct wtl_import_output *output)
 {
 	const struct wtl_sample sample = {.begin_ns = output->io.mono_ns,
 					  .end_ns = output->io.after_ns,
@@ -429,13 +444,14 @@ static void pass_on(struct output *output)
 	output->n_samples++;
 }
 
-static int follow(struct output *output, int64_t first_ns, struct wtl_err *err)
+/* All samples that are complete. */
+static int follow(struct wtl_import_output *output, struct wtl_err *err)
 {
+	int64_t first_ns;
 	int rc = 0;
 
-	begin_windows(output, first_ns);
-	put_devices(output, first_ns);
-	while ((rc = commit(output, err)) == 0 && take_sample(output, &first_ns)) {
+	while (has_next(output) && (rc = commit(output, err)) == 0 &&
+	       take_sample(output, &first_ns)) {
 		pass_on(output);
 		if (output->import->n_intervals > 0) {
 			end_windows(output, first_ns);
@@ -443,19 +459,16 @@ static int follow(struct output *output, int64_t first_ns, struct wtl_err *err)
 		}
 		put_devices(output, first_ns);
 	}
-	end_windows(output, INT64_MAX);
-	wattle_window_end(output->meter, MAIN_WINDOW, NULL, NULL, 0);
 	return rc;
 }
 
-static int write_all(struct output *output, const char *path,
-		     struct wtl_import_written *ret_written, struct wtl_err *err)
+static int begin(struct wtl_import_output *output, struct wtl_err *err)
 {
 	int64_t first_ns, last_ns;
-	int rc = open_series(output), ended;
+	int rc = open_series(output);
 
 	if (rc < 0)
-		return wtl_err_set(err, rc, "import", path, "out of memory");
+		return wtl_err_set(err, rc, "import", output->path, "out of memory");
 	if (output->n_channels == 0 || !next_sample(output, &first_ns, &last_ns))
 		return wtl_err_set(
 			err, WTL_EFORMAT, "import", NULL,
@@ -469,27 +482,121 @@ static int write_all(struct output *output, const char *path,
 	take_sample(output, &first_ns);
 	output->n_samples = 1;
 	wtl_meter_sample(output->meter);
-	rc = open_recorder(output, path, err);
-	ret_written->begin_utc_ns = first_ns;
+	output->begin_utc_ns = first_ns;
+	rc = open_recorder(output, err);
+	if (rc < 0)
+		return rc;
+	begin_windows(output, first_ns);
+	put_devices(output, first_ns);
+	return 0;
+}
+
+/* ---- While it is read ---- */
+
+/* Series of which so much is known that their channels are as they stay, one of energy or power among them. */
+static bool can_begin(const struct wtl_import *import)
+{
+	bool has_channel = false;
+
+	for (size_t i = 0; i < import->n_series; i++) {
+		has_channel |= is_channel(&import->series[i]);
+		if (import->series[i].n <= SPACINGS + 1)
+			return false;
+	}
+	return has_channel;
+}
+
+static void drop_written(struct wtl_import_output *output)
+{
+	struct wtl_import *import = output->import;
+
+	import->n_held = 0;
+	for (size_t i = 0; i < output->n_cursors; i++) {
+		struct cursor *cursor = &output->cursors[i];
+		struct wtl_import_series *series = cursor->series;
+
+		series->n -= cursor->at;
+		memmove(series->points, series->points + cursor->at,
+			series->n * sizeof(series->points[0]));
+		cursor->at = 0;
+		import->n_held += series->n;
+	}
+}
+
+/* Where a series has ended, the others wait for it, and are asked ever more seldom. */
+static void write_sure(struct wtl_import_output *output)
+{
+	struct wtl_import *import = output->import;
+	int rc = 0;
+
+	if (!import->is_begun && can_begin(import)) {
+		import->is_begun = true;
+		rc = begin(output, &import->err);
+	}
+	if (import->is_begun && rc == 0) {
+		rc = follow(output, &import->err);
+		drop_written(output);
+	}
+	/* What was written stays, as at the end. */
+	if (rc < 0) {
+		wtl_recorder_end(output->recorder, NULL);
+		output->recorder = NULL;
+		import->error = rc;
+	}
+	import->write_at = 2 * import->n_held;
+	if (import->write_at < WTL_IMPORT_HELD)
+		import->write_at = WTL_IMPORT_HELD;
+}
+
+/* ---- Outside ---- */
+
+struct wtl_import_output *wtl_import_output_new(struct wtl_import *import, const char *path,
+						bool at_once)
+{
+	struct wtl_import_output *output = calloc(1, sizeof(*output));
+
+	if (!output)
+		return NULL;
+	output->import = import;
+	output->path = path;
+	if (!at_once) {
+		import->output = output;
+		import->write = write_sure;
+	}
+	return output;
+}
+
+int wtl_import_output_end(struct wtl_import_output *output, struct wtl_import_written *ret_written,
+			  struct wtl_err *err)
+{
+	int rc = 0, ended;
+
+	output->has_all = true;
+	if (!output->import->is_begun)
+		rc = begin(output, err);
 	if (rc == 0)
-		rc = follow(output, first_ns, err);
-	ret_written->end_utc_ns = output->io.utc_ns;
-	ret_written->n_samples = output->n_samples;
-	ret_written->n_windows = output->n_windows;
+		rc = follow(output, err);
+	if (output->recorder) {
+		end_windows(output, INT64_MAX);
+		wattle_window_end(output->meter, MAIN_WINDOW, NULL, NULL, 0);
+	}
 	ended = wtl_recorder_end(output->recorder, rc < 0 ? NULL : err);
+	output->recorder = NULL;
+	*ret_written = (struct wtl_import_written){.n_samples = output->n_samples,
+						   .n_windows = output->n_windows,
+						   .begin_utc_ns = output->begin_utc_ns,
+						   .end_utc_ns = output->io.utc_ns};
 	return rc < 0 ? rc : ended;
 }
 
-int wtl_import_write(struct wtl_import *import, const char *path,
-		     struct wtl_import_written *ret_written, struct wtl_err *err)
+void wtl_import_output_free(struct wtl_import_output *output)
 {
-	struct output *output = calloc(1, sizeof(*output));
-	int rc;
-
 	if (!output)
-		return wtl_err_set(err, ENOMEM, "import", path, "out of memory");
-	output->import = import;
-	rc = write_all(output, path, ret_written, err);
+		return;
+	if (output->recorder) {
+		wtl_recorder_end(output->recorder, NULL);
+		wtl_store_remove(output->path);
+	}
 	wattle_meter_close(output->meter);
 	free(output->cursors);
 	free(output->channels);
@@ -498,5 +605,4 @@ int wtl_import_write(struct wtl_import *import, const char *path,
 	free(output->packed);
 	free(output->has_value);
 	free(output);
-	return rc;
 }

@@ -762,6 +762,36 @@ def test_a_file_that_somebody_truncates_while_it_is_read(tmp_path):
     assert not out.exists()
 
 
+def long_rows(gpus, begin=0, fan="[N/A]", n=12000):
+    stamps = [f"2026/07/03 {t // 3600:02}:{t // 60 % 60:02}:{t % 60:02}.000" for t in range(begin, begin + n)]
+    return "".join(f"{stamp}, {gpu}, GPU-{gpu}, {100 * (gpu + 1)}.00 W, {fan}\n" for stamp in stamps for gpu in gpus)
+
+
+@pytest.mark.parametrize(("rows", "gpu_0", "gpu_1"), [
+    (long_rows([0]) + long_rows([0, 1], 12000), 2399900, 2399800),  # a GPU that comes late
+    (long_rows([0]) + long_rows([1]), 1199900, 2399800),  # one after the other
+    (long_rows([0, 1]) + long_rows([0], 12000), 2399900, 2403800),  # one that goes away: 20 s of it are bridged
+], ids=("late", "behind", "gone"))
+def test_a_long_log_in_which_gpus_come_and_go(place, rows, gpu_0, gpu_1):
+    said, out = place.good("timestamp, index, uuid, power.draw [W], fan.speed [%]\n" + rows)
+    assert place.energies(out) == {"gpu-0": gpu_0, "gpu-1": gpu_1, "total": gpu_0 + gpu_1}
+    assert said.count("file.log") == 1
+
+
+def test_a_long_log_of_which_a_value_is_known_late(place):
+    _, out = place.good("timestamp, index, uuid, power.draw [W], fan.speed [%]\n" + long_rows([0]) + long_rows([0], 12000, "30 %"))
+    assert len(place.export(out, "devices")) == 12000
+
+
+def test_a_long_log_that_somebody_truncates_while_it_is_written(tmp_path):
+    """The recording was begun, and is none."""
+    path, out = tmp_path / "gpu.csv", tmp_path / "gpu.wattle"
+    path.write_text("timestamp, index, uuid, power.draw [W], fan.speed [%]\n" + long_rows([0], n=80000))
+    result = run_wattle("import", path, "-o", out, env={**cut_environment(out), "WATTLE_TEST_CUT_OTHER": path})
+    assert result.code == 1 and f"{path}: another program has truncated it" in result.complaint()
+    assert os.listdir(tmp_path) == ["gpu.csv"]
+
+
 def test_a_date_of_nul_bytes_is_none(tmp_path):
     path, out = tmp_path / "gpu.csv", tmp_path / "gpu.wattle"
     path.write_bytes(NVIDIA_SMI.encode().replace(b"2026/07/03", bytes(10)))

@@ -207,17 +207,39 @@ static int read_job(void *argument)
 			       &job->err);
 }
 
+static int read_and_write(struct job *job, const char *path, bool at_once,
+			  struct wtl_import_written *ret_written)
+{
+	struct wtl_import_output *output = wtl_import_output_new(job->import, path, at_once);
+	int rc;
+
+	if (!output)
+		return wtl_err_set(&job->err, ENOMEM, "import", NULL, "out of memory");
+	rc = wtl_mapped_call(read_job, job);
+	if (rc == 0)
+		rc = wtl_import_output_end(output, ret_written, &job->err);
+	wtl_import_output_free(output);
+	return rc;
+}
+
 static int import_into(struct wtl_app *app, struct wtl_import *import, const struct file *file)
 {
 	const struct settings *settings = app->own;
+	const struct wtl_import_options how = import->options;
 	const char *path = settings->files.words[0];
 	struct wtl_import_written written = {0};
 	/* The first name is no reader's: the content says. */
 	struct job job = {.import = import,
 			  .reader = settings->from ? wtl_import_readers[settings->from - 1] : NULL,
 			  .file = file};
-	int rc = wtl_mapped_call(read_job, &job);
+	int rc = read_and_write(&job, settings->output, false, &written);
 
+	if (rc == -EAGAIN) {
+		wtl_import_done(import);
+		wtl_import_init(import, &how);
+		job.err = (struct wtl_err){.code = 0};
+		rc = read_and_write(&job, settings->output, true, &written);
+	}
 	if (rc == -EFAULT) {
 		wtl_complain(app,
 			     "%s: another program has truncated it while it was read, or its disk "
@@ -225,9 +247,6 @@ static int import_into(struct wtl_app *app, struct wtl_import *import, const str
 			     path);
 		return rc;
 	}
-
-	if (rc == 0)
-		rc = wtl_import_write(import, settings->output, &written, &job.err);
 	wtl_import_tell_bad(app, import, path);
 	if (rc < 0 && job.err.path[0])
 		wtl_complain_err(app, &job.err);
