@@ -29,6 +29,9 @@
  * made again). */
 enum { COMMIT_SAMPLES = 8192, SPACINGS = 256, OPEN_MAX = 60 };
 
+/* So many rows at most are recorded at once. */
+enum { ROWS = 256 };
+
 /* The first sample is not at 0, which means "none". */
 #define FIRST_MONO_NS WTL_NS_PER_S
 
@@ -38,6 +41,10 @@ struct cursor {
 	size_t at;
 	size_t channel; /* SIZE_MAX: a device's */
 	int32_t device;
+};
+
+struct column {
+	int64_t values[ROWS];
 };
 
 struct open_window {
@@ -58,6 +65,10 @@ struct wtl_import_output {
 	int64_t offset_ns; /* UTC less the recording's own time */
 	struct wtl_device_value *values, *packed;
 	bool *has_value;
+	/* Of rows: a column a cursor, and which are of channels, and then, of devices. */
+	int64_t t_mono_ns[ROWS];
+	struct column *columns;
+	const int64_t **in_columns;
 	int64_t devices_ns; /* when they were kept last */
 	bool has_devices;
 	struct wattle_meter *meter;
@@ -134,8 +145,10 @@ static int open_series(struct wtl_import_output *output)
 	output->values = calloc(import->n_series + 1, sizeof(*output->values));
 	output->packed = calloc(import->n_series + 1, sizeof(*output->packed));
 	output->has_value = calloc(import->n_series + 1, sizeof(*output->has_value));
+	output->columns = calloc(import->n_series + 1, sizeof(*output->columns));
+	output->in_columns = calloc(import->n_series + 1, sizeof(*output->in_columns));
 	if (!output->cursors || !output->channels || !output->readings || !output->values ||
-	    !output->packed || !output->has_value)
+	    !output->packed || !output->has_value || !output->columns || !output->in_columns)
 		return -ENOMEM;
 	for (size_t i = 0; i < import->n_series; i++) {
 		struct wtl_import_series *series = &import->series[i];
@@ -444,14 +457,105 @@ static void pass_on(struct wtl_import_output *output)
 	output->n_samples++;
 }
 
+/* ---- Rows ---- */
+
+/* Those that come. */
+static const struct wtl_import_point *points_of(const struct cursor *cursor)
+{
+	return cursor->series->points + cursor->at;
+}
+
+/* How many rows may be taken before something else is to be done, beside the two that are needed after them. */
+static size_t most_rows(const struct wtl_import_output *output)
+{
+	size_t most = COMMIT_SAMPLES - output->n_samples % COMMIT_SAMPLES + 1;
+
+	most = most < ROWS ? most : ROWS;
+	for (size_t i = 0; i < output->n_cursors; i++) {
+		const struct cursor *cursor = &output->cursors[i];
+		size_t left = cursor->series->n - cursor->at;
+
+		if (left == 0 || points_of(cursor)->t_ns != points_of(output->cursors)->t_ns)
+			return 0;
+		most = left < most ? left : most;
+	}
+	return output->import->n_intervals == 0 ? most : 0;
+}
+
+/* The times of the first most points, as far as their devices' values are all kept; returns how many. */
+static size_t take_times(struct wtl_import_output *output, size_t most)
+{
+	const struct wtl_import_point *points = points_of(output->cursors);
+	bool has_devices = output->n_channels < output->n_cursors;
+	int64_t due_ns = output->devices_ns + DEVICES_NS;
+
+	for (size_t i = 0; i < most; i++) {
+		if (has_devices && points[i].t_ns < due_ns)
+			return i;
+		due_ns = points[i].t_ns + DEVICES_NS;
+		output->t_mono_ns[i] = points[i].t_ns - output->offset_ns;
+	}
+	return most;
+}
+
+/* The values of the next n points; returns how many have one, at those times. */
+static size_t take_column(const struct wtl_import_output *output, const struct cursor *cursor,
+			  size_t n, int64_t values[])
+{
+	const struct wtl_import_point *points = points_of(cursor);
+	const struct wtl_import_point *first = points_of(output->cursors);
+
+	for (size_t i = 0; i < n; i++) {
+		if (points[i].t_ns != first[i].t_ns || points[i].status || points[i].is_anew)
+			return i;
+		values[i] = (int64_t)points[i].value;
+	}
+	return n;
+}
+
+/*
+ * In most logs each row has a value of everything, at one time: such rows are recorded at once, but for the last one, which is
+ * taken as any other and leaves everything as all of them would have.
+ */
+static void take_rows(struct wtl_import_output *output)
+{
+	struct wtl_recorder_rows rows = {.t_mono_ns = output->t_mono_ns,
+					 .values = output->in_columns,
+					 .device_values = output->in_columns + output->n_channels,
+					 .devices = output->packed};
+	size_t n = most_rows(output), n_channels = 0;
+
+	if (n > 2)
+		n = take_times(output, n);
+	for (size_t i = 0; i < output->n_cursors && n > 2; i++) {
+		const struct cursor *cursor = &output->cursors[i];
+		bool is_device = cursor->channel == SIZE_MAX;
+		size_t at = is_device ? output->n_channels + rows.n_devices : n_channels++;
+
+		n = take_column(output, cursor, n, output->columns[i].values);
+		output->in_columns[at] = output->columns[i].values;
+		if (is_device)
+			output->packed[rows.n_devices++] = (struct wtl_device_value){
+				.gpu = cursor->device, .number = cursor->series->number};
+	}
+	rows.n = n > 2 ? n - 2 : 0;
+	if (rows.n == 0 || !wtl_recorder_rows(output->recorder, &rows))
+		return;
+	for (size_t i = 0; i < output->n_cursors; i++)
+		output->cursors[i].at += rows.n;
+	output->n_samples += rows.n;
+}
+
 /* All samples that are complete. */
 static int follow(struct wtl_import_output *output, struct wtl_err *err)
 {
 	int64_t first_ns;
 	int rc = 0;
 
-	while (has_next(output) && (rc = commit(output, err)) == 0 &&
-	       take_sample(output, &first_ns)) {
+	while (has_next(output) && (rc = commit(output, err)) == 0) {
+		take_rows(output);
+		if (!take_sample(output, &first_ns))
+			break;
 		pass_on(output);
 		if (output->import->n_intervals > 0) {
 			end_windows(output, first_ns);
@@ -604,5 +708,7 @@ void wtl_import_output_free(struct wtl_import_output *output)
 	free(output->values);
 	free(output->packed);
 	free(output->has_value);
+	free(output->columns);
+	free(output->in_columns);
 	free(output);
 }

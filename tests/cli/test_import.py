@@ -783,6 +783,23 @@ def test_a_long_log_of_which_a_value_is_known_late(place):
     assert len(place.export(out, "devices")) == 12000
 
 
+@pytest.mark.parametrize("apart_ms", [1000, 700])
+def test_every_value_of_a_long_log_is_kept(place, apart_ms):
+    """Also behind rows that lack one, and where what devices tell is not kept with each."""
+    powers = {t * apart_ms: None if t % 1000 in (7, 8, 400) else t * 37 % 300 for t in range(12000)}
+    uses = {t: None if t // apart_ms % 1700 == 60 else t // apart_ms * 7 % 101 for t in powers}
+    stamps = {t: f"2026/07/03 {t // 3600000:02}:{t // 60000 % 60:02}:{t // 1000 % 60:02}.{t % 1000:03}" for t in powers}
+    shown = lambda value, unit: "[N/A]" if value is None else f"{value} {unit}"  # noqa: E731
+    _, out = place.good("timestamp, index, power.draw [W], utilization.gpu [%]\n" + "".join(
+        f"{stamps[t]}, 0, {shown(powers[t], 'W')}, {shown(uses[t], '%')}\n" for t in powers))
+    time = lambda row: int(row["t_mono_ns"]) // 1000000 - 1000  # noqa: E731
+    assert {time(row): row["power_w"] and float(row["power_w"]) for row in place.export(out, "samples")} == {
+        t: "" if power is None else power for t, power in powers.items()}
+    kept = {time(row): int(row["value"]) for row in place.export(out, "devices")}
+    assert all(uses[t] == value for t, value in kept.items())
+    assert len(kept) > 5900 and (apart_ms < 1000 or len(kept) == sum(use is not None for use in uses.values()))
+
+
 def test_a_long_log_that_somebody_truncates_while_it_is_written(tmp_path):
     """The recording was begun, and is none."""
     path, out = tmp_path / "gpu.csv", tmp_path / "gpu.wattle"
