@@ -25,9 +25,9 @@
 /* What devices tell beside energy is kept about once a second. */
 #define DEVICES_NS (900 * WTL_NS_PER_MS)
 
-/* As many samples are handed to the disk together, and can be read without those before them (judgement: an import can be
- * made again). */
-enum { COMMIT_SAMPLES = 8192, SPACINGS = 256, OPEN_MAX = 60 };
+/* As many values are handed to the disk together, about, and no more samples, which can be read without those before them
+ * (judgement: an import can be made again). */
+enum { COMMIT_VALUES = 1 << 19, COMMIT_SAMPLES = 32768, SPACINGS = 256, OPEN_MAX = 60 };
 
 /* So many rows at most are recorded at once. */
 enum { ROWS = 256 };
@@ -78,6 +78,7 @@ struct wtl_import_output {
 	size_t n_open;
 	int64_t begin_utc_ns;
 	size_t n_samples, n_windows;
+	size_t commit_samples; /* so many are committed together */
 };
 
 /* ---- What there is ---- */
@@ -409,12 +410,22 @@ static int64_t longest_spacing(const struct wtl_import_output *output)
 	return longest_ns < 3600 * WTL_NS_PER_S ? longest_ns : 3600 * WTL_NS_PER_S;
 }
 
+/* By what a recorder keeps of a sample: itself, each channel's reading, and what each device tells (replay/series.h). */
+static size_t samples_of_commit(const struct wtl_import_output *output)
+{
+	size_t n_devices = output->n_cursors - output->n_channels;
+	size_t n = COMMIT_VALUES / (6 + 4 * output->n_channels + 3 * n_devices);
+
+	return n < COMMIT_SAMPLES ? n : COMMIT_SAMPLES;
+}
+
 static int open_recorder(struct wtl_import_output *output, struct wtl_err *err)
 {
 	const struct wtl_recorder_options options = {
 		.path = output->path,
 		/* A commit is a period of its own, unless samples are much denser than mostly. */
-		.store = {.period_ns = longest_spacing(output) * (COMMIT_SAMPLES / 2),
+		.store = {.period_ns =
+				  longest_spacing(output) * (int64_t)(output->commit_samples / 2),
 			  .in_haste = true,
 			  .io = &output->io.io,
 			  .guard = output->import->options.guard},
@@ -439,7 +450,7 @@ static int open_recorder(struct wtl_import_output *output, struct wtl_err *err)
 /* A period begins with a sample: it is committed before one. */
 static int commit(struct wtl_import_output *output, struct wtl_err *err)
 {
-	if (output->n_samples % COMMIT_SAMPLES != 0)
+	if (output->n_samples % output->commit_samples != 0)
 		return 0;
 	wtl_store_wait(wtl_recorder_writer(output->recorder));
 	return wtl_recorder_commit(output->recorder, err);
@@ -468,7 +479,7 @@ static const struct wtl_import_point *points_of(const struct cursor *cursor)
 /* How many rows may be taken before something else is to be done, beside the two that are needed after them. */
 static size_t most_rows(const struct wtl_import_output *output)
 {
-	size_t most = COMMIT_SAMPLES - output->n_samples % COMMIT_SAMPLES + 1;
+	size_t most = output->commit_samples - output->n_samples % output->commit_samples + 1;
 
 	most = most < ROWS ? most : ROWS;
 	for (size_t i = 0; i < output->n_cursors; i++) {
@@ -579,6 +590,7 @@ static int begin(struct wtl_import_output *output, struct wtl_err *err)
 			"no power or energy can be read in it: there is nothing to record");
 	output->offset_ns = first_ns - first_ns % 1000 - FIRST_MONO_NS;
 	output->devices_ns = first_ns - DEVICES_NS;
+	output->commit_samples = samples_of_commit(output);
 	rc = open_meter(output, err);
 	if (rc < 0)
 		return rc;

@@ -783,6 +783,17 @@ def test_a_long_log_of_which_a_value_is_known_late(place):
     assert len(place.export(out, "devices")) == 12000
 
 
+def test_a_log_of_many_gpus_and_values(place):
+    """More between two commits than a writer holds."""
+    row = ", {}, 100.00 W, 3 %, 50, 60 MiB, 1000 MHz, 30 %, 60, 900 MHz\n"
+    rows = "".join(row.format(gpu).join(("\0", "")) for gpu in range(40))
+    stamps = (f"2026/07/03 {t // 3600:02}:{t // 60 % 60:02}:{t % 60:02}.000" for t in range(6000))
+    _, out = place.good("timestamp, index, power.draw [W], utilization.gpu [%], temperature.gpu, memory.used [MiB], clocks.current.sm [MHz], "
+                        "fan.speed [%], temperature.memory, clocks.current.memory [MHz]\n" + "".join(rows.replace("\0", s) for s in stamps))
+    assert place.export(out, "gaps") == []
+    assert place.energies(out)["total"] == 40 * 599900
+
+
 @pytest.mark.parametrize("apart_ms", [1000, 700])
 def test_every_value_of_a_long_log_is_kept(place, apart_ms):
     """Also behind rows that lack one, and where what devices tell is not kept with each."""
