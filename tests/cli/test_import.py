@@ -683,6 +683,33 @@ def test_aipowermeters_own_parser_finds_its_keys(place):
         assert gpu["per_gpu_attributable_mem_use"] == gpu["per_gpu_absolute_percent_usage"] == {}
 
 
+@pytest.mark.parametrize(("form", "text", "says"), [
+    ("zeus", PERF, "zeus has a place for GPUs alone, and none is measured in it"),
+    ("zeus", WATTMETER, "zeus has a place for GPUs alone, and none is measured in it"),
+    ("aipowermeter", WATTMETER, "aipowermeter has a place for packages, memory and GPUs alone, and none is measured in it"),
+])
+def test_what_a_form_has_no_place_for_is_no_file(place, form, text, says):
+    _, out = place.good(text)
+    result = run_wattle("export", out, "--to", form, "-o", "there", cwd=place.path)
+    assert result.code == 1 and result.out == "" and f"{out}: {says}" in result.complaint()
+    assert not (place.path / "there").exists()
+
+
+def test_what_a_form_has_no_place_for_is_named(place):
+    _, out = place.good(HEAD_2023 + ROW_2023)
+    result = run_wattle("export", out, "--to", "zeus", cwd=place.path)
+    assert result.code == 0 and result.err == f"wattle: {out}: zeus has a place for GPUs alone: package-0 and dram-0 are left out\n"
+
+
+def test_a_wattmeter_is_no_processor_to_codecarbon(place):
+    """Its energy is the row's sum alone, and comes back as what it was."""
+    _, out = place.good(WATTMETER)
+    written = export_to(place, out, "codecarbon")
+    row = dict(zip(*(line.split(",") for line in written.splitlines())))
+    assert [row[name] for name in ("cpu_energy", "gpu_energy", "ram_energy", "cpu_power")] == [""] * 4
+    assert place.energies(place.good(written)[1]) == {"board-0": 1000, "total": 1000}
+
+
 def test_zeus_text_is_the_same(place):
     _, out = place.good(ZEUS)
     again = export_to(place, out, "zeus")
