@@ -93,8 +93,9 @@ struct wtl_import_options {
 	int64_t interval_ns; /* between samples without a time; 0: the tool's own default */
 	const char
 		*columns; /* of wattmeters: "time=…,power=…"; NULL: they are found by their names */
-	const char *domain;   /* of wattmeters; NULL: "board-0" */
-	bool keeps_intervals; /* stretches are wanted as they are, not as counters */
+	const char *domain;    /* of wattmeters; NULL: "board-0" */
+	const char *idle_path; /* beside it lies what devices were calibrated by; NULL: nowhere */
+	bool keeps_intervals;  /* stretches are wanted as they are, not as counters */
 	/* Of the file that is written: see struct wtl_store_options. */
 	int (*guard)(void (*work)(void *context), void *context);
 	mode_t file_mode; /* of the recording: see base/outfile.h */

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "energy/units.h"
 #include "import/import.h"
+#include "meter/calibrated.h"
 #include "meter/given_io.h"
 #include "meter/meter.h"
 #include "meter/observer.h"
@@ -398,6 +399,25 @@ static int open_meter(struct wtl_import_output *output, struct wtl_err *err)
 	return wtl_meter_new_from(&env, &options, wtl_given_sources, &output->meter, err);
 }
 
+/* Devices that are known by a serial in the file: from now on their readings are corrected, as those of a sensor are. */
+static int load_calibrations(struct wtl_import_output *output, struct wtl_err *err)
+{
+	const char *idle_path = output->import->options.idle_path;
+	const struct wtl_catalog *catalog = &output->meter->catalog;
+
+	if (idle_path && wtl_calibrated_load_serials(output->meter, idle_path) < 0)
+		return wtl_err_set(err, ENOMEM, "calibration", NULL, "out of memory");
+	for (size_t i = 0; output->meter->calibrated && i < catalog->n_channels; i++) {
+		const struct wtl_channel *channel = &catalog->channels[i];
+		const char *note = wtl_calibrated_note(channel);
+
+		if (note)
+			wtl_import_remark(output->import, "%s is corrected: %s", channel->domain,
+					  note);
+	}
+	return 0;
+}
+
 static int64_t longest_spacing(const struct wtl_import_output *output)
 {
 	int64_t longest_ns = 0;
@@ -458,11 +478,13 @@ static int commit(struct wtl_import_output *output, struct wtl_err *err)
 
 static void pass_on(struct wtl_import_output *output)
 {
+	struct wtl_calibrated *calibrated = output->meter->calibrated;
 	const struct wtl_sample sample = {.begin_ns = output->io.mono_ns,
 					  .end_ns = output->io.after_ns,
 					  .readings = output->readings,
 					  .n = output->n_channels};
 
+	wtl_calibrated_apply(calibrated, output->readings, 0, output->n_channels);
 	output->io.mono_ns = output->io.after_ns;
 	wtl_meter_pass_on(output->meter, &sample);
 	output->n_samples++;
@@ -490,7 +512,7 @@ static size_t most_rows(const struct wtl_import_output *output)
 			return 0;
 		most = left < most ? left : most;
 	}
-	return output->import->n_intervals == 0 ? most : 0;
+	return output->import->n_intervals == 0 && !output->meter->calibrated ? most : 0;
 }
 
 /* The times of the first most points, as far as their devices' values are all kept; returns how many. */
@@ -592,6 +614,8 @@ static int begin(struct wtl_import_output *output, struct wtl_err *err)
 	output->devices_ns = first_ns - DEVICES_NS;
 	output->commit_samples = samples_of_commit(output);
 	rc = open_meter(output, err);
+	if (rc == 0)
+		rc = load_calibrations(output, err);
 	if (rc < 0)
 		return rc;
 	/* The first sample is the meter's state to begin with. */

@@ -15,6 +15,7 @@
 #include "base/outfile.h"
 #include "cli/command.h"
 #include "cli/complain.h"
+#include "cli/idle.h"
 #include "cli/mapped.h"
 #include "cli/option.h"
 #include "cli/options.h"
@@ -302,6 +303,7 @@ static int run(struct wtl_app *app)
 					 .domain = settings->domain,
 					 .guard = wtl_mapped_guard,
 					 .file_mode = app->settings.file_mode};
+	char idle_path[PATH_MAX];
 	struct wtl_import import;
 	struct file file = {.map = NULL};
 	int rc;
@@ -315,6 +317,8 @@ static int run(struct wtl_app *app)
 		return WTL_EXIT_FAILED;
 	}
 	how.start_ns = start_ns(settings);
+	if (wtl_idle_path(&app->settings, idle_path, sizeof(idle_path)) == 0)
+		how.idle_path = idle_path;
 	rc = read_file(app, settings->files.words[0], &file);
 	how.end_ns = file.changed_ns;
 	if (rc == 0) {
@@ -334,7 +338,9 @@ const struct wtl_command wtl_command_import = {
 		"Reads what another tool has written and makes a recording of it, for wattle report, plot, "
 		"export and top --replay. The format is told from the content.\n\n"
 		"What can be read is read. Lines that cannot are counted, and the first ones are named "
-		"with the reason. A missing value is a gap, never 0.",
+		"with the reason. A missing value is a gap, never 0.\n\n"
+		"A device that wattle calibrate has calibrated, and whose UUID is in the file, is corrected; "
+		"with --idle-file '' it is not.",
 	.examples =
 		"wattle import gpu.csv -o gpu.wattle\n"
 		"    a log of nvidia-smi --query-gpu=timestamp,index,power.draw --format=csv -l 1\n\n"
@@ -344,7 +350,8 @@ const struct wtl_command wtl_command_import = {
 		       "1\tnothing can be read, or the recording cannot be written\n"
 		       "2\twrong options",
 	.options = options,
-	.shared = (const struct wtl_option *const[]){wtl_options_mode, wtl_options_general, NULL},
+	.shared = (const struct wtl_option *const[]){wtl_options_idle_file, wtl_options_mode,
+						     wtl_options_general, NULL},
 	.word = &word,
 	.settings_size = sizeof(struct settings),
 	.usage_exit = WTL_EXIT_USAGE,
