@@ -675,12 +675,15 @@ def test_the_first_stretch_of_power_goes_to_aipowermeter_too(place, name):
 
 
 def test_aipowermeters_own_parser_finds_its_keys(place):
-    """What its load_gpu_metrics() takes without asking whether it is there."""
+    """What load_gpu_metrics() takes without asking whether it is there: of 2021 to 2025, and of 2026."""
     _, out = place.good(AIPOWERMETER)
     for line in export_to(place, out, "aipowermeter").splitlines()[:-1]:
         gpu = json.loads(line)["metrics"]["gpu"]
         assert gpu["per_gpu_attributable_power"]["all"] == gpu["nvidia_draw_absolute"] == sum(gpu["per_gpu_power_draw"].values())
         assert gpu["per_gpu_attributable_mem_use"] == gpu["per_gpu_absolute_percent_usage"] == {}
+        assert (gpu["nvidia_power"], gpu["per_gpu_nvidia_power"]) == (gpu["nvidia_draw_absolute"], gpu["per_gpu_power_draw"])
+        for name in ("nvidia_memory", "nvidia_use_rate"):  # unknown
+            assert gpu[name] is None and gpu[f"per_gpu_{name}"] == {}
 
 
 @pytest.mark.parametrize(("form", "text", "says"), [

@@ -163,36 +163,49 @@ static bool power_of(const struct wtl_export *export, enum wattle_kind kind, dou
 	return is_there;
 }
 
-static void put_gpus(struct wtl_export *export)
+/* "0":20,"1":70 */
+static void put_each_gpu(struct wtl_export *export)
 {
-	struct wtl_buf *buf = &export->buf;
 	const char *separator = "";
-	double sum_w;
 
-	if (!power_of(export, WATTLE_KIND_GPU, &sum_w))
-		return;
-	wtl_buf_printf(buf, ",\"gpu\":{\"nvidia_draw_absolute\":%.9g,\"per_gpu_power_draw\":{",
-		       sum_w);
 	for (size_t i = 0, n = 0; i < export->history->n_domains; i++) {
 		const struct wtl_export_part *part = &export->gathered->parts[i];
 
 		if (!is_gpu(&part->domain))
 			continue;
 		if (part->is_there)
-			wtl_buf_printf(buf, "%s\"%zu\":%.9g", separator, n,
+			wtl_buf_printf(&export->buf, "%s\"%zu\":%.9g", separator, n,
 				       (double)part->power_uw / 1e6);
 		separator = part->is_there ? "," : separator;
 		n++;
 	}
-	/* Its own parser wants these. The recording is of the machine, so all that was drawn belongs to it; what single
-	 * processes used is not in this table. */
+}
+
+/* By the names of 2021 to 2025, and by those of 2026: each one's own parser wants all of its. */
+static void put_gpus(struct wtl_export *export)
+{
+	struct wtl_buf *buf = &export->buf;
+	double sum_w;
+
+	if (!power_of(export, WATTLE_KIND_GPU, &sum_w))
+		return;
+	wtl_buf_printf(buf, ",\"gpu\":{\"nvidia_draw_absolute\":%.9g,\"per_gpu_power_draw\":{",
+		       sum_w);
+	put_each_gpu(export);
+	/* The recording is of the machine, so all that was drawn belongs to it; what single processes used is not in
+	 * this table. */
 	wtl_buf_printf(
 		buf,
 		"},\"per_gpu_attributable_power\":{\"all\":%.9g},"
 		"\"per_gpu_attributable_mem_use\":{},\"per_gpu_per_pid_utilization_absolute\":{},"
 		"\"per_gpu_absolute_percent_usage\":{},"
-		"\"per_gpu_estimated_attributable_utilization\":{}}",
-		sum_w);
+		"\"per_gpu_estimated_attributable_utilization\":{},"
+		"\"nvidia_power\":%.9g,\"nvidia_memory\":null,\"nvidia_use_rate\":null,"
+		"\"per_gpu_nvidia_memory\":{},\"per_gpu_nvidia_use_rate\":{},"
+		"\"per_gpu_nvidia_power\":{",
+		sum_w, sum_w);
+	put_each_gpu(export);
+	wtl_buf_puts(buf, "}}");
 }
 
 /* Local time without a zone, and microseconds. */
