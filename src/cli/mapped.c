@@ -17,19 +17,14 @@
 
 /* What handlers of signals have to know. */
 static struct {
-	sigjmp_buf *guarded; /* by one thread at a time */
-	pthread_t thread;
+	pthread_key_t guarded; /* of each thread: a sigjmp_buf, or NULL */
+	bool is_watching;      /* there is that key */
 	struct wtl_rescue rescue;
 } faults;
 
 struct wtl_rescue *wtl_rescue(void)
 {
 	return &faults.rescue;
-}
-
-static bool is_guarded(void)
-{
-	return faults.guarded && pthread_equal(faults.thread, pthread_self());
 }
 
 void wtl_rescue_terminal(void)
@@ -45,11 +40,13 @@ static void on_bus(int number, siginfo_t *info, void *unused)
 	static const char text[] = "wattle: stopped: " CAUSE "\n";
 	/* A screen keeps back what is said on standard error. */
 	int fd = faults.rescue.len > 0 ? STDOUT_FILENO : STDERR_FILENO;
+	sigjmp_buf *guarded;
 
 	(void)unused;
+	guarded = pthread_getspecific(faults.guarded);
 	/* Not where somebody has sent it. */
-	if (info->si_code > 0 && is_guarded())
-		siglongjmp(*faults.guarded, 1);
+	if (info->si_code > 0 && guarded)
+		siglongjmp(*guarded, 1);
 	wtl_rescue_terminal();
 	if (info->si_code > 0)
 		(void)!write(fd, text, sizeof(text) - 1);
@@ -61,25 +58,27 @@ void wtl_mapped_watch(void)
 {
 	const struct sigaction action = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO};
 
-	sigaction(SIGBUS, &action, NULL);
+	faults.is_watching = pthread_key_create(&faults.guarded, NULL) == 0;
+	if (faults.is_watching)
+		sigaction(SIGBUS, &action, NULL);
 }
 
 int wtl_mapped_guard(void (*work)(void *context), void *context)
 {
-	sigjmp_buf *outer = faults.guarded, here;
+	sigjmp_buf *outer, here;
 
-	if (outer && !is_guarded()) {
+	if (!faults.is_watching) {
 		work(context);
 		return 0;
 	}
+	outer = pthread_getspecific(faults.guarded);
 	if (sigsetjmp(here, 1)) {
-		faults.guarded = outer;
+		pthread_setspecific(faults.guarded, outer);
 		return -EFAULT;
 	}
-	faults.thread = pthread_self();
-	faults.guarded = &here;
+	pthread_setspecific(faults.guarded, &here);
 	work(context);
-	faults.guarded = outer;
+	pthread_setspecific(faults.guarded, outer);
 	return 0;
 }
 
@@ -116,12 +115,6 @@ static int do_guarded(void *context)
 int wtl_mapped_call(int (*work)(void *context), void *context)
 {
 	struct job job = {.work = work, .context = context};
-	sigjmp_buf *outer = faults.guarded;
-	int rc;
 
-	faults.guarded = NULL;
-	rc = wtl_thread_call(do_guarded, &job);
-	faults.thread = pthread_self();
-	faults.guarded = outer;
-	return rc;
+	return wtl_thread_call(do_guarded, &job);
 }

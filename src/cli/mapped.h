@@ -13,8 +13,7 @@
 /* From now on such a signal ends what wtl_mapped_guard() calls; elsewhere it ends wattle, as before, but with a line. */
 void wtl_mapped_watch(void);
 
-/* A guard of struct wtl_store_options: work() may be ended wherever it touches such a file. One thread at a time: others'
- * work is not guarded meanwhile. */
+/* A guard of struct wtl_store_options: work() may be ended wherever it touches such a file, in this thread. */
 int wtl_mapped_guard(void (*work)(void *context), void *context);
 
 struct wtl_app;
@@ -23,8 +22,7 @@ struct wtl_app;
  * be neither used nor closed: that would touch the file again. */
 int wtl_mapped_read(struct wtl_app *app, int (*work)(void *context), void *context);
 
-/* As wtl_thread_call(), and guarded there, while this thread, which has to be in wtl_mapped_read(), only waits. -EFAULT as
- * there, without a complaint. */
+/* As wtl_thread_call(), and guarded there. -EFAULT as there, without a complaint. */
 int wtl_mapped_call(int (*work)(void *context), void *context);
 
 /* How to give the terminal back from within a signal handler: filled in by the screen; len 0: there is none. */

@@ -9,11 +9,10 @@
 
 #include <wattle.h>
 
+#include "base/err.h"
 #include "energy/catalog.h"
 #include "energy/sensor_class.h"
 #include "replay/format.h"
-
-struct wtl_err;
 
 /*
  * What other tools' files say, as series of points: a reader fills it from the text of one file (reader.h), and it
@@ -21,6 +20,9 @@ struct wtl_err;
  */
 
 enum { WTL_IMPORT_SERIES_MAX = 1024, WTL_IMPORT_BAD_KEPT = 4 };
+
+/* As many points are held before those that are sure are written: they stay in a processor's cache. */
+enum { WTL_IMPORT_HELD = 16384 };
 
 /* What a series is made of. */
 enum wtl_import_what {
@@ -91,8 +93,9 @@ struct wtl_import_options {
 	int64_t interval_ns; /* between samples without a time; 0: the tool's own default */
 	const char
 		*columns; /* of wattmeters: "time=…,power=…"; NULL: they are found by their names */
-	const char *domain;   /* of wattmeters; NULL: "board-0" */
-	bool keeps_intervals; /* stretches are wanted as they are, not as counters */
+	const char *domain;    /* of wattmeters; NULL: "board-0" */
+	const char *idle_path; /* beside it lies what devices were calibrated by; NULL: nowhere */
+	bool keeps_intervals;  /* stretches are wanted as they are, not as counters */
 	/* Of the file that is written: see struct wtl_store_options. */
 	int (*guard)(void (*work)(void *context), void *context);
 	mode_t file_mode; /* of the recording: see base/outfile.h */
@@ -124,7 +127,14 @@ struct wtl_import {
 	size_t n_absurd;		   /* of those: powers that cannot be */
 	int64_t local_ns, local_offset_ns; /* the quarter of an hour that was converted last */
 	int64_t last_utc_ns;		   /* the time that was converted last */
-	int error;			   /* -ENOMEM, -E2BIG: sticks */
+	int error;			   /* -ENOMEM, -E2BIG, of an output: sticks */
+	struct wtl_err err;		   /* the output's, in words */
+	/* Points are written while more are read: see wtl_import_output_new(). */
+	struct wtl_import_output *output;
+	void (*write)(struct wtl_import_output *output);
+	size_t n_held;	 /* points that are not written */
+	size_t write_at; /* so many are to be; SIZE_MAX: not before the end */
+	bool is_begun;	 /* its series are in a recording: there can be no more */
 };
 
 void wtl_import_init(struct wtl_import *import, const struct wtl_import_options *options);
@@ -162,6 +172,9 @@ int64_t wtl_import_local(struct wtl_import *import, int64_t t_local_ns);
 /* All points so far are of times since the file's start: they become times since 1970. */
 void wtl_import_begin_at_start(struct wtl_import *import);
 
+/* The points so far are as they stay, and so are those that come: they may be written. */
+void wtl_import_is_sure(struct wtl_import *import);
+
 /* All points so far are left out. */
 void wtl_import_forget_points(struct wtl_import *import);
 
@@ -173,8 +186,17 @@ struct wtl_import_written {
 	int64_t begin_utc_ns, end_utc_ns;
 };
 
-/* Writes the recording. 0 or negative. */
-int wtl_import_write(struct wtl_import *import, const char *path,
-		     struct wtl_import_written *ret_written, struct wtl_err *err);
+/*
+ * Writes the recording at path, what is sure (wtl_import_is_sure()) while the rest is read, so that few points are held.
+ * Where what is read later has a series that the recording did not begin with, reading ends with -EAGAIN: to be read anew,
+ * with at_once, which writes nothing before wtl_import_output_end(). NULL: no memory.
+ */
+struct wtl_import_output *wtl_import_output_new(struct wtl_import *import, const char *path,
+						bool at_once);
+/* All is read: writes the rest. 0 or negative. */
+int wtl_import_output_end(struct wtl_import_output *output, struct wtl_import_written *ret_written,
+			  struct wtl_err *err);
+/* A recording that was begun and not ended is removed. NULL is fine. */
+void wtl_import_output_free(struct wtl_import_output *output);
 
 #endif

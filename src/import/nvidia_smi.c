@@ -52,6 +52,8 @@ static int take(void *context, const struct wtl_smi_record *record)
 	}
 	if (record->has_time && reading->is_timeless)
 		forget_timeless(reading);
+	if (record->has_time && !reading->is_timed)
+		wtl_import_is_sure(reading->import);
 	reading->is_timed = record->has_time;
 	gpu = wtl_import_gpu_find(&reading->gpus, record->gpu);
 	if (gpu)

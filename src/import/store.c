@@ -23,7 +23,11 @@
 void wtl_import_init(struct wtl_import *import, const struct wtl_import_options *options)
 {
 	*import = (struct wtl_import){
-		.options = *options, .local_ns = INT64_MIN, .last_utc_ns = INT64_MIN};
+		.options = *options,
+		.local_ns = INT64_MIN,
+		.last_utc_ns = INT64_MIN,
+		.write_at = SIZE_MAX,
+	};
 }
 
 void wtl_import_done(struct wtl_import *import)
@@ -85,7 +89,9 @@ size_t wtl_import_series(struct wtl_import *import, const struct wtl_import_key 
 		    strcmp(series->channel.domain, key->domain) == 0)
 			return i;
 	}
-	if (import->n_series == WTL_IMPORT_SERIES_MAX)
+	if (import->is_begun)
+		import->error = -EAGAIN;
+	else if (import->n_series == WTL_IMPORT_SERIES_MAX)
 		import->error = -E2BIG;
 	if (!import->error && wtl_array_reserve(&import->series, &import->series_room,
 						import->n_series + 1, sizeof(*series)) < 0)
@@ -124,6 +130,8 @@ static inline void add(struct wtl_import *import, size_t i, int64_t t_ns,
 	}
 	series->points[series->n++] = point;
 	import->n_missing += point.status != WATTLE_STATUS_OK;
+	if (++import->n_held >= import->write_at)
+		import->write(import->output);
 }
 
 void wtl_import_put(struct wtl_import *import, size_t series, int64_t t_ns, uint64_t value)
@@ -159,11 +167,17 @@ size_t wtl_import_points(const struct wtl_import *import)
 	return n;
 }
 
+void wtl_import_is_sure(struct wtl_import *import)
+{
+	if (import->output && import->write_at == SIZE_MAX)
+		import->write_at = WTL_IMPORT_HELD;
+}
+
 void wtl_import_forget_points(struct wtl_import *import)
 {
 	for (size_t i = 0; i < import->n_series; i++)
 		import->series[i].n = 0;
-	import->n_missing = import->n_absurd = import->n_back = 0;
+	import->n_missing = import->n_absurd = import->n_back = import->n_held = 0;
 }
 
 /* ---- Stretches ---- */

@@ -84,7 +84,9 @@ static int read_text(struct wtl_import *import, const struct wtl_import_reader *
 		rc = wtl_import_settle(import);
 	if (rc == 0)
 		rc = import->error;
-	if (rc < 0 && err && !err->code)
+	if (rc < 0 && err && import->err.code)
+		*err = import->err;
+	else if (rc < 0 && err && !err->code)
 		wtl_err_set(err, rc, "import", NULL, "%s",
 			    rc == -E2BIG ? "it has too many series" : wtl_err_text(rc));
 	return rc;

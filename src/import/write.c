@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Series as a recording: their points are fed to a meter, in order of time, and a recorder observes that. */
+/* Series as a recording: their points are fed to a meter, in order of time, and a recorder observes that. What is sure is
+ * written while the file is still read. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include "base/text.h"
 #include "energy/units.h"
 #include "import/import.h"
+#include "meter/calibrated.h"
 #include "meter/given_io.h"
 #include "meter/meter.h"
 #include "meter/observer.h"
@@ -24,9 +26,12 @@
 /* What devices tell beside energy is kept about once a second. */
 #define DEVICES_NS (900 * WTL_NS_PER_MS)
 
-/* As many samples are handed to the disk together, and can be read without those before them (judgement: an import can be
- * made again). */
-enum { COMMIT_SAMPLES = 8192, SPACINGS = 256, OPEN_MAX = 60 };
+/* As many values are handed to the disk together, about, and no more samples, which can be read without those before them
+ * (judgement: an import can be made again). */
+enum { COMMIT_VALUES = 1 << 19, COMMIT_SAMPLES = 32768, SPACINGS = 256, OPEN_MAX = 60 };
+
+/* So many rows at most are recorded at once. */
+enum { ROWS = 256 };
 
 /* The first sample is not at 0, which means "none". */
 #define FIRST_MONO_NS WTL_NS_PER_S
@@ -39,13 +44,19 @@ struct cursor {
 	int32_t device;
 };
 
+struct column {
+	int64_t values[ROWS];
+};
+
 struct open_window {
 	char name[64];
 	int64_t end_ns;
 };
 
-struct output {
+struct wtl_import_output {
 	struct wtl_import *import;
+	const char *path;
+	bool has_all; /* no more points come */
 	struct wtl_given_io io;
 	struct wtl_channel *channels;
 	struct wtl_reading *readings;
@@ -55,6 +66,10 @@ struct output {
 	int64_t offset_ns; /* UTC less the recording's own time */
 	struct wtl_device_value *values, *packed;
 	bool *has_value;
+	/* Of rows: a column a cursor, and which are of channels, and then, of devices. */
+	int64_t t_mono_ns[ROWS];
+	struct column *columns;
+	const int64_t **in_columns;
 	int64_t devices_ns; /* when they were kept last */
 	bool has_devices;
 	struct wattle_meter *meter;
@@ -62,7 +77,9 @@ struct output {
 	size_t next_interval;
 	struct open_window open[OPEN_MAX];
 	size_t n_open;
+	int64_t begin_utc_ns;
 	size_t n_samples, n_windows;
+	size_t commit_samples; /* so many are committed together */
 };
 
 /* ---- What there is ---- */
@@ -120,7 +137,7 @@ static void set_class(struct wtl_import_series *series, int64_t spacing_ns)
 	channel->class = class;
 }
 
-static int open_series(struct output *output)
+static int open_series(struct wtl_import_output *output)
 {
 	struct wtl_import *import = output->import;
 
@@ -130,8 +147,10 @@ static int open_series(struct output *output)
 	output->values = calloc(import->n_series + 1, sizeof(*output->values));
 	output->packed = calloc(import->n_series + 1, sizeof(*output->packed));
 	output->has_value = calloc(import->n_series + 1, sizeof(*output->has_value));
+	output->columns = calloc(import->n_series + 1, sizeof(*output->columns));
+	output->in_columns = calloc(import->n_series + 1, sizeof(*output->in_columns));
 	if (!output->cursors || !output->channels || !output->readings || !output->values ||
-	    !output->packed || !output->has_value)
+	    !output->packed || !output->has_value || !output->columns || !output->in_columns)
 		return -ENOMEM;
 	for (size_t i = 0; i < import->n_series; i++) {
 		struct wtl_import_series *series = &import->series[i];
@@ -157,7 +176,7 @@ static int open_series(struct output *output)
 }
 
 /* Those of a domain are one device; the machine's is -1. */
-static void name_devices(struct output *output)
+static void name_devices(struct wtl_import_output *output)
 {
 	int32_t n = 0;
 	char key[64];
@@ -192,7 +211,7 @@ static const struct wtl_import_point *next_point(const struct cursor *cursor)
 }
 
 /* When the next stretch begins or ends. */
-static int64_t next_edge(const struct output *output)
+static int64_t next_edge(const struct wtl_import_output *output)
 {
 	const struct wtl_import *import = output->import;
 	int64_t edge_ns = INT64_MAX;
@@ -205,8 +224,18 @@ static int64_t next_edge(const struct output *output)
 	return edge_ns;
 }
 
+/* Is the next sample complete, whatever comes? */
+static bool has_next(const struct wtl_import_output *output)
+{
+	for (size_t i = 0; i < output->n_cursors && !output->has_all; i++)
+		if (output->cursors[i].at + 2 > output->cursors[i].series->n)
+			return false;
+	return true;
+}
+
 /* The times of the next sample's points: false: there is none. */
-static bool next_sample(const struct output *output, int64_t *ret_first_ns, int64_t *ret_last_ns)
+static bool next_sample(const struct wtl_import_output *output, int64_t *ret_first_ns,
+			int64_t *ret_last_ns)
 {
 	int64_t first_ns = INT64_MAX, second_ns = INT64_MAX, edge_ns = next_edge(output), last_ns;
 
@@ -235,7 +264,8 @@ static bool next_sample(const struct output *output, int64_t *ret_first_ns, int6
 	return true;
 }
 
-static void take_point(struct output *output, size_t i, const struct wtl_import_point *point)
+static void take_point(struct wtl_import_output *output, size_t i,
+		       const struct wtl_import_point *point)
 {
 	struct cursor *cursor = &output->cursors[i];
 
@@ -258,7 +288,7 @@ static void take_point(struct output *output, size_t i, const struct wtl_import_
 }
 
 /* Brings the readings up to the next sample. false: there is none. */
-static bool take_sample(struct output *output, int64_t *ret_first_ns)
+static bool take_sample(struct wtl_import_output *output, int64_t *ret_first_ns)
 {
 	int64_t first_ns, last_ns, end_ns;
 
@@ -281,7 +311,7 @@ static bool take_sample(struct output *output, int64_t *ret_first_ns)
 	return true;
 }
 
-static void put_devices(struct output *output, int64_t t_ns)
+static void put_devices(struct wtl_import_output *output, int64_t t_ns)
 {
 	const struct wtl_device_value *values = output->values;
 	struct wtl_device_value *packed = output->packed;
@@ -301,7 +331,7 @@ static void put_devices(struct output *output, int64_t t_ns)
 
 /* ---- Windows ---- */
 
-static void end_windows(struct output *output, int64_t t_ns)
+static void end_windows(struct wtl_import_output *output, int64_t t_ns)
 {
 	for (size_t i = output->n_open; i-- > 0;)
 		if (output->open[i].end_ns <= t_ns) {
@@ -313,7 +343,7 @@ static void end_windows(struct output *output, int64_t t_ns)
 }
 
 /* A name of which no window is open. */
-static void name_window(struct output *output, const char *wanted, char name[64])
+static void name_window(struct wtl_import_output *output, const char *wanted, char name[64])
 {
 	wtl_text_copy(name, 64, wanted);
 	for (unsigned k = 2; k < 100; k++) {
@@ -327,7 +357,7 @@ static void name_window(struct output *output, const char *wanted, char name[64]
 	}
 }
 
-static void begin_windows(struct output *output, int64_t t_ns)
+static void begin_windows(struct wtl_import_output *output, int64_t t_ns)
 {
 	struct wtl_import *import = output->import;
 
@@ -355,7 +385,7 @@ static void begin_windows(struct output *output, int64_t t_ns)
 
 /* ---- All of it ---- */
 
-static int open_meter(struct output *output, struct wtl_err *err)
+static int open_meter(struct wtl_import_output *output, struct wtl_err *err)
 {
 	const struct wattle_options options = {.size = sizeof(options),
 					       .max_windows = OPEN_MAX + 4};
@@ -369,7 +399,26 @@ static int open_meter(struct output *output, struct wtl_err *err)
 	return wtl_meter_new_from(&env, &options, wtl_given_sources, &output->meter, err);
 }
 
-static int64_t longest_spacing(const struct output *output)
+/* Devices that are known by a serial in the file: from now on their readings are corrected, as those of a sensor are. */
+static int load_calibrations(struct wtl_import_output *output, struct wtl_err *err)
+{
+	const char *idle_path = output->import->options.idle_path;
+	const struct wtl_catalog *catalog = &output->meter->catalog;
+
+	if (idle_path && wtl_calibrated_load_serials(output->meter, idle_path) < 0)
+		return wtl_err_set(err, ENOMEM, "calibration", NULL, "out of memory");
+	for (size_t i = 0; output->meter->calibrated && i < catalog->n_channels; i++) {
+		const struct wtl_channel *channel = &catalog->channels[i];
+		const char *note = wtl_calibrated_note(channel);
+
+		if (note)
+			wtl_import_remark(output->import, "%s is corrected: %s", channel->domain,
+					  note);
+	}
+	return 0;
+}
+
+static int64_t longest_spacing(const struct wtl_import_output *output)
 {
 	int64_t longest_ns = 0;
 
@@ -381,12 +430,22 @@ static int64_t longest_spacing(const struct output *output)
 	return longest_ns < 3600 * WTL_NS_PER_S ? longest_ns : 3600 * WTL_NS_PER_S;
 }
 
-static int open_recorder(struct output *output, const char *path, struct wtl_err *err)
+/* By what a recorder keeps of a sample: itself, each channel's reading, and what each device tells (replay/series.h). */
+static size_t samples_of_commit(const struct wtl_import_output *output)
+{
+	size_t n_devices = output->n_cursors - output->n_channels;
+	size_t n = COMMIT_VALUES / (6 + 4 * output->n_channels + 3 * n_devices);
+
+	return n < COMMIT_SAMPLES ? n : COMMIT_SAMPLES;
+}
+
+static int open_recorder(struct wtl_import_output *output, struct wtl_err *err)
 {
 	const struct wtl_recorder_options options = {
-		.path = path,
+		.path = output->path,
 		/* A commit is a period of its own, unless samples are much denser than mostly. */
-		.store = {.period_ns = longest_spacing(output) * (COMMIT_SAMPLES / 2),
+		.store = {.period_ns =
+				  longest_spacing(output) * (int64_t)(output->commit_samples / 2),
 			  .in_haste = true,
 			  .io = &output->io.io,
 			  .guard = output->import->options.guard},
@@ -398,7 +457,7 @@ static int open_recorder(struct output *output, const char *path, struct wtl_err
 		return rc;
 	rc = wattle_window_begin(output->meter, MAIN_WINDOW);
 	if (rc < 0)
-		return wtl_err_set(err, rc, "import", path, "%s", wattle_strerror(rc));
+		return wtl_err_set(err, rc, "import", output->path, "%s", wattle_strerror(rc));
 	wtl_recorder_window_fact(output->recorder, MAIN_WINDOW, WTL_FACT_EXIT_REASON,
 				 "it was imported");
 	/* Whoever reads the recording computes by what is in it. */
@@ -409,33 +468,127 @@ static int open_recorder(struct output *output, const char *path, struct wtl_err
 }
 
 /* A period begins with a sample: it is committed before one. */
-static int commit(struct output *output, struct wtl_err *err)
+static int commit(struct wtl_import_output *output, struct wtl_err *err)
 {
-	if (output->n_samples % COMMIT_SAMPLES != 0)
+	if (output->n_samples % output->commit_samples != 0)
 		return 0;
 	wtl_store_wait(wtl_recorder_writer(output->recorder));
 	return wtl_recorder_commit(output->recorder, err);
 }
 
-static void pass_on(struct output *output)
+static void pass_on(struct wtl_import_output *output)
 {
+	struct wtl_calibrated *calibrated = output->meter->calibrated;
 	const struct wtl_sample sample = {.begin_ns = output->io.mono_ns,
 					  .end_ns = output->io.after_ns,
 					  .readings = output->readings,
 					  .n = output->n_channels};
 
+	wtl_calibrated_apply(calibrated, output->readings, 0, output->n_channels);
 	output->io.mono_ns = output->io.after_ns;
 	wtl_meter_pass_on(output->meter, &sample);
 	output->n_samples++;
 }
 
-static int follow(struct output *output, int64_t first_ns, struct wtl_err *err)
+/* ---- Rows ---- */
+
+/* Those that come. */
+static const struct wtl_import_point *points_of(const struct cursor *cursor)
 {
+	return cursor->series->points + cursor->at;
+}
+
+/* How many rows may be taken before something else is to be done, beside the two that are needed after them. */
+static size_t most_rows(const struct wtl_import_output *output)
+{
+	size_t most = output->commit_samples - output->n_samples % output->commit_samples + 1;
+
+	most = most < ROWS ? most : ROWS;
+	for (size_t i = 0; i < output->n_cursors; i++) {
+		const struct cursor *cursor = &output->cursors[i];
+		size_t left = cursor->series->n - cursor->at;
+
+		if (left == 0 || points_of(cursor)->t_ns != points_of(output->cursors)->t_ns)
+			return 0;
+		most = left < most ? left : most;
+	}
+	return output->import->n_intervals == 0 && !output->meter->calibrated ? most : 0;
+}
+
+/* The times of the first most points, as far as their devices' values are all kept; returns how many. */
+static size_t take_times(struct wtl_import_output *output, size_t most)
+{
+	const struct wtl_import_point *points = points_of(output->cursors);
+	bool has_devices = output->n_channels < output->n_cursors;
+	int64_t due_ns = output->devices_ns + DEVICES_NS;
+
+	for (size_t i = 0; i < most; i++) {
+		if (has_devices && points[i].t_ns < due_ns)
+			return i;
+		due_ns = points[i].t_ns + DEVICES_NS;
+		output->t_mono_ns[i] = points[i].t_ns - output->offset_ns;
+	}
+	return most;
+}
+
+/* The values of the next n points; returns how many have one, at those times. */
+static size_t take_column(const struct wtl_import_output *output, const struct cursor *cursor,
+			  size_t n, int64_t values[])
+{
+	const struct wtl_import_point *points = points_of(cursor);
+	const struct wtl_import_point *first = points_of(output->cursors);
+
+	for (size_t i = 0; i < n; i++) {
+		if (points[i].t_ns != first[i].t_ns || points[i].status || points[i].is_anew)
+			return i;
+		values[i] = (int64_t)points[i].value;
+	}
+	return n;
+}
+
+/*
+ * In most logs each row has a value of everything, at one time: such rows are recorded at once, but for the last one, which is
+ * taken as any other and leaves everything as all of them would have.
+ */
+static void take_rows(struct wtl_import_output *output)
+{
+	struct wtl_recorder_rows rows = {.t_mono_ns = output->t_mono_ns,
+					 .values = output->in_columns,
+					 .device_values = output->in_columns + output->n_channels,
+					 .devices = output->packed};
+	size_t n = most_rows(output), n_channels = 0;
+
+	if (n > 2)
+		n = take_times(output, n);
+	for (size_t i = 0; i < output->n_cursors && n > 2; i++) {
+		const struct cursor *cursor = &output->cursors[i];
+		bool is_device = cursor->channel == SIZE_MAX;
+		size_t at = is_device ? output->n_channels + rows.n_devices : n_channels++;
+
+		n = take_column(output, cursor, n, output->columns[i].values);
+		output->in_columns[at] = output->columns[i].values;
+		if (is_device)
+			output->packed[rows.n_devices++] = (struct wtl_device_value){
+				.gpu = cursor->device, .number = cursor->series->number};
+	}
+	rows.n = n > 2 ? n - 2 : 0;
+	if (rows.n == 0 || !wtl_recorder_rows(output->recorder, &rows))
+		return;
+	for (size_t i = 0; i < output->n_cursors; i++)
+		output->cursors[i].at += rows.n;
+	output->n_samples += rows.n;
+}
+
+/* All samples that are complete. */
+static int follow(struct wtl_import_output *output, struct wtl_err *err)
+{
+	int64_t first_ns;
 	int rc = 0;
 
-	begin_windows(output, first_ns);
-	put_devices(output, first_ns);
-	while ((rc = commit(output, err)) == 0 && take_sample(output, &first_ns)) {
+	while (has_next(output) && (rc = commit(output, err)) == 0) {
+		take_rows(output);
+		if (!take_sample(output, &first_ns))
+			break;
 		pass_on(output);
 		if (output->import->n_intervals > 0) {
 			end_windows(output, first_ns);
@@ -443,53 +596,147 @@ static int follow(struct output *output, int64_t first_ns, struct wtl_err *err)
 		}
 		put_devices(output, first_ns);
 	}
-	end_windows(output, INT64_MAX);
-	wattle_window_end(output->meter, MAIN_WINDOW, NULL, NULL, 0);
 	return rc;
 }
 
-static int write_all(struct output *output, const char *path,
-		     struct wtl_import_written *ret_written, struct wtl_err *err)
+static int begin(struct wtl_import_output *output, struct wtl_err *err)
 {
 	int64_t first_ns, last_ns;
-	int rc = open_series(output), ended;
+	int rc = open_series(output);
 
 	if (rc < 0)
-		return wtl_err_set(err, rc, "import", path, "out of memory");
+		return wtl_err_set(err, rc, "import", output->path, "out of memory");
 	if (output->n_channels == 0 || !next_sample(output, &first_ns, &last_ns))
 		return wtl_err_set(
 			err, WTL_EFORMAT, "import", NULL,
 			"no power or energy can be read in it: there is nothing to record");
 	output->offset_ns = first_ns - first_ns % 1000 - FIRST_MONO_NS;
 	output->devices_ns = first_ns - DEVICES_NS;
+	output->commit_samples = samples_of_commit(output);
 	rc = open_meter(output, err);
+	if (rc == 0)
+		rc = load_calibrations(output, err);
 	if (rc < 0)
 		return rc;
 	/* The first sample is the meter's state to begin with. */
 	take_sample(output, &first_ns);
 	output->n_samples = 1;
 	wtl_meter_sample(output->meter);
-	rc = open_recorder(output, path, err);
-	ret_written->begin_utc_ns = first_ns;
+	output->begin_utc_ns = first_ns;
+	rc = open_recorder(output, err);
+	if (rc < 0)
+		return rc;
+	begin_windows(output, first_ns);
+	put_devices(output, first_ns);
+	return 0;
+}
+
+/* ---- While it is read ---- */
+
+/* Series of which so much is known that their channels are as they stay, one of energy or power among them. */
+static bool can_begin(const struct wtl_import *import)
+{
+	bool has_channel = false;
+
+	for (size_t i = 0; i < import->n_series; i++) {
+		has_channel |= is_channel(&import->series[i]);
+		if (import->series[i].n <= SPACINGS + 1)
+			return false;
+	}
+	return has_channel;
+}
+
+static void drop_written(struct wtl_import_output *output)
+{
+	struct wtl_import *import = output->import;
+
+	import->n_held = 0;
+	for (size_t i = 0; i < output->n_cursors; i++) {
+		struct cursor *cursor = &output->cursors[i];
+		struct wtl_import_series *series = cursor->series;
+
+		series->n -= cursor->at;
+		memmove(series->points, series->points + cursor->at,
+			series->n * sizeof(series->points[0]));
+		cursor->at = 0;
+		import->n_held += series->n;
+	}
+}
+
+/* Where a series has ended, the others wait for it, and are asked ever more seldom. */
+static void write_sure(struct wtl_import_output *output)
+{
+	struct wtl_import *import = output->import;
+	int rc = 0;
+
+	if (!import->is_begun && can_begin(import)) {
+		import->is_begun = true;
+		rc = begin(output, &import->err);
+	}
+	if (import->is_begun && rc == 0) {
+		rc = follow(output, &import->err);
+		drop_written(output);
+	}
+	/* What was written stays, as at the end. */
+	if (rc < 0) {
+		wtl_recorder_end(output->recorder, NULL);
+		output->recorder = NULL;
+		import->error = rc;
+	}
+	import->write_at = 2 * import->n_held;
+	if (import->write_at < WTL_IMPORT_HELD)
+		import->write_at = WTL_IMPORT_HELD;
+}
+
+/* ---- Outside ---- */
+
+struct wtl_import_output *wtl_import_output_new(struct wtl_import *import, const char *path,
+						bool at_once)
+{
+	struct wtl_import_output *output = calloc(1, sizeof(*output));
+
+	if (!output)
+		return NULL;
+	output->import = import;
+	output->path = path;
+	if (!at_once) {
+		import->output = output;
+		import->write = write_sure;
+	}
+	return output;
+}
+
+int wtl_import_output_end(struct wtl_import_output *output, struct wtl_import_written *ret_written,
+			  struct wtl_err *err)
+{
+	int rc = 0, ended;
+
+	output->has_all = true;
+	if (!output->import->is_begun)
+		rc = begin(output, err);
 	if (rc == 0)
-		rc = follow(output, first_ns, err);
-	ret_written->end_utc_ns = output->io.utc_ns;
-	ret_written->n_samples = output->n_samples;
-	ret_written->n_windows = output->n_windows;
+		rc = follow(output, err);
+	if (output->recorder) {
+		end_windows(output, INT64_MAX);
+		wattle_window_end(output->meter, MAIN_WINDOW, NULL, NULL, 0);
+	}
 	ended = wtl_recorder_end(output->recorder, rc < 0 ? NULL : err);
+	output->recorder = NULL;
+	*ret_written = (struct wtl_import_written){.n_samples = output->n_samples,
+						   .n_windows = output->n_windows,
+						   .begin_utc_ns = output->begin_utc_ns,
+						   .end_utc_ns = output->io.utc_ns};
 	return rc < 0 ? rc : ended;
 }
 
-int wtl_import_write(struct wtl_import *import, const char *path,
-		     struct wtl_import_written *ret_written, struct wtl_err *err)
+void wtl_import_output_free(struct wtl_import_output *output)
 {
-	struct output *output = calloc(1, sizeof(*output));
-	int rc;
-
 	if (!output)
-		return wtl_err_set(err, ENOMEM, "import", path, "out of memory");
-	output->import = import;
-	rc = write_all(output, path, ret_written, err);
+		return;
+	if (output->recorder) {
+		wtl_recorder_end(output->recorder, NULL);
+		wtl_store_remove(output->path);
+	}
 	wattle_meter_close(output->meter);
 	free(output->cursors);
 	free(output->channels);
@@ -497,6 +744,7 @@ int wtl_import_write(struct wtl_import *import, const char *path,
 	free(output->values);
 	free(output->packed);
 	free(output->has_value);
+	free(output->columns);
+	free(output->in_columns);
 	free(output);
-	return rc;
 }

@@ -15,6 +15,7 @@
 /* After such a time without a reading a counter's zero is not added: nobody knows whether it was on. */
 #define APART_MAX_NS (3600 * WTL_NS_PER_S)
 #define MILLION	     1000000
+#define NOTE	     "calibrated "
 
 /* A channel's reading as it was, and as it was made. */
 struct corrected {
@@ -169,12 +170,18 @@ static void take_channel(struct wtl_calibrated *calibrated, struct wtl_catalog *
 		channel->max_uw ? channel->max_uw / 1000000 * (uint64_t)kept->gain_ppm : 0;
 	if (channel->max_uw && kept->zero_uw > 0)
 		channel->max_uw += (uint64_t)kept->zero_uw;
-	snprintf(channel->device + len, sizeof(channel->device) - len,
-		 "%scalibrated %04d-%02d-%02d", len ? ", " : "", date.year, date.month, date.day);
+	snprintf(channel->device + len, sizeof(channel->device) - len, "%s" NOTE "%04d-%02d-%02d",
+		 len ? ", " : "", date.year, date.month, date.day);
+}
+
+const char *wtl_calibrated_note(const struct wtl_channel *channel)
+{
+	return strstr(channel->device, NOTE);
 }
 
 struct taking {
 	struct wattle_meter *meter;
+	bool of_serials; /* alone */
 	struct wtl_calibrated *calibrated;
 	size_t n;
 };
@@ -189,14 +196,15 @@ static bool take_line(void *context, const char *line, size_t len)
 	if (wtl_kept_calibration_parse(line, len, &kept) < 0)
 		return false;
 	wtl_calibration_key(key, taking->meter->machine.id, NULL);
-	if (strcmp(key, kept.key) == 0) {
+	if (!taking->of_serials && strcmp(key, kept.key) == 0) {
 		taking->calibrated->has_wall = true;
 		taking->calibrated->wall = kept;
 		taking->n++;
 	}
 	for (size_t i = 0; i < catalog->n_channels; i++) {
 		/* A model has no sensor; an agent's readings are calibrated where they are read. */
-		if (catalog->channels[i].method == WATTLE_METHOD_MODELLED ||
+		if ((taking->of_serials && !catalog->channels[i].serial[0]) ||
+		    catalog->channels[i].method == WATTLE_METHOD_MODELLED ||
 		    strcmp(catalog->channels[i].source, "serve") == 0 ||
 		    taking->calibrated->channels[i].channel)
 			continue;
@@ -209,9 +217,9 @@ static bool take_line(void *context, const char *line, size_t len)
 	return true;
 }
 
-int wtl_calibrated_load(struct wattle_meter *meter, const char *idle_path)
+static int load(struct wattle_meter *meter, const char *idle_path, bool of_serials)
 {
-	struct taking taking = {.meter = meter};
+	struct taking taking = {.meter = meter, .of_serials = of_serials};
 	char path[4096];
 	int rc;
 
@@ -229,6 +237,16 @@ int wtl_calibrated_load(struct wattle_meter *meter, const char *idle_path)
 	else
 		wtl_calibrated_free(taking.calibrated);
 	return rc;
+}
+
+int wtl_calibrated_load(struct wattle_meter *meter, const char *idle_path)
+{
+	return load(meter, idle_path, false);
+}
+
+int wtl_calibrated_load_serials(struct wattle_meter *meter, const char *idle_path)
+{
+	return load(meter, idle_path, true);
 }
 
 void wtl_calibrated_free(struct wtl_calibrated *calibrated)

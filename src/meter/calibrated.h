@@ -35,7 +35,12 @@ int wtl_calibration_keep(struct wtl_io *io, const char *path,
  * logged. 0 or -ENOMEM.
  */
 int wtl_calibrated_load(struct wattle_meter *meter, const char *idle_path);
+/* The same of what has a serial alone: its readings may be another machine's. */
+int wtl_calibrated_load_serials(struct wattle_meter *meter, const char *idle_path);
 void wtl_calibrated_free(struct wtl_calibrated *calibrated); /* NULL is fine */
+
+/* What is told of that behind the device's name, such as "calibrated 2026-07-03"; NULL: it is not calibrated. */
+const char *wtl_calibrated_note(const struct wtl_channel *channel);
 
 /* Corrects readings first to first + n, which a source has just made; calibrated may be NULL. */
 void wtl_calibrated_apply(struct wtl_calibrated *calibrated, struct wtl_reading readings[],

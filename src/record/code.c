@@ -267,19 +267,36 @@ static struct wtl_code_plan plan_of(enum how how, uint64_t step, const int64_t v
 	return plan;
 }
 
-/* The shortest; of equal ones the first in the order of their numbers. What is mostly the longest is tried last. */
+/* Is no value so large that a difference, or one of those, wraps around? */
+static bool is_far_from_wrapping(const int64_t values[], size_t n)
+{
+	uint64_t bits = 0;
+
+	for (size_t i = 0; i < n; i++)
+		bits |= (uint64_t)(values[i] ^ values[i] >> 63);
+	return bits >> 60 == 0;
+}
+
+/*
+ * The shortest; of equal ones the first in the order of their numbers. What is mostly the longest is tried last. Unless
+ * something wraps around, what divides differences divides those of them, and no more does; and the values have a divisor
+ * in common with their differences that the first value has.
+ */
 static struct wtl_code_plan shortest_plan(const int64_t values[], size_t n)
 {
-	uint64_t step = find_step(HOW_DIFFERENCES, values, n);
+	uint64_t step = find_step(HOW_DIFFERENCES, values, n), first = (uint64_t)values[0];
 	struct wtl_code_plan best = plan_of(HOW_DIFFERENCES, step, values, n, SIZE_MAX), plan;
+	bool is_simple = step > 1 && is_far_from_wrapping(values, n);
 
-	/* What divides differences divides those of them, and no more does, unless they wrap around. */
-	if (step > 1)
+	if (step > 1 && !is_simple)
 		step = find_step(HOW_SECOND, values, n);
 	plan = plan_of(HOW_SECOND, step, values, n, best.len);
 	if (plan.len < best.len)
 		best = plan;
-	step = step > 1 ? find_step(HOW_VALUES, values, n) : 1;
+	if (is_simple)
+		step = greatest_divisor(step, values[0] < 0 ? 0 - first : first);
+	else
+		step = step > 1 ? find_step(HOW_VALUES, values, n) : 1;
 	plan = plan_of(HOW_VALUES, step, values, n, best.len);
 	return plan.len <= best.len ? plan : best;
 }

@@ -188,6 +188,9 @@ static inline bool wtl_store_put(struct wtl_store_writer *writer, uint32_t serie
 	return true;
 }
 
+/* Appends n values, which the caller puts where this points. NULL: as false above, of all of them. */
+int64_t *wtl_store_put_many(struct wtl_store_writer *writer, uint32_t series, size_t n);
+
 /* Something could not be kept for want of memory: the next commit is -ENOMEM. Returns that. */
 int wtl_store_fail(struct wtl_store_writer *writer);
 

@@ -309,6 +309,19 @@ bool wtl_store_put_more(struct wtl_store_writer *writer, uint32_t series, int64_
 	return true;
 }
 
+int64_t *wtl_store_put_many(struct wtl_store_writer *writer, uint32_t series, size_t n)
+{
+	struct wtl_value_run *run = &writer->front->runs[series];
+
+	if (writer->is_stopped)
+		return NULL;
+	while (run->room - run->n < n)
+		if (!run_grow(writer, run))
+			return NULL;
+	run->n += n;
+	return run->values + run->n - n;
+}
+
 /* ---- Commits ---- */
 
 static bool is_period_over(const struct wtl_store_writer *writer, int64_t t_mono_ns)

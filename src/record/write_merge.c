@@ -72,9 +72,19 @@ static int pack(struct wtl_packer *packer, struct wtl_row_chunk *chunk, size_t l
 	return SQLITE_OK;
 }
 
+/* The block as it is. */
+static int keep(struct wtl_packer *packer, struct wtl_row_chunk *chunk)
+{
+	chunk->size = (uint32_t)packer->block.len;
+	chunk->packed = WTL_PACKED_NOT;
+	chunk->data.len = packer->block.len;
+	return wtl_buf_add(&packer->data, packer->block.data, packer->block.len) < 0 ? SQLITE_NOMEM
+										     : SQLITE_OK;
+}
+
 /*
- * Would tokens be? What as planes cannot be compressed to a quarter is noise, of which tokens are no smaller. And they
- * cannot be compressed to nothing either.
+ * Would tokens be? What as planes cannot be compressed to a quarter of either is noise, of which tokens are no smaller. And
+ * they cannot be compressed to nothing either.
  */
 static bool may_be_smaller(const struct wtl_row_chunk *planes, const struct wtl_code_plan *plan,
 			   size_t less_than)
@@ -82,7 +92,8 @@ static bool may_be_smaller(const struct wtl_row_chunk *planes, const struct wtl_
 	enum { MOST_PACKED = 128 };
 
 	return plan->len < less_than ||
-	       (planes->data.len < planes->size / 4 && plan->len / MOST_PACKED < less_than);
+	       (planes->data.len < planes->size / 4 && planes->data.len < plan->len / 4 &&
+		plan->len / MOST_PACKED < less_than);
 }
 
 /* As tokens, or as planes where that is hardly larger: those are read faster. */
@@ -106,6 +117,8 @@ static int encode(struct wtl_packer *packer, int64_t period, size_t series, cons
 	wtl_buf_clear(&packer->block);
 	if (wtl_code_put_planes_by(&packer->block, &plan, values, n) < 0)
 		return SQLITE_NOMEM;
+	if (plan.is_flat)
+		return keep(packer, chunk);
 	rc = pack(packer, chunk, SIZE_MAX);
 	less_than = chunk->data.len - chunk->data.len / 8;
 	if (rc || !may_be_smaller(chunk, &plan, less_than))

@@ -128,14 +128,13 @@ static void put_reading(struct wtl_recorder *recorder, struct wtl_channel_series
 static void note_sleep(struct wtl_recorder *recorder, const struct wtl_sample *sample)
 {
 	int64_t slept_ns = sample->asleep_ns - recorder->asleep_ns;
-	struct wtl_stored_gap gap = {
-		.kind = WTL_GAP_SUSPEND,
-		.begin_mono_ns = sample->begin_ns,
-		.duration_ns = slept_ns,
-	};
 
 	if (recorder->sampled_ns > 0 && slept_ns > 100 * WTL_NS_PER_MS) {
-		snprintf(gap.text, sizeof(gap.text), "the machine slept");
+		const struct wtl_stored_gap gap = {.kind = WTL_GAP_SUSPEND,
+						   .begin_mono_ns = sample->begin_ns,
+						   .duration_ns = slept_ns,
+						   .text = "the machine slept"};
+
 		wtl_store_gap(recorder->writer, &gap);
 	}
 	recorder->asleep_ns = sample->asleep_ns;
@@ -144,12 +143,15 @@ static void note_sleep(struct wtl_recorder *recorder, const struct wtl_sample *s
 static void note_failure(struct wtl_recorder *recorder, size_t i, const struct wtl_reading *reading,
 			 int64_t t_ns)
 {
-	struct wtl_stored_gap gap;
+	struct wtl_channel_series *channel = &recorder->channels[i];
 
-	if (recorder->channels[i].is_primary &&
-	    wtl_channel_gap_follow(&recorder->channels[i].gap,
-				   &recorder->meter->catalog.channels[i], reading, t_ns, &gap))
-		wtl_store_gap(recorder->writer, &gap);
+	if (channel->is_primary && !wtl_channel_gap_is_none(&channel->gap, reading, t_ns)) {
+		struct wtl_stored_gap gap;
+
+		if (wtl_channel_gap_follow(&channel->gap, &recorder->meter->catalog.channels[i],
+					   reading, t_ns, &gap))
+			wtl_store_gap(recorder->writer, &gap);
+	}
 }
 
 /* What came before this sample, with which a period may begin. */

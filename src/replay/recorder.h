@@ -76,6 +76,22 @@ void wtl_recorder_marked_by(struct wtl_recorder *recorder, const char *name, int
 void wtl_recorder_devices(struct wtl_recorder *recorder, const struct wtl_device_value values[],
 			  size_t n);
 
+/* Samples of one moment each, at which every channel has a value, and so has every device behind it. */
+struct wtl_recorder_rows {
+	size_t n;
+	const int64_t *t_mono_ns;
+	const int64_t *const *values; /* by channel */
+	size_t n_devices;
+	const struct wtl_device_value *devices; /* without their values */
+	const int64_t *const *device_values;	/* by device */
+};
+
+/*
+ * As if they were taken and put one after the other, where one more of them comes next in the usual way. false: nothing is
+ * put, since a channel may be in a gap.
+ */
+bool wtl_recorder_rows(struct wtl_recorder *recorder, const struct wtl_recorder_rows *rows);
+
 /* Bytes that mean nothing to a player: their length, and eight a value, in the series of that name. */
 void wtl_recorder_bytes(struct wtl_recorder *recorder, const char *series, const void *bytes,
 			size_t len);

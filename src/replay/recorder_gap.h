@@ -25,6 +25,17 @@ struct wtl_channel_gap {
 	unsigned n;		  /* failures in it */
 };
 
+/* Mostly there is none, and the next reading, of a sample at t_ns, is a good one. false: it has to be followed. */
+static inline bool wtl_channel_gap_is_none(struct wtl_channel_gap *gap,
+					   const struct wtl_reading *reading, int64_t t_ns)
+{
+	if (gap->begin_ns || gap->is_failing || reading->status != WATTLE_STATUS_OK)
+		return false;
+	gap->was_good = true;
+	gap->good_ns = t_ns;
+	return true;
+}
+
 /* The next reading, of a sample at t_ns. true: *ret_gap is over, and to be kept. Zeroed at first. */
 bool wtl_channel_gap_follow(struct wtl_channel_gap *gap, const struct wtl_channel *channel,
 			    const struct wtl_reading *reading, int64_t t_ns,

@@ -16,8 +16,8 @@
 #include "replay/series.h"
 #include "replay/delta.h"
 
-/* The parts of a recorder: recorder_open.c, recorder_tables.c (its plain tables), and recorder.c (what it
- * observes, and its end). */
+/* The parts of a recorder: recorder_open.c, recorder_tables.c (its plain tables), recorder_rows.c (many samples at once), and
+ * recorder.c (what it observes, and its end). */
 
 struct wtl_channel_series {
 	uint32_t of[WTL_OF_CHANNEL];

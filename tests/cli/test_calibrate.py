@@ -148,3 +148,39 @@ def test_a_foreign_file_is_left_alone(place):
     result = place.calibrate("--of", "package-0")
     assert result.code == 1 and "cannot be kept" in result.err
     assert file.read_text() == "my notes\n"
+
+
+def test_what_is_imported_is_corrected_too(tmp_path):
+    """By the UUID in the log, and by nothing else; the log has the readings as they were."""
+    watts = [(60, 220, 140)[t // 20 % 3] for t in range(600)]
+    stamps = [f"2026/07/03 22:{t // 60 % 60:02}:{t % 60:02}.000" for t in range(600)]
+    rows = "".join(f"{stamp}, {gpu}, {uuid}, {shown}.00 W, 30 %\n" for stamp, shown in zip(stamps, watts)
+                   for gpu, uuid in enumerate(("GPU-a", "GPU-b")))
+    log, meter, idle = tmp_path / "gpu.csv", tmp_path / "slot.csv", tmp_path / "state" / "idle"
+    log.write_text("timestamp, index, uuid, power.draw [W], utilization.gpu [%]\n" + rows)
+    meter.write_text("time,watts\n" + "".join(f"{stamp[:-4].replace('/', '-')},{1.1 * shown + 7:.2f}\n" for stamp, shown in zip(stamps, watts)))
+
+    def imported(name, *options):
+        result = run_wattle("import", log, "-o", tmp_path / name, "--time-zone", "UTC", *options)
+        assert result.code == 0, result
+        return result.err, run_wattle("report", "-f", "json", tmp_path / name).json
+
+    said, before = imported("a.wattle", "--idle-file", idle)
+    assert "calibrated" not in said
+    result = run_wattle("calibrate", "--idle-file", idle, "--wattmeter", meter, "--of", "gpu-0", tmp_path / "a.wattle", env={"TZ": "UTC"})
+    assert result.code == 0 and "1.1000 x shown power +7.00 W" in result.out, result
+    # What has no UUID is not known by the machine that imports it.
+    kept = idle.with_name("calibration")
+    kept.write_text(kept.read_text() + kept.read_text().splitlines()[1].replace("GPU-a:gpu", f"{0:016x}:gpu-1") + "\n")
+    said, after = imported("b.wattle", "--idle-file", idle)
+    assert "gpu-0 is corrected: calibrated 2026-07-03" in said and "gpu-1" not in said
+    old, new = domain(before, "gpu-0"), domain(after, "gpu-0")
+    assert float(new["energy_j"]) == pytest.approx(1.1 * float(old["energy_j"]) + 7 * 599, rel=1e-4)
+    assert float(new["uncertainty_j"] / new["energy_j"]) < float(old["uncertainty_j"] / old["energy_j"]) / 2
+    assert "calibrated 2026-07-03" in new["device"]
+    assert domain(after, "gpu-1") == domain(before, "gpu-1")
+    assert imported("c.wattle", "--idle-file", "")[1]["domains"] == before["domains"]
+    # A calibration of what is corrected would take the place of the one that corrected it.
+    was = kept.read_text()
+    result = run_wattle("calibrate", "--idle-file", idle, "--wattmeter", meter, "--of", "gpu-0", tmp_path / "b.wattle", env={"TZ": "UTC"})
+    assert result.code == 1 and "gpu-0 is corrected already (calibrated 2026-07-03)" in result.complaint() and kept.read_text() == was

@@ -675,12 +675,42 @@ def test_the_first_stretch_of_power_goes_to_aipowermeter_too(place, name):
 
 
 def test_aipowermeters_own_parser_finds_its_keys(place):
-    """What its load_gpu_metrics() takes without asking whether it is there."""
+    """What load_gpu_metrics() takes without asking whether it is there: of 2021 to 2025, and of 2026."""
     _, out = place.good(AIPOWERMETER)
     for line in export_to(place, out, "aipowermeter").splitlines()[:-1]:
         gpu = json.loads(line)["metrics"]["gpu"]
         assert gpu["per_gpu_attributable_power"]["all"] == gpu["nvidia_draw_absolute"] == sum(gpu["per_gpu_power_draw"].values())
         assert gpu["per_gpu_attributable_mem_use"] == gpu["per_gpu_absolute_percent_usage"] == {}
+        assert (gpu["nvidia_power"], gpu["per_gpu_nvidia_power"]) == (gpu["nvidia_draw_absolute"], gpu["per_gpu_power_draw"])
+        for name in ("nvidia_memory", "nvidia_use_rate"):  # unknown
+            assert gpu[name] is None and gpu[f"per_gpu_{name}"] == {}
+
+
+@pytest.mark.parametrize(("form", "text", "says"), [
+    ("zeus", PERF, "zeus has a place for GPUs alone, and none is measured in it"),
+    ("zeus", WATTMETER, "zeus has a place for GPUs alone, and none is measured in it"),
+    ("aipowermeter", WATTMETER, "aipowermeter has a place for packages, memory and GPUs alone, and none is measured in it"),
+])
+def test_what_a_form_has_no_place_for_is_no_file(place, form, text, says):
+    _, out = place.good(text)
+    result = run_wattle("export", out, "--to", form, "-o", "there", cwd=place.path)
+    assert result.code == 1 and result.out == "" and f"{out}: {says}" in result.complaint()
+    assert not (place.path / "there").exists()
+
+
+def test_what_a_form_has_no_place_for_is_named(place):
+    _, out = place.good(HEAD_2023 + ROW_2023)
+    result = run_wattle("export", out, "--to", "zeus", cwd=place.path)
+    assert result.code == 0 and result.err == f"wattle: {out}: zeus has a place for GPUs alone: package-0 and dram-0 are left out\n"
+
+
+def test_a_wattmeter_is_no_processor_to_codecarbon(place):
+    """Its energy is the row's sum alone, and comes back as what it was."""
+    _, out = place.good(WATTMETER)
+    written = export_to(place, out, "codecarbon")
+    row = dict(zip(*(line.split(",") for line in written.splitlines())))
+    assert [row[name] for name in ("cpu_energy", "gpu_energy", "ram_energy", "cpu_power")] == [""] * 4
+    assert place.energies(place.good(written)[1]) == {"board-0": 1000, "total": 1000}
 
 
 def test_zeus_text_is_the_same(place):
@@ -760,6 +790,64 @@ def test_a_file_that_somebody_truncates_while_it_is_read(tmp_path):
     result = run_wattle("import", path, "-o", out, env=cut_environment(path))
     assert result.code == 1 and f"{path}: another program has truncated it" in result.complaint()
     assert not out.exists()
+
+
+def long_rows(gpus, begin=0, fan="[N/A]", n=12000):
+    stamps = [f"2026/07/03 {t // 3600:02}:{t // 60 % 60:02}:{t % 60:02}.000" for t in range(begin, begin + n)]
+    return "".join(f"{stamp}, {gpu}, GPU-{gpu}, {100 * (gpu + 1)}.00 W, {fan}\n" for stamp in stamps for gpu in gpus)
+
+
+@pytest.mark.parametrize(("rows", "gpu_0", "gpu_1"), [
+    (long_rows([0]) + long_rows([0, 1], 12000), 2399900, 2399800),  # a GPU that comes late
+    (long_rows([0]) + long_rows([1]), 1199900, 2399800),  # one after the other
+    (long_rows([0, 1]) + long_rows([0], 12000), 2399900, 2403800),  # one that goes away: 20 s of it are bridged
+], ids=("late", "behind", "gone"))
+def test_a_long_log_in_which_gpus_come_and_go(place, rows, gpu_0, gpu_1):
+    said, out = place.good("timestamp, index, uuid, power.draw [W], fan.speed [%]\n" + rows)
+    assert place.energies(out) == {"gpu-0": gpu_0, "gpu-1": gpu_1, "total": gpu_0 + gpu_1}
+    assert said.count("file.log") == 1
+
+
+def test_a_long_log_of_which_a_value_is_known_late(place):
+    _, out = place.good("timestamp, index, uuid, power.draw [W], fan.speed [%]\n" + long_rows([0]) + long_rows([0], 12000, "30 %"))
+    assert len(place.export(out, "devices")) == 12000
+
+
+def test_a_log_of_many_gpus_and_values(place):
+    """More between two commits than a writer holds."""
+    row = ", {}, 100.00 W, 3 %, 50, 60 MiB, 1000 MHz, 30 %, 60, 900 MHz\n"
+    rows = "".join(row.format(gpu).join(("\0", "")) for gpu in range(40))
+    stamps = (f"2026/07/03 {t // 3600:02}:{t // 60 % 60:02}:{t % 60:02}.000" for t in range(6000))
+    _, out = place.good("timestamp, index, power.draw [W], utilization.gpu [%], temperature.gpu, memory.used [MiB], clocks.current.sm [MHz], "
+                        "fan.speed [%], temperature.memory, clocks.current.memory [MHz]\n" + "".join(rows.replace("\0", s) for s in stamps))
+    assert place.export(out, "gaps") == []
+    assert place.energies(out)["total"] == 40 * 599900
+
+
+@pytest.mark.parametrize("apart_ms", [1000, 700])
+def test_every_value_of_a_long_log_is_kept(place, apart_ms):
+    """Also behind rows that lack one, and where what devices tell is not kept with each."""
+    powers = {t * apart_ms: None if t % 1000 in (7, 8, 400) else t * 37 % 300 for t in range(12000)}
+    uses = {t: None if t // apart_ms % 1700 == 60 else t // apart_ms * 7 % 101 for t in powers}
+    stamps = {t: f"2026/07/03 {t // 3600000:02}:{t // 60000 % 60:02}:{t // 1000 % 60:02}.{t % 1000:03}" for t in powers}
+    shown = lambda value, unit: "[N/A]" if value is None else f"{value} {unit}"  # noqa: E731
+    _, out = place.good("timestamp, index, power.draw [W], utilization.gpu [%]\n" + "".join(
+        f"{stamps[t]}, 0, {shown(powers[t], 'W')}, {shown(uses[t], '%')}\n" for t in powers))
+    time = lambda row: int(row["t_mono_ns"]) // 1000000 - 1000  # noqa: E731
+    assert {time(row): row["power_w"] and float(row["power_w"]) for row in place.export(out, "samples")} == {
+        t: "" if power is None else power for t, power in powers.items()}
+    kept = {time(row): int(row["value"]) for row in place.export(out, "devices")}
+    assert all(uses[t] == value for t, value in kept.items())
+    assert len(kept) > 5900 and (apart_ms < 1000 or len(kept) == sum(use is not None for use in uses.values()))
+
+
+def test_a_long_log_that_somebody_truncates_while_it_is_written(tmp_path):
+    """The recording was begun, and is none."""
+    path, out = tmp_path / "gpu.csv", tmp_path / "gpu.wattle"
+    path.write_text("timestamp, index, uuid, power.draw [W], fan.speed [%]\n" + long_rows([0], n=80000))
+    result = run_wattle("import", path, "-o", out, env={**cut_environment(out), "WATTLE_TEST_CUT_OTHER": path})
+    assert result.code == 1 and f"{path}: another program has truncated it" in result.complaint()
+    assert os.listdir(tmp_path) == ["gpu.csv"]
 
 
 def test_a_date_of_nul_bytes_is_none(tmp_path):

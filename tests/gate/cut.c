@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Truncates a recording's FILE-shm, a model.onnx or a log.csv in the middle of what the command does with it, by LD_PRELOAD, once
- * the file $WATTLE_TEST_CUT is there: as soon as it is mapped, and before a write to FILE-wal.
+ * the file $WATTLE_TEST_CUT is there: as soon as it is mapped, and before a write to FILE-wal; then $WATTLE_TEST_CUT_OTHER in its
+ * place.
  */
 #undef _FILE_OFFSET_BITS /* the calls by both of their names */
 #include <stdio.h>
@@ -27,6 +28,11 @@ static int is_of(int fd, const char *end, char path[4096])
 	return len > 0 && strcmp(path + len, end) == 0;
 }
 
+static const char *other_file(void)
+{
+	return getenv("WATTLE_TEST_CUT_OTHER");
+}
+
 static void cut(const char *path)
 {
 	if (truncate(path, 0) < 0)
@@ -38,7 +44,7 @@ static void *map(void *at, size_t len, int rights, int flags, int fd, off_t from
 	void *mapped = (void *)syscall(SYS_mmap, at, len, rights, flags, fd, from);
 	char path[4096];
 
-	if (fd >= 0 &&
+	if (fd >= 0 && !other_file() &&
 	    (is_of(fd, "-shm", path) || is_of(fd, ".onnx", path) || is_of(fd, ".csv", path)))
 		cut(path);
 	return mapped;
@@ -46,11 +52,12 @@ static void *map(void *at, size_t len, int rights, int flags, int fd, off_t from
 
 static ssize_t write_at(int fd, const void *data, size_t len, off_t at)
 {
+	const char *other = other_file();
 	char path[4096];
 
 	if (is_of(fd, "-wal", path)) {
 		memcpy(path + strlen(path) - 4, "-shm", 4);
-		cut(path);
+		cut(other ? other : path);
 	}
 	return syscall(SYS_pwrite64, fd, data, len, at);
 }

@@ -300,14 +300,25 @@ static int find_domain(struct wtl_app *app, const struct wtl_history *history, i
 {
 	const struct settings *settings = app->own;
 	int i = settings->domain ? wattle_meter_find(history->meter, settings->domain) : -1;
+	const char *note;
+	int primary;
 
 	*ret_domain = i;
 	if (!settings->domain)
 		return 0;
-	if (i >= 0 && history->meter->domains[i].domain.primary >= 0)
+	primary = i >= 0 ? history->meter->domains[i].domain.primary : -1;
+	note = primary < 0 ? NULL : wtl_calibrated_note(&history->meter->catalog.channels[primary]);
+	if (primary >= 0 && !note)
 		return 0;
-	wtl_complain(app, "%s: there is no figure of a domain %s in it", settings->files.words[0],
-		     settings->domain);
+	if (note)
+		wtl_complain(
+			app,
+			"%s: %s is corrected already (%s): a new calibration takes a recording "
+			"that was made with --idle-file ''",
+			settings->files.words[0], settings->domain, note);
+	else
+		wtl_complain(app, "%s: there is no figure of a domain %s in it",
+			     settings->files.words[0], settings->domain);
 	return -ENOENT;
 }
 

@@ -237,7 +237,10 @@ static int run(struct wtl_app *app)
 		wtl_complain_err(app, &err);
 		return WTL_EXIT_FAILED;
 	}
-	rc = write_table(&session);
+	rc = settings->form &&
+			     !wtl_export_form_check(app, &session.export, settings->files.words[0])
+		     ? -ENODATA
+		     : write_table(&session);
 	wtl_history_close(session.export.history);
 	return rc < 0 ? WTL_EXIT_FAILED : WTL_EXIT_DONE;
 }

@@ -6,9 +6,63 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "cli/complain.h"
 #include "document/format.h"
 #include "energy/units.h"
 #include "meter/meter.h"
+
+/* "package-0, dram-0 and board-0" */
+static void put_name(struct wtl_buf *buf, const char *name, bool is_last)
+{
+	wtl_buf_printf(buf, "%s%s", buf->len == 0 ? "" : is_last ? " and " : ", ", name);
+}
+
+/* What lies in another one is a detail of that. */
+static bool is_left_out(const struct wtl_export_form *form, const struct wattle_domain *domain)
+{
+	return domain->source && !form->has_place(domain) && !(domain->inside && domain->inside[0]);
+}
+
+static void tell_left_out(struct wtl_app *app, const struct wtl_export *export, const char *path,
+			  size_t n_left)
+{
+	const struct wtl_export_form *form = export->form;
+	struct wattle_domain domain;
+	struct wtl_buf names;
+
+	wtl_buf_init(&names, 4096);
+	for (size_t i = 0, n = 0; i < export->history->n_domains; i++) {
+		wtl_meter_domain(export->history->meter, i, &domain);
+		if (is_left_out(form, &domain))
+			put_name(&names, domain.name, ++n == n_left);
+	}
+	wtl_remark(app, "%s: %s has a place for %s alone: %s %s left out", path, form->name,
+		   form->places, wtl_buf_str(&names), n_left == 1 ? "is" : "are");
+	wtl_buf_done(&names);
+}
+
+bool wtl_export_form_check(struct wtl_app *app, const struct wtl_export *export, const char *path)
+{
+	const struct wtl_export_form *form = export->form;
+	struct wattle_domain domain;
+	size_t n_held = 0, n_left = 0;
+
+	if (!form->has_place)
+		return true;
+	for (size_t i = 0; i < export->history->n_domains; i++) {
+		wtl_meter_domain(export->history->meter, i, &domain);
+		n_held += domain.source && form->has_place(&domain);
+		n_left += is_left_out(form, &domain);
+	}
+	if (n_held == 0)
+		wtl_complain(app,
+			     "%s: %s has a place for %s alone, and none is measured in it: nothing "
+			     "is written",
+			     path, form->name, form->places);
+	else if (n_left > 0)
+		tell_left_out(app, export, path, n_left);
+	return n_held > 0;
+}
 
 int wtl_export_gather_new(struct wtl_export *export)
 {

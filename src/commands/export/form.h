@@ -12,10 +12,16 @@ struct wtl_app;
 struct wtl_export_form {
 	const char *name;			  /* as --to takes it */
 	const struct wtl_export_table *tables[4]; /* ended by NULL */
+	/* Has it a place for that domain? NULL: for all. */
+	bool (*has_place)(const struct wattle_domain *domain);
+	const char *places;			  /* in words; NULL as above */
 	void (*begin)(struct wtl_export *export); /* NULL: nothing; as end */
 	void (*row)(struct wtl_export *export, const struct wtl_node *row);
 	void (*end)(struct wtl_export *export);
 };
+
+/* Says what it has no place for. false: that is all there is. */
+bool wtl_export_form_check(struct wtl_app *app, const struct wtl_export *export, const char *path);
 
 extern const struct wtl_export_form wtl_export_influx, wtl_export_perfetto, wtl_export_prometheus,
 	wtl_export_codecarbon, wtl_export_zeus, wtl_export_aipowermeter;

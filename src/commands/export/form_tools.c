@@ -34,12 +34,15 @@ static void add_parts(const struct wtl_export *export, struct wtl_codecarbon *ro
 	double *kwh = row->kwh, sum = 0;
 	size_t n_gpus = 0;
 
-	for (size_t i = 0; i < WTL_CODECARBON_ALL; i++)
+	for (size_t i = 0; i < WTL_CODECARBON_PARTS; i++)
 		kwh[i] = -1;
 	for (size_t i = 0; i < export->history->n_domains; i++) {
 		const struct wtl_export_part *part = &export->gathered->parts[i];
 		const struct wattle_domain *domain = &part->domain;
-		enum wtl_codecarbon_part of = wtl_codecarbon_part_of(domain->kind);
+		/* A wattmeter's is of no part. */
+		enum wtl_codecarbon_part of = domain->kind == WATTLE_KIND_BOARD
+						      ? WTL_CODECARBON_ALL
+						      : wtl_codecarbon_part_of(domain->kind);
 		double own_kwh = wtl_codecarbon_kwh(part->energy_uj) * row->pue;
 
 		if (of == WTL_CODECARBON_GPU && n_gpus++ == 0 && domain->device)
@@ -84,11 +87,16 @@ static void put_codecarbon(struct wtl_export *export, const struct wtl_node *nod
 
 /* ---- ZeusMonitor's log_file ---- */
 
+static bool is_gpu(const struct wattle_domain *domain)
+{
+	return domain->kind == WATTLE_KIND_GPU;
+}
+
 static void begin_zeus(struct wtl_export *export)
 {
 	wtl_buf_puts(&export->buf, "start_time,window_name,elapsed_time");
 	for (size_t i = 0, n = 0; i < export->history->n_domains; i++)
-		if (export->gathered->parts[i].domain.kind == WATTLE_KIND_GPU)
+		if (is_gpu(&export->gathered->parts[i].domain))
 			wtl_buf_printf(&export->buf, ",gpu%zu_energy", n++);
 	wtl_buf_putc(&export->buf, '\n');
 }
@@ -108,7 +116,7 @@ static void put_zeus(struct wtl_export *export, const struct wtl_node *row)
 	for (size_t i = 0; i < export->history->n_domains; i++) {
 		const struct wtl_export_part *part = &window->parts[i];
 
-		if (part->domain.kind != WATTLE_KIND_GPU)
+		if (!is_gpu(&part->domain))
 			continue;
 		wtl_buf_putc(buf, ',');
 		if (part->is_there)
@@ -118,6 +126,26 @@ static void put_zeus(struct wtl_export *export, const struct wtl_node *row)
 }
 
 /* ---- AIPowerMeter's power_metrics.json ---- */
+
+static const struct {
+	const char *name;
+	enum wattle_kind kind;
+} powers[] = {
+	{"intel_power", WATTLE_KIND_CPU},      {"total_dram_power", WATTLE_KIND_DRAM},
+	{"total_cpu_power", WATTLE_KIND_CORE}, {"uncore_power", WATTLE_KIND_UNCORE},
+	{"psys_power", WATTLE_KIND_PLATFORM},
+};
+
+enum { POWERS = sizeof(powers) / sizeof(powers[0]) };
+
+static bool has_power(const struct wattle_domain *domain)
+{
+	bool is_there = is_gpu(domain);
+
+	for (size_t i = 0; i < POWERS; i++)
+		is_there |= domain->kind == powers[i].kind;
+	return is_there;
+}
 
 static bool power_of(const struct wtl_export *export, enum wattle_kind kind, double *ret_w)
 {
@@ -135,36 +163,49 @@ static bool power_of(const struct wtl_export *export, enum wattle_kind kind, dou
 	return is_there;
 }
 
+/* "0":20,"1":70 */
+static void put_each_gpu(struct wtl_export *export)
+{
+	const char *separator = "";
+
+	for (size_t i = 0, n = 0; i < export->history->n_domains; i++) {
+		const struct wtl_export_part *part = &export->gathered->parts[i];
+
+		if (!is_gpu(&part->domain))
+			continue;
+		if (part->is_there)
+			wtl_buf_printf(&export->buf, "%s\"%zu\":%.9g", separator, n,
+				       (double)part->power_uw / 1e6);
+		separator = part->is_there ? "," : separator;
+		n++;
+	}
+}
+
+/* By the names of 2021 to 2025, and by those of 2026: each one's own parser wants all of its. */
 static void put_gpus(struct wtl_export *export)
 {
 	struct wtl_buf *buf = &export->buf;
-	const char *separator = "";
 	double sum_w;
 
 	if (!power_of(export, WATTLE_KIND_GPU, &sum_w))
 		return;
 	wtl_buf_printf(buf, ",\"gpu\":{\"nvidia_draw_absolute\":%.9g,\"per_gpu_power_draw\":{",
 		       sum_w);
-	for (size_t i = 0, n = 0; i < export->history->n_domains; i++) {
-		const struct wtl_export_part *part = &export->gathered->parts[i];
-
-		if (part->domain.kind != WATTLE_KIND_GPU)
-			continue;
-		if (part->is_there)
-			wtl_buf_printf(buf, "%s\"%zu\":%.9g", separator, n,
-				       (double)part->power_uw / 1e6);
-		separator = part->is_there ? "," : separator;
-		n++;
-	}
-	/* Its own parser wants these. The recording is of the machine, so all that was drawn belongs to it; what single
-	 * processes used is not in this table. */
+	put_each_gpu(export);
+	/* The recording is of the machine, so all that was drawn belongs to it; what single processes used is not in
+	 * this table. */
 	wtl_buf_printf(
 		buf,
 		"},\"per_gpu_attributable_power\":{\"all\":%.9g},"
 		"\"per_gpu_attributable_mem_use\":{},\"per_gpu_per_pid_utilization_absolute\":{},"
 		"\"per_gpu_absolute_percent_usage\":{},"
-		"\"per_gpu_estimated_attributable_utilization\":{}}",
-		sum_w);
+		"\"per_gpu_estimated_attributable_utilization\":{},"
+		"\"nvidia_power\":%.9g,\"nvidia_memory\":null,\"nvidia_use_rate\":null,"
+		"\"per_gpu_nvidia_memory\":{},\"per_gpu_nvidia_use_rate\":{},"
+		"\"per_gpu_nvidia_power\":{",
+		sum_w, sum_w);
+	put_each_gpu(export);
+	wtl_buf_puts(buf, "}}");
 }
 
 /* Local time without a zone, and microseconds. */
@@ -182,14 +223,6 @@ static void put_local(struct wtl_buf *buf, int64_t t_utc_ns)
 
 static void put_line(struct wtl_export *export, int64_t t_utc_ns)
 {
-	static const struct {
-		const char *name;
-		enum wattle_kind kind;
-	} powers[] = {
-		{"intel_power", WATTLE_KIND_CPU},      {"total_dram_power", WATTLE_KIND_DRAM},
-		{"total_cpu_power", WATTLE_KIND_CORE}, {"uncore_power", WATTLE_KIND_UNCORE},
-		{"psys_power", WATTLE_KIND_PLATFORM},
-	};
 	struct wtl_buf *buf = &export->buf;
 	const char *separator = "";
 	double power_w;
@@ -197,7 +230,7 @@ static void put_line(struct wtl_export *export, int64_t t_utc_ns)
 	wtl_buf_puts(buf, "{\"date\":\"");
 	put_local(buf, t_utc_ns);
 	wtl_buf_puts(buf, "\",\"metrics\":{\"cpu\":{");
-	for (size_t i = 0; i < sizeof(powers) / sizeof(powers[0]); i++) {
+	for (size_t i = 0; i < POWERS; i++) {
 		if (!power_of(export, powers[i].kind, &power_w))
 			continue;
 		wtl_buf_printf(buf, "%s\"%s\":%.9g", separator, powers[i].name, power_w);
@@ -264,6 +297,8 @@ const struct wtl_export_form wtl_export_codecarbon = {
 const struct wtl_export_form wtl_export_zeus = {
 	.name = "zeus",
 	.tables = {&wtl_export_windows, NULL},
+	.has_place = is_gpu,
+	.places = "GPUs",
 	.begin = begin_zeus,
 	.row = put_zeus,
 };
@@ -271,6 +306,8 @@ const struct wtl_export_form wtl_export_zeus = {
 const struct wtl_export_form wtl_export_aipowermeter = {
 	.name = "aipowermeter",
 	.tables = {&wtl_export_power, NULL},
+	.has_place = has_power,
+	.places = "packages, memory and GPUs",
 	.row = put_aipowermeter,
 	.end = end_aipowermeter,
 };

@@ -15,6 +15,7 @@
 #include "base/outfile.h"
 #include "cli/command.h"
 #include "cli/complain.h"
+#include "cli/idle.h"
 #include "cli/mapped.h"
 #include "cli/option.h"
 #include "cli/options.h"
@@ -207,17 +208,39 @@ static int read_job(void *argument)
 			       &job->err);
 }
 
+static int read_and_write(struct job *job, const char *path, bool at_once,
+			  struct wtl_import_written *ret_written)
+{
+	struct wtl_import_output *output = wtl_import_output_new(job->import, path, at_once);
+	int rc;
+
+	if (!output)
+		return wtl_err_set(&job->err, ENOMEM, "import", NULL, "out of memory");
+	rc = wtl_mapped_call(read_job, job);
+	if (rc == 0)
+		rc = wtl_import_output_end(output, ret_written, &job->err);
+	wtl_import_output_free(output);
+	return rc;
+}
+
 static int import_into(struct wtl_app *app, struct wtl_import *import, const struct file *file)
 {
 	const struct settings *settings = app->own;
+	const struct wtl_import_options how = import->options;
 	const char *path = settings->files.words[0];
 	struct wtl_import_written written = {0};
 	/* The first name is no reader's: the content says. */
 	struct job job = {.import = import,
 			  .reader = settings->from ? wtl_import_readers[settings->from - 1] : NULL,
 			  .file = file};
-	int rc = wtl_mapped_call(read_job, &job);
+	int rc = read_and_write(&job, settings->output, false, &written);
 
+	if (rc == -EAGAIN) {
+		wtl_import_done(import);
+		wtl_import_init(import, &how);
+		job.err = (struct wtl_err){.code = 0};
+		rc = read_and_write(&job, settings->output, true, &written);
+	}
 	if (rc == -EFAULT) {
 		wtl_complain(app,
 			     "%s: another program has truncated it while it was read, or its disk "
@@ -225,9 +248,6 @@ static int import_into(struct wtl_app *app, struct wtl_import *import, const str
 			     path);
 		return rc;
 	}
-
-	if (rc == 0)
-		rc = wtl_import_write(import, settings->output, &written, &job.err);
 	wtl_import_tell_bad(app, import, path);
 	if (rc < 0 && job.err.path[0])
 		wtl_complain_err(app, &job.err);
@@ -283,6 +303,7 @@ static int run(struct wtl_app *app)
 					 .domain = settings->domain,
 					 .guard = wtl_mapped_guard,
 					 .file_mode = app->settings.file_mode};
+	char idle_path[PATH_MAX];
 	struct wtl_import import;
 	struct file file = {.map = NULL};
 	int rc;
@@ -296,6 +317,8 @@ static int run(struct wtl_app *app)
 		return WTL_EXIT_FAILED;
 	}
 	how.start_ns = start_ns(settings);
+	if (wtl_idle_path(&app->settings, idle_path, sizeof(idle_path)) == 0)
+		how.idle_path = idle_path;
 	rc = read_file(app, settings->files.words[0], &file);
 	how.end_ns = file.changed_ns;
 	if (rc == 0) {
@@ -315,7 +338,9 @@ const struct wtl_command wtl_command_import = {
 		"Reads what another tool has written and makes a recording of it, for wattle report, plot, "
 		"export and top --replay. The format is told from the content.\n\n"
 		"What can be read is read. Lines that cannot are counted, and the first ones are named "
-		"with the reason. A missing value is a gap, never 0.",
+		"with the reason. A missing value is a gap, never 0.\n\n"
+		"A device that wattle calibrate has calibrated, and whose UUID is in the file, is corrected; "
+		"with --idle-file '' it is not.",
 	.examples =
 		"wattle import gpu.csv -o gpu.wattle\n"
 		"    a log of nvidia-smi --query-gpu=timestamp,index,power.draw --format=csv -l 1\n\n"
@@ -325,7 +350,8 @@ const struct wtl_command wtl_command_import = {
 		       "1\tnothing can be read, or the recording cannot be written\n"
 		       "2\twrong options",
 	.options = options,
-	.shared = (const struct wtl_option *const[]){wtl_options_mode, wtl_options_general, NULL},
+	.shared = (const struct wtl_option *const[]){wtl_options_idle_file, wtl_options_mode,
+						     wtl_options_general, NULL},
 	.word = &word,
 	.settings_size = sizeof(struct settings),
 	.usage_exit = WTL_EXIT_USAGE,
