@@ -67,10 +67,12 @@ void wtl_tails_glance(struct wtl_tails *tails, const struct wtl_tail_need *need,
 	    (glance->is_off ? glance->turned_ns : now_ns) - glance->t_ns > FRESH_NS ||
 	    wtl_array_reserve(&tail->bytes, &tail->room, room + FAR_SIZE, 1) < 0)
 		return;
+	/* What it was of is over, and its bytes may have moved. */
+	tail->tid = 0;
+	tail->far_n = 0;
 	n = read_some(glance->pid, address, tail->bytes + glance->copied, need->size);
 	if (n <= 0)
 		return;
-	tail->far_n = 0;
 	if (need->far > address + (size_t)n && (size_t)n == need->size) {
 		tail->far = tail->bytes + room;
 		tail->far_address = (need->far - FAR_BEFORE) & ~UINT64_C(7);

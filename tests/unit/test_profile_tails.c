@@ -149,6 +149,22 @@ static void test_a_far_part(void **state)
 	assert_memory_equal(found, stack + far, len);
 }
 
+/* In the place of an older one, where nothing can be read: the older one is over. */
+static void test_one_that_cannot_be_read(void **state)
+{
+	struct wtl_ring_event sample = sample_at(2);
+	struct wtl_ring_glance glance = glance_at(3);
+
+	(void)state;
+	tails.size = 1;
+	assert_null(join(1, SOON));
+	assert_non_null(join(2, SOON));
+	need.size *= 4; /* its bytes move */
+	glance.stack = 4096;
+	wtl_tails_glance(&tails, &need, &glance, glance.t_ns + SOON);
+	assert_null(wtl_tails_join(&tails, &need, &sample));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -156,6 +172,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_late_readings, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_what_is_needed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_far_part, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_one_that_cannot_be_read, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
