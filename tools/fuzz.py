@@ -14,8 +14,8 @@ import time
 
 # Where an input takes thousands of branches, weighing them all takes libFuzzer up to a third of the time.
 HEAVY = ["-entropic=0"]
-# ncurses keeps what it is given for as long as it likes: leaks are looked for at the end alone.
-MORE = {"top_keys": [*HEAVY, "-detect_leaks=0"], **dict.fromkeys(("facts", "live", "nvidia_smi", "player", "schema", "store", "wprof"), HEAVY),
+# ncurses keeps what it is given for as long as it likes, and libelf loses some: leaks are looked for at the end alone.
+MORE = {"top_keys": [*HEAVY, "-detect_leaks=0"], "elf": ["-detect_leaks=0", "-max_len=8192"], **dict.fromkeys(("facts", "live", "nvidia_smi", "player", "schema", "store", "wprof"), HEAVY),
         # Long inputs are many samples, which all go the same way.
         "profile_parts": [*HEAVY, "-max_len=2400"]}
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
