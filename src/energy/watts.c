@@ -377,13 +377,11 @@ static void learn_noise(struct wtl_watts *watts, const struct wtl_watts_look *lo
 }
 
 /* Others are scaled by what a typical user draws. */
-static void keep_scale(struct wtl_watts *watts, const struct wtl_watts_look *look)
+static void keep_scale(struct wtl_watts *watts)
 {
 	double least_w = TYPICAL_LEAST * watts->power_w, by_w = least_w - watts->state[TYPICAL];
 	double variance = at(watts, TYPICAL, TYPICAL);
 
-	watts->lowest_w =
-		fmin(watts->lowest_w * (1.0 + LOWEST_DRIFT), look->energy_j / look->duration_s);
 	if (by_w <= 0.0)
 		return;
 	for (size_t i = 0; i < watts->n && variance > 0.0; i++)
@@ -424,7 +422,9 @@ static void correct(struct wtl_watts *watts, const struct wtl_watts_look *look)
 			row[k] -= (float)gain * products[k];
 	}
 	learn_noise(watts, look, off_j, variance + reads);
-	keep_scale(watts, look);
+	keep_scale(watts);
+	watts->lowest_w =
+		fmin(watts->lowest_w * (1.0 + LOWEST_DRIFT), look->energy_j / look->duration_s);
 }
 
 void wtl_watts_add(struct wtl_watts *watts, const struct wtl_watts_look *look)
@@ -450,13 +450,13 @@ static double few_looks(const struct wtl_watts *watts)
 }
 
 /*
- * Nothing draws less than nothing, and at rest a domain draws no more than it was seen to draw. Of a state that cannot be,
- * the most probable one that can is told: with the number that cannot be, others move that depend on it. What goes on is
- * the state itself, as errors that only went one way would add up.
+ * Nothing draws less than nothing, and at rest a domain draws no more than it was seen to draw. Where the state says so,
+ * figures are those of the most probable state that is possible: the impossible number is moved to its bound, and others
+ * with it, by their covariance. The state itself is not changed: that would add up errors of one direction.
  */
 struct move {
 	size_t which;
-	double by; /* of its variance */
+	double by; /* in parts of its variance */
 };
 
 static struct move find_move(const struct wtl_watts *watts)
