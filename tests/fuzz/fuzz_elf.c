@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <elf.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,7 +11,8 @@
 
 /*
  * A program's file: its segments, symbols, CPython within it and unwinding tables. Not its DWARF's lines and scopes: elfutils
- * 0.188 itself reads beyond a hostile table of lines (dwarf_getsrclines).
+ * 0.188 itself reads beyond a hostile table of lines (dwarf_getsrclines). An input is what follows a file's first four bytes,
+ * which all have; the corpus is a function of ten lines, built by gcc -gdwarf-4 -shared, -gdwarf-5, and stripped.
  */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -57,7 +59,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (file < 0)
 		begin();
-	check(ftruncate(file, 0) == 0 && pwrite(file, data, size, 0) == (ssize_t)size);
+	check(ftruncate(file, 0) == 0 && pwrite(file, ELFMAG, SELFMAG, 0) == SELFMAG);
+	check(pwrite(file, data, size, SELFMAG) == (ssize_t)size);
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", getpid(), file);
 	module = wtl_modules_find(&modules, getpid(), path, 0, 0);
 	check(module != NULL);
