@@ -31,7 +31,7 @@ enum {
 #define UNSEEN_S      8.0				       /* over which it is averaged */
 #define MISSED_MOST   8 /* looks without a part: then the sum is no measure of the others any more */
 #define TOLD_LOOKS    8	   /* before anything is taken from the regression but weights */
-#define IDLE_DOUBT    0.08 /* and how well it must be known where nothing is known at rest */
+#define IDLE_DOUBT    0.12 /* and how well it must be known where nothing is known at rest */
 #define UW_MOST	      1e15
 #define DURATIONS_OFF 0.2 /* a scan and an energy are of the same time, but for that */
 
