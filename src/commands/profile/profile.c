@@ -233,7 +233,8 @@ static int tell(struct session *session, const struct wattle_window *window)
 		rc = wtl_calls_make(&session->watch.trace, &result, &calls);
 	if (rc == 0)
 		rc = wtl_profile_energy_describe(&session->energy, &profile);
-	profile.own_cpu_ns = own_cpu_ns();
+	profile.own_cpu_ns = own_cpu_ns() + session->watch.trace.lines.cpu_ns;
+	wtl_profile_watch_complain(session->app, &session->watch.trace);
 	if (rc == 0)
 		rc = write_out(session, &profile);
 	else
