@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profile/lines.h"
 #include "profile/python.h"
 #include "profile/ring.h"
-#include "profile/lines.h"
 #include "profile/space.h"
 #include "profile/tails.h"
 #include "profile/tree.h"
