@@ -293,7 +293,7 @@ class Profile:
     def write(self, path: str | os.PathLike[str]) -> None:
         """
         Writes a file for SnakeViz, gprof2dot and pstats, which has joules where these say seconds, and seconds in one beside it:
-        ``x.time.pstats`` of ``x.pstats``.
+        ``x.time.pstats`` of ``x.pstats``. Where no energy is known, there are the seconds alone.
         """
         import marshal
 
@@ -303,7 +303,7 @@ class Profile:
         beside = f"{stem}.time.{suffix}" if dot and os.sep not in suffix else path + ".time"
         energy = stats_of(self.functions, "TOTAL (values are joules)", True, rows)
         seconds = stats_of(self.functions, "TOTAL (values are seconds)", False, {"[the profiler, taken out of them]": self.overhead_s})
-        for name, stats in ((path, energy), (beside, seconds)):
+        for name, stats in ((path, energy), (beside, seconds))[self.measured_uj is None:]:
             with open(name, "wb") as file:
                 marshal.dump(stats, file, 2)
 
@@ -658,6 +658,8 @@ def _told(profile: Profile, chosen: Any) -> bool:
     if chosen.output:
         try:
             profile.write(chosen.output)
+            if profile.measured_uj is None:
+                print(f"wattle.profile: no energy is known, so {chosen.output!r} is not written: seconds are beside it", file=sys.stderr)
         except OSError as error:
             print(f"wattle.profile: cannot write {chosen.output!r}: {error.strerror}", file=sys.stderr)
             return False

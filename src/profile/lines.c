@@ -3,8 +3,13 @@
 
 #include <dwarf.h>
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "profile/tree.h"
+#include "base/array.h"
+#include "profile/module.h"
+
+/* ---- One frame ---- */
 
 static const char *name_of(const struct wtl_dw *dw, Dwarf_Die *scope)
 {
@@ -42,23 +47,14 @@ static uint32_t number_of(const struct wtl_dw *dw, Dwarf_Die *scope, unsigned na
 	return (uint32_t)value;
 }
 
-struct question {
-	const struct wtl_modules *modules;
-	struct wtl_module *module;
-	uint64_t address;
-	struct wtl_line *lines;
-	size_t n;
-};
-
-static void ask(void *context)
+static size_t ask(const struct wtl_modules *modules, const struct wtl_frame *frame,
+		  struct wtl_line lines[WTL_LINES_MAX])
 {
-	struct question *question = context;
-	const struct wtl_dw *dw = &question->modules->dw;
-	struct wtl_line *lines = question->lines;
+	const struct wtl_dw *dw = &modules->dw;
 	Dwarf_Die unit, scopes[WTL_SCOPES_MAX];
 	Dwarf_Line *line;
-	size_t n = 0, n_scopes = wtl_module_scopes(question->modules, question->module,
-						   question->address, &unit, scopes);
+	size_t n = 0,
+	       n_scopes = wtl_module_scopes(modules, frame->module, frame->address, &unit, scopes);
 	int number;
 
 	for (size_t i = 0; i < n_scopes; i++) {
@@ -74,27 +70,226 @@ static void ask(void *context)
 			.begin = number_of(dw, &scopes[i], DW_AT_decl_line),
 		};
 	}
-	line = n > 0 ? dw->dwarf_getsrc_die(&unit, question->address) : NULL;
+	line = n > 0 ? dw->dwarf_getsrc_die(&unit, frame->address) : NULL;
 	if (line && dw->dwarf_lineno(line, &number) == 0 && number > 0)
 		lines[n - 1].line = (uint32_t)number;
-	for (size_t i = 0; i < n; i++)
-		lines[i].name = wtl_module_text(question->module, lines[i].name);
-	question->n = n;
+	return n;
 }
 
-size_t wtl_lines_of(const struct wtl_modules *modules, const struct wtl_frame *frame,
-		    struct wtl_line lines[WTL_LINES_MAX])
-{
-	struct question question = {.modules = modules,
-				    .module = frame->module,
-				    .address = frame->address,
-				    .lines = lines};
+/* ---- All frames, module by module ---- */
 
-	if (frame->kind != WTL_FRAME_NATIVE || !frame->module)
-		return 0;
-	if (!modules->guard)
-		ask(&question);
-	else if (modules->guard(ask, &question) < 0)
-		wtl_module_lost(frame->module);
-	return question.n;
+struct asked {
+	struct wtl_module *module;
+	size_t frame;
+};
+
+struct asking {
+	struct wtl_modules *modules;
+	const struct wtl_tree *tree;
+	struct wtl_lines *lines;
+	struct asked *list;
+	size_t n, next; /* the first one that is not answered: a module's */
+	int error;
+};
+
+/* How a line is sent; its texts are behind it. */
+struct sent {
+	uint32_t begin, line;
+	uint32_t n_name, n_file; /* 0: none */
+};
+
+enum { TEXT_MOST = 65535, GROUP_ENDS = 0x600d };
+
+static uint32_t length(const char *text)
+{
+	return text ? (uint32_t)strnlen(text, TEXT_MOST) : 0;
+}
+
+static void send_lines(const struct wtl_line *lines, size_t n, FILE *answers)
+{
+	const uint32_t number = (uint32_t)n;
+
+	fwrite(&number, sizeof(number), 1, answers);
+	for (size_t i = 0; i < n; i++) {
+		const struct sent sent = {.begin = lines[i].begin,
+					  .line = lines[i].line,
+					  .n_name = length(lines[i].name),
+					  .n_file = length(lines[i].file)};
+
+		fwrite(&sent, sizeof(sent), 1, answers);
+		if (sent.n_name)
+			fwrite(lines[i].name, sent.n_name, 1, answers);
+		if (sent.n_file)
+			fwrite(lines[i].file, sent.n_file, 1, answers);
+	}
+}
+
+/* Where the frames of another module begin. */
+static size_t group_end(const struct asking *asking, size_t i)
+{
+	const struct wtl_module *module = asking->list[i].module;
+
+	while (i < asking->n && asking->list[i].module == module)
+		i++;
+	return i;
+}
+
+/* In a process of its own, which a file that lies may end. */
+static void tell(void *context, FILE *answers)
+{
+	struct asking *asking = context;
+	const uint32_t ends = GROUP_ENDS;
+	struct wtl_line lines[WTL_LINES_MAX];
+
+	asking->modules->is_apart = true;
+	for (size_t i = asking->next; i < asking->n && !ferror(answers);) {
+		for (size_t end = group_end(asking, i); i < end; i++) {
+			size_t n = ask(asking->modules,
+				       &asking->tree->frames[asking->list[i].frame], lines);
+
+			send_lines(lines, n, answers);
+		}
+		fwrite(&ends, sizeof(ends), 1, answers);
+		fflush(answers);
+	}
+}
+
+static bool take(void *to, size_t size, FILE *answers)
+{
+	return size == 0 || fread(to, size, 1, answers) == 1;
+}
+
+/* false: there is none. What a process wrote that was misled is not believed. */
+static bool take_text(struct asking *asking, uint32_t n, const char **ret_text, FILE *answers)
+{
+	char text[TEXT_MOST + 1];
+	int64_t number;
+
+	*ret_text = NULL;
+	if (n > TEXT_MOST || !take(text, n, answers))
+		return false;
+	text[n] = '\0';
+	number = n > 0 ? wtl_tree_name(&asking->lines->texts, text) : -ENOENT;
+	if (number >= 0)
+		*ret_text = asking->lines->texts.names[number];
+	asking->error = number == -ENOMEM ? -ENOMEM : asking->error;
+	return true;
+}
+
+static bool take_lines(struct asking *asking, size_t frame, FILE *answers)
+{
+	struct wtl_lines *lines = asking->lines;
+	struct sent sent;
+	uint32_t n;
+
+	if (!take(&n, sizeof(n), answers) || n > WTL_LINES_MAX)
+		return false;
+	if (wtl_array_reserve(&lines->list, &lines->room, lines->n + n, sizeof(*lines->list)) < 0) {
+		asking->error = -ENOMEM;
+		return false;
+	}
+	lines->of_frames[frame] = (struct wtl_lines_of_frame){.first = lines->n, .n = n};
+	for (uint32_t i = 0; i < n; i++) {
+		struct wtl_line *line = &lines->list[lines->n + i];
+
+		if (!take(&sent, sizeof(sent), answers) ||
+		    !take_text(asking, sent.n_name, &line->name, answers) ||
+		    !take_text(asking, sent.n_file, &line->file, answers))
+			return false;
+		line->begin = sent.begin;
+		line->line = sent.line;
+	}
+	lines->n += n;
+	return true;
+}
+
+static void hear(void *context, FILE *answers)
+{
+	struct asking *asking = context;
+
+	while (asking->next < asking->n && asking->error == 0) {
+		size_t end = group_end(asking, asking->next), i = asking->next;
+		uint32_t ends = 0;
+
+		while (i < end && take_lines(asking, asking->list[i].frame, answers))
+			i++;
+		if (i < end || !take(&ends, sizeof(ends), answers) || ends != GROUP_ENDS)
+			return;
+		asking->next = end;
+	}
+}
+
+/* The module that is asked has no lines. */
+static void lose(struct asking *asking)
+{
+	size_t end = group_end(asking, asking->next);
+
+	asking->list[asking->next].module->has_lost_lines = true;
+	for (; asking->next < end; asking->next++)
+		asking->lines->of_frames[asking->list[asking->next].frame].n = 0;
+}
+
+static int by_module(const void *a, const void *b)
+{
+	const struct asked *x = a, *y = b;
+
+	if (x->module != y->module)
+		return x->module < y->module ? -1 : 1;
+	return x->frame < y->frame ? -1 : x->frame > y->frame;
+}
+
+static int ask_all(struct asking *asking)
+{
+	const struct wtl_tree *tree = asking->tree;
+
+	for (size_t i = 0; i < tree->n_frames; i++)
+		if (tree->frames[i].kind == WTL_FRAME_NATIVE && tree->frames[i].module &&
+		    !tree->frames[i].module->error)
+			asking->list[asking->n++] =
+				(struct asked){.module = tree->frames[i].module, .frame = i};
+	qsort(asking->list, asking->n, sizeof(*asking->list), by_module);
+	while (asking->next < asking->n && asking->error == 0) {
+		const struct wtl_modules *modules = asking->modules;
+		int64_t took_ns = modules->apart ? modules->apart(tell, hear, asking) : -ENOSYS;
+
+		if (took_ns > 0)
+			asking->lines->cpu_ns += took_ns;
+		if (asking->next < asking->n && asking->error == 0)
+			lose(asking);
+	}
+	return asking->error;
+}
+
+int wtl_lines_make(struct wtl_lines *lines, struct wtl_modules *modules,
+		   const struct wtl_tree *tree)
+{
+	struct asking asking = {.modules = modules,
+				.tree = tree,
+				.lines = lines,
+				.list = calloc(tree->n_frames + 1, sizeof(*asking.list))};
+	int rc = -ENOMEM;
+
+	*lines = (struct wtl_lines){.n_frames = tree->n_frames,
+				    .of_frames =
+					    calloc(tree->n_frames + 1, sizeof(*lines->of_frames))};
+	if (asking.list && lines->of_frames)
+		rc = ask_all(&asking);
+	free(asking.list);
+	return rc;
+}
+
+void wtl_lines_done(struct wtl_lines *lines)
+{
+	wtl_tree_done(&lines->texts);
+	free(lines->of_frames);
+	free(lines->list);
+	*lines = (struct wtl_lines){.n = 0};
+}
+
+size_t wtl_lines_of(const struct wtl_lines *lines, size_t frame, const struct wtl_line **ret_lines)
+{
+	size_t n = frame < lines->n_frames ? lines->of_frames[frame].n : 0;
+
+	*ret_lines = n > 0 ? &lines->list[lines->of_frames[frame].first] : NULL;
+	return n;
 }

@@ -91,9 +91,6 @@ static void free_module(const struct wtl_dw *dw, struct wtl_module *module)
 		close(module->debug_fd);
 	free(module->symbols);
 	wtl_buf_done(&module->map);
-	if (module->texts)
-		wtl_tree_done(module->texts);
-	free(module->texts);
 	free(module->path);
 	free(module);
 }
@@ -268,7 +265,7 @@ const struct wtl_module_symbol *wtl_module_symbol(const struct wtl_modules *modu
 /* Its file once more, as it is in memory: debug information is large, and only a little of it is looked at. */
 static Elf *map(const struct wtl_modules *modules, struct wtl_module *module, int fd, Elf *elf)
 {
-	if (modules->guard && fd >= 0)
+	if (modules->is_apart && fd >= 0)
 		module->mapped = modules->dw.elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	return module->mapped ? module->mapped : elf;
 }
@@ -302,27 +299,6 @@ Dwarf *wtl_module_dwarf(const struct wtl_modules *modules, struct wtl_module *mo
 		module->dwarf = open_dwarf(modules, module);
 	module->has_dwarf = true;
 	return module->dwarf;
-}
-
-const char *wtl_module_text(struct wtl_module *module, const char *text)
-{
-	int64_t number;
-
-	if (text && !module->texts)
-		module->texts = calloc(1, sizeof(*module->texts));
-	number = text && module->texts ? wtl_tree_name(module->texts, text) : -ENOENT;
-	return number < 0 ? NULL : module->texts->names[number];
-}
-
-/* What libdw was about to do is not known: it is left alone. */
-void wtl_module_lost(struct wtl_module *module)
-{
-	module->error = -ESTALE;
-	module->dwarf = NULL;
-	module->mapped = NULL;
-	wtl_scopes_free(module->scopes);
-	module->scopes = NULL;
-	module->debug_frames = NULL;
 }
 
 size_t wtl_module_scopes(const struct wtl_modules *modules, struct wtl_module *module,

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/stat.h>
 
 #include "base/buf.h"
@@ -56,8 +57,8 @@ struct wtl_module {
 	size_t n_symbols;
 	struct wtl_buf map; /* of code that it makes: the names' text */
 	struct wtl_module_python python;
-	bool has_python;	/* was looked for */
-	struct wtl_tree *texts; /* NULL: none */
+	bool has_python;     /* was looked for */
+	bool has_lost_lines; /* to read its DWARF ended the process that did */
 };
 
 struct wtl_modules {
@@ -65,10 +66,11 @@ struct wtl_modules {
 	struct wtl_module **list;
 	size_t n, room;
 	/*
-	 * Calls work() and returns 0, or negative where a file that is in memory was truncated meanwhile. Set when stacks
-	 * are unwound, and only wtl_lines_of() asks for DWARF: from then on it is not copied. NULL: it is.
+	 * Calls tell() in a process of its own, and hear() in this one (cli/apart.h): only there lines are asked for.
 	 */
-	int (*guard)(void (*work)(void *context), void *context);
+	int64_t (*apart)(void (*tell)(void *context, FILE *answers),
+			 void (*hear)(void *context, FILE *answers), void *context);
+	bool is_apart; /* in that process: DWARF is not copied, as a truncated file ends no other one */
 };
 
 int wtl_modules_init(struct wtl_modules *modules,
@@ -102,11 +104,6 @@ Dwarf *wtl_module_dwarf(const struct wtl_modules *modules, struct wtl_module *mo
 /* The function at that address and the calls inlined there, as wtl_scopes_of() has them. */
 size_t wtl_module_scopes(const struct wtl_modules *modules, struct wtl_module *module,
 			 uint64_t address, Dwarf_Die *ret_unit, Dwarf_Die list[WTL_SCOPES_MAX]);
-
-/* A copy that stays as long as the module. NULL: of NULL, or there is no memory. */
-const char *wtl_module_text(struct wtl_module *module, const char *text);
-/* Its file was truncated while it was read: nothing more is asked of it. */
-void wtl_module_lost(struct wtl_module *module);
 
 /* Unwinding tables at that address; *ret_frame is the caller's to free(). 0 or negative. */
 int wtl_module_frame(const struct wtl_modules *modules, struct wtl_module *module, uint64_t address,

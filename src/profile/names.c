@@ -124,10 +124,11 @@ static int64_t add_inlined(struct naming *naming, const struct wtl_frame *frame,
 }
 
 /* A frame's functions, the outermost first, ended by UINT32_MAX: its own, and those that were put into that. */
-static int add_frame(struct naming *naming, const struct wtl_frame *frame, uint32_t list[LIST_SIZE])
+static int add_frame(struct naming *naming, size_t at, uint32_t list[LIST_SIZE])
 {
-	struct wtl_line lines[WTL_LINES_MAX];
-	size_t n = 0, n_lines = wtl_lines_of(&naming->trace->modules, frame, lines);
+	const struct wtl_frame *frame = &naming->trace->tree.frames[at];
+	const struct wtl_line *lines;
+	size_t n = 0, n_lines = wtl_lines_of(&naming->trace->lines, at, &lines);
 	const char *source = n_lines > 0 ? lines[0].file : NULL;
 	int64_t number = add_place(naming, frame, source ? source : "");
 
@@ -146,10 +147,10 @@ static int add_frame(struct naming *naming, const struct wtl_frame *frame, uint3
 static int name_frames(struct naming *naming, uint32_t (*lists)[LIST_SIZE])
 {
 	const struct wtl_tree *from = &naming->trace->tree;
-	int rc = 0;
+	int rc = wtl_lines_make(&naming->trace->lines, &naming->trace->modules, from);
 
 	for (size_t i = 0; i < from->n_frames && rc == 0; i++)
-		rc = add_frame(naming, &from->frames[i], lists[i]);
+		rc = add_frame(naming, i, lists[i]);
 	if (rc == 0)
 		rc = wtl_functions_name(&naming->functions);
 	for (size_t i = 0; i < from->n_frames && rc == 0; i++)

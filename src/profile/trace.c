@@ -64,6 +64,7 @@ void wtl_trace_done(struct wtl_trace *trace)
 	wtl_hash_done(&trace->by_tid);
 	wtl_python_done(&trace->python);
 	wtl_tails_done(&trace->tails);
+	wtl_lines_done(&trace->lines);
 	wtl_tree_done(&trace->tree);
 	wtl_unwinder_done(&trace->unwinder);
 	wtl_spaces_done(&trace->spaces);

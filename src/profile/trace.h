@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profile/lines.h"
 #include "profile/python.h"
 #include "profile/ring.h"
 #include "profile/space.h"
@@ -61,6 +62,7 @@ struct wtl_trace {
 	struct wtl_spaces spaces;
 	struct wtl_unwinder unwinder;
 	struct wtl_tree tree;
+	struct wtl_lines lines; /* of its frames, when they were named */
 	struct wtl_python python;
 	struct wtl_tails tails;
 	struct wtl_trace_thread *threads;

@@ -360,16 +360,24 @@ def test_two_profilers(program, running, tmp_path):
         assert seen.cpu_s("heavy") > 0 and seen.cpu_s("in_thread") > 0
 
 
+def sections_of(whole):
+    """By name: of each its number, and its header's fields."""
+    at, = struct.unpack_from("<Q", whole, 40)
+    size, n, names = struct.unpack_from("<HHH", whole, 58)
+    headers = [struct.unpack_from("<IIQQQQIIQQ", whole, at + i * size) for i in range(n)]
+    return {whole[headers[names][4] + header[0]:].split(b"\0")[0].decode(): (i, header) for i, header in enumerate(headers)}
+
+
+NOT_READ = "wattle: profile: the debug information of 1 file cannot be read, so lines and inlined calls are not told there: {}\n"
+
+
 def test_files_that_lie(program, tmp_path):
     """Symbols, debug information and unwinding tables with bytes changed: names may be wrong, nothing else."""
     whole = Path(program).read_bytes()
     at, = struct.unpack_from("<Q", whole, 40)
-    size, n, names = struct.unpack_from("<HHH", whole, 58)
-    sections = [struct.unpack_from("<IIQQQQIIQQ", whole, at + i * size) for i in range(n)]
-
-    def name(section):
-        return whole[sections[names][4] + section[0]:].split(b"\0")[0]
-    parts = [(s[4], s[5]) for s in sections if s[1] not in (0, 8) and s[5] and (not s[2] & 2 or name(s).startswith(b".eh_frame"))]
+    size, n = struct.unpack_from("<HH", whole, 58)
+    parts = [(s[4], s[5]) for name, (_, s) in sections_of(whole).items()
+             if s[1] not in (0, 8) and s[5] and (not s[2] & 2 or name.startswith(".eh_frame"))]
     parts.append((at, n * size))
     for seed in range(20):
         chance, changed = random.Random(seed), bytearray(whole)
@@ -379,7 +387,42 @@ def test_files_that_lie(program, tmp_path):
         (tmp_path / "lies").write_bytes(changed)
         (tmp_path / "lies").chmod(0o755)
         result = run_wattle("profile", "-q", "-f", "pprof", "-o", tmp_path / "out", "--", tmp_path / "lies", "short")
-        assert result.code == 0 and result.err == "", (seed, result)
+        assert result.code == 0 and result.err in ("", NOT_READ.format(tmp_path / "lies")), (seed, result)
+
+
+@pytest.fixture(name="on_disk")
+def folder_on_disk():
+    """Not in tmpfs: the kernel maps large files of that with room behind them."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+        yield Path(name)
+
+
+def test_text_that_never_ends(program, on_disk):
+    """The folder that a unit was compiled in is a text without an end, up to the end of the file: elfutils 0.188 reads on, and is ended by that.
+    It costs the lines of that file, in what is taken at once and in what a recording keeps."""
+    hostile, folder = on_disk / "hostile", "/a/folder/of/that/name"
+    shutil.copy(REPO / "tests" / "cli" / "profiled.c", on_disk)
+    subprocess.run(["gcc", "-O2", "-gdwarf-4", "-pthread", f"-fdebug-prefix-map={on_disk}={folder}", "-o", hostile, "profiled.c"], check=True,
+                   cwd=on_disk)
+    whole = bytearray(hostile.read_bytes())
+    at, = struct.unpack_from("<Q", whole, 40)
+    number, texts = sections_of(whole)[".debug_str"]
+    _, units = sections_of(whole)[".debug_info"]
+    text = bytes(whole[texts[4]:texts[4] + texts[5]])
+    named = whole.index(struct.pack("<I", text.index(folder.encode())), units[4], units[4] + units[5])
+    struct.pack_into("<I", whole, named, len(text))
+    text = text.ljust((16 << 20) - len(whole) % 4096, b"A")
+    struct.pack_into("<QQ", whole, at + 64 * number + 24, len(whole), len(text))
+    hostile.write_bytes(whole + text)
+    plain, kept = on_disk / "p.json", on_disk / "kept.wattle"
+    direct = run_wattle("profile", "-q", "-o", plain, "--", hostile, "two")
+    recorded = run_wattle("record", "-q", "--profile", "-o", kept, "--", hostile, "two")
+    assert direct.code == 0 and direct.err in ("", NOT_READ.format(hostile)), direct
+    assert recorded.code == 0 and recorded.err in ("", NOT_READ.format(hostile).replace("profile", "record", 1)), recorded
+    shown = run_wattle("profile", "show", "--format", "json", kept)
+    for told in (parse_json(plain.read_text()), parse_json(shown.out)):
+        assert {row["function"] for row in told["functions"]} >= {"heavy", "light"}, told
+        check_sums(told)
 
 
 def test_a_program_that_becomes_another(profile):

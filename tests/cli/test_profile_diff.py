@@ -131,4 +131,4 @@ def test_bounds_of_differences(pair):
 @pytest.mark.parametrize("bound", ["", "x", "x > 1", "x > J", "> 1 J", "x = 1 J", "x > 1 W", "x > nan J"])
 def test_what_is_no_bound(bound, tmp_path):
     result = run_wattle("profile", "--fail-if", bound, "--", "touch", "ran", cwd=tmp_path)
-    assert result.code == 125 and "train > 300 J" in result.complaint() and list(tmp_path.iterdir()) == []
+    assert result.code == 125 and "train > 300 J" in result.complaint() and "gCO2e or %" in result.complaint() and list(tmp_path.iterdir()) == []

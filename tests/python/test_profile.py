@@ -301,6 +301,8 @@ def test_no_figures(tmp_path):
     with wattle.Meter(root=tmp_path, nvml="", attribution=False, interval_s=0) as meter, Profile(meter=meter) as profile:
         spin(0.01)
     assert profile.measured_uj is None and "no energy" in profile.table()
+    profile.write(tmp_path / "p.pstats")
+    assert (tmp_path / "p.time.pstats").exists() and not (tmp_path / "p.pstats").exists(), "what is not known is no file of zeros"
 
 
 # ---- Who has which energy ----

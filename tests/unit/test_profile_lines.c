@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,24 +13,11 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "cli/mapped.h"
+#include "cli/apart.h"
 #include "profile/lines.h"
-#include "profile/tree.h"
+#include "profile/module.h"
 
 static struct wtl_modules modules;
-
-/* An address of its own. */
-static __attribute__((noinline)) uint64_t here(void)
-{
-	uint64_t at;
-
-#if defined(__aarch64__)
-	__asm__ volatile("adr %0, ." : "=r"(at));
-#else
-	__asm__ volatile("lea -1(%%rip), %0" : "=r"(at));
-#endif
-	return at;
-}
 
 static inline __attribute__((always_inline)) uint64_t inlined(uint32_t *line)
 {
@@ -88,14 +76,16 @@ static void copy_program(const char *path)
 	close(to);
 }
 
-static struct wtl_line lines[WTL_LINES_MAX];
+static struct wtl_tree tree;
+static struct wtl_lines told;
 
-static size_t lines_at(struct wtl_module *module, uint64_t address)
+/* The number of that place's frame. */
+static size_t add(struct wtl_module *module, uint64_t address)
 {
 	const struct wtl_frame frame = {
 		.kind = WTL_FRAME_NATIVE, .module = module, .address = address};
 
-	return wtl_lines_of(&modules, &frame, lines);
+	return (size_t)wtl_tree_frame(&tree, &frame);
 }
 
 static int begin(void **state)
@@ -103,12 +93,17 @@ static int begin(void **state)
 	struct wtl_err err;
 
 	(void)state;
-	return wtl_modules_init(&modules, &err);
+	assert_int_equal(wtl_tree_init(&tree), 0);
+	assert_int_equal(wtl_modules_init(&modules, &err), 0);
+	modules.apart = wtl_apart;
+	return 0;
 }
 
 static int end(void **state)
 {
 	(void)state;
+	wtl_lines_done(&told);
+	wtl_tree_done(&tree);
 	wtl_modules_done(&modules);
 	return 0;
 }
@@ -120,42 +115,105 @@ static void test_inlined(void **state)
 	struct wtl_module *module = load("/proc/self/exe", &address);
 
 	(void)state;
-	/* Twice: the second time from what was found. */
-	for (int i = 0; i < 2; i++) {
-		assert_int_equal(lines_at(module, address), 2);
-		assert_null(lines[0].name);
-		assert_string_equal(strrchr(lines[0].file, '/'), "/test_profile_lines.c");
-		assert_int_equal(lines[0].line, call_line);
-		assert_string_equal(lines[1].name, "inlined");
-		assert_string_equal(strrchr(lines[1].file, '/'), "/test_profile_lines.c");
-		assert_int_equal(lines[1].line, line);
-	}
-	assert_int_equal(lines_at(module, 1), 0);
-	assert_int_equal(lines_at(module, UINT64_MAX), 0);
+	size_t here_is = add(module, address);
+	const struct wtl_line *lines;
+
+	add(module, 1);
+	add(module, UINT64_MAX);
+	assert_int_equal(wtl_lines_make(&told, &modules, &tree), 0);
+	assert_int_equal(told.n, 2);
+	assert_true(told.cpu_ns > 0);
+	assert_int_equal(wtl_lines_of(&told, here_is, &lines), 2);
+	assert_null(lines[0].name);
+	assert_string_equal(strrchr(lines[0].file, '/'), "/test_profile_lines.c");
+	assert_int_equal(lines[0].line, call_line);
+	assert_string_equal(lines[1].name, "inlined");
+	assert_string_equal(strrchr(lines[1].file, '/'), "/test_profile_lines.c");
+	assert_int_equal(lines[1].line, line);
+	assert_int_equal(wtl_lines_of(&told, 1000, &lines), 0);
 }
 
-/* The file is emptied when half of it was read. */
+/* The file is emptied before it is asked. */
 static void test_truncated(void **state)
 {
 	char path[] = "/tmp/test_profile_lines_XXXXXX";
 	uint32_t line;
-	uint64_t address = outer(&line), other = here();
+	uint64_t address = outer(&line);
 	struct wtl_module *module;
 
 	(void)state;
 	close(mkstemp(path));
 	copy_program(path);
-	wtl_mapped_watch();
-	modules.guard = wtl_mapped_guard;
 	module = load(path, &address);
-	load(path, &other);
-	assert_int_equal(lines_at(module, address), 2);
-	assert_non_null(module->mapped);
+	add(module, address);
 	assert_int_equal(truncate(path, 0), 0);
-	assert_int_equal(lines_at(module, other), 0);
-	assert_int_equal(module->error, -ESTALE);
-	assert_int_equal(lines_at(module, address), 0);
+	assert_int_equal(wtl_lines_make(&told, &modules, &tree), 0);
+	assert_int_equal(told.n, 0);
 	assert_null(wtl_module_symbol(&modules, module, address));
+	assert_int_equal(module->error, -ESTALE);
+	unlink(path);
+}
+
+static void (*tell_on)(void *context, FILE *answers);
+static int fault;
+
+static void tell_badly(void *context, FILE *answers)
+{
+	const uint32_t half = 1;
+
+	(void)context;
+	fwrite(&half, sizeof(half), 1, answers);
+	fflush(answers);
+	if (fault)
+		raise(fault);
+	exit(EXIT_SUCCESS);
+}
+
+/* The first time, for the first module, half an answer comes. */
+static int64_t apart_badly(void (*tell)(void *context, FILE *answers),
+			   void (*hear)(void *context, FILE *answers), void *context)
+{
+	bool is_first = !tell_on;
+
+	tell_on = tell;
+	return wtl_apart(is_first ? tell_badly : tell, hear, context);
+}
+
+/* What ends the process apart costs the lines of the module that was asked. */
+static void test_ended(void **state)
+{
+	static const int faults[] = {SIGSEGV, SIGBUS, SIGABRT, SIGKILL, 0};
+	char path[] = "/tmp/test_profile_lines_XXXXXX";
+	uint32_t line;
+	uint64_t addresses[2];
+	struct wtl_module *both[2];
+
+	(void)state;
+	close(mkstemp(path));
+	copy_program(path);
+	modules.apart = apart_badly;
+	for (int i = 0; i < 2; i++) {
+		addresses[i] = outer(&line);
+		both[i] = load(i == 0 ? path : "/proc/self/exe", &addresses[i]);
+	}
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+		size_t n[2];
+		const struct wtl_line *lines;
+
+		fault = faults[i];
+		tell_on = NULL;
+		for (int k = 0; k < 2; k++)
+			both[k]->has_lost_lines = false;
+		for (int k = 0; k < 2; k++)
+			add(both[k], addresses[k]);
+		assert_int_equal(wtl_lines_make(&told, &modules, &tree), 0);
+		for (int k = 0; k < 2; k++)
+			n[k] = wtl_lines_of(&told, add(both[k], addresses[k]), &lines);
+		assert_int_equal(n[0] + n[1], 2);
+		assert_int_equal(both[0]->has_lost_lines, n[0] == 0);
+		assert_int_equal(both[1]->has_lost_lines, n[1] == 0);
+		wtl_lines_done(&told);
+	}
 	unlink(path);
 }
 
@@ -164,6 +222,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_inlined, begin, end),
 		cmocka_unit_test_setup_teardown(test_truncated, begin, end),
+		cmocka_unit_test_setup_teardown(test_ended, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

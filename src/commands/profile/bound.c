@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -89,23 +90,24 @@ bool wtl_bound_is_kept(struct wtl_app *app, const struct wtl_bounds *bounds,
 		       const struct wtl_bound *bound, double value, double uncertainty)
 {
 	double over = bound->is_less ? bound->limit - value : value - bound->limit;
-	const char *unit = units[bound->unit];
+	char is[64];
 
+	snprintf(is, sizeof(is),
+		 uncertainty < 99.5 ? "%.6g \xc2\xb1 %.2g %s" : "%.6g \xc2\xb1 %.0f %s", value,
+		 uncertainty, units[bound->unit]);
 	if (over > uncertainty || (over > 0.0 && uncertainty <= 0.0)) {
-		wtl_complain(app, "--fail-if '%s' fails: it is %.6g \xc2\xb1 %.2g %s", bound->text,
-			     value, uncertainty, unit);
+		wtl_complain(app, "--fail-if '%s' fails: it is %s", bound->text, is);
 		return false;
 	}
 	if (over < -uncertainty || uncertainty <= 0.0)
 		return true;
 	if (bounds->is_strict)
-		wtl_complain(app,
-			     "--fail-if '%s' is not decided, which fails by --fail-strict: it is "
-			     "%.6g \xc2\xb1 %.2g %s",
-			     bound->text, value, uncertainty, unit);
+		wtl_complain(
+			app,
+			"--fail-if '%s' is not decided, which fails by --fail-strict: it is %s",
+			bound->text, is);
 	else
-		wtl_remark(app, "--fail-if '%s' is not decided: it is %.6g \xc2\xb1 %.2g %s",
-			   bound->text, value, uncertainty, unit);
+		wtl_remark(app, "--fail-if '%s' is not decided: it is %s", bound->text, is);
 	return !bounds->is_strict;
 }
 

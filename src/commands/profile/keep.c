@@ -147,8 +147,8 @@ void wtl_profile_keep_stop(struct wtl_profile_keep *keep)
 	wtl_profile_watch_stop(&keep->watch);
 }
 
-void wtl_profile_keep_end(struct wtl_profile_keep *keep, struct wtl_recorder *recorder,
-			  int64_t now_ns)
+void wtl_profile_keep_end(struct wtl_app *app, struct wtl_profile_keep *keep,
+			  struct wtl_recorder *recorder, int64_t now_ns)
 {
 	struct wtl_buf content;
 	struct wtl_pack pack = {.out = &content};
@@ -157,5 +157,6 @@ void wtl_profile_keep_end(struct wtl_profile_keep *keep, struct wtl_recorder *re
 	wtl_profile_keep_more(keep, recorder);
 	wtl_buf_init(&content, PART_MAX);
 	put(recorder, pack_names(&pack, &keep->watch.trace), &content);
+	wtl_profile_watch_complain(app, &keep->watch.trace);
 	wtl_buf_done(&content);
 }

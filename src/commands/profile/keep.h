@@ -32,8 +32,8 @@ int wtl_profile_keep_new(unsigned hz, int pid, struct wtl_profile_keep **ret_kee
 void wtl_profile_keep_more(struct wtl_profile_keep *keep, struct wtl_recorder *recorder);
 /* Nothing new comes; then, a moment later, the rest and the names. */
 void wtl_profile_keep_stop(struct wtl_profile_keep *keep);
-void wtl_profile_keep_end(struct wtl_profile_keep *keep, struct wtl_recorder *recorder,
-			  int64_t now_ns);
+void wtl_profile_keep_end(struct wtl_app *app, struct wtl_profile_keep *keep,
+			  struct wtl_recorder *recorder, int64_t now_ns);
 void wtl_profile_keep_free(struct wtl_profile_keep *keep); /* NULL is fine */
 
 #endif

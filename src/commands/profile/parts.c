@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "cli/mapped.h"
+#include "cli/apart.h"
 
 /* ---- What was seen ---- */
 
@@ -241,7 +241,7 @@ int wtl_profile_parts_open_files(struct wtl_profile_parts *parts, struct wtl_err
 		if (trace->tree.frames[i].module)
 			trace->tree.frames[i].module = list[trace->tree.frames[i].module->pid];
 	trace->modules = opened;
-	trace->modules.guard = wtl_mapped_guard;
+	trace->modules.apart = wtl_apart;
 	wtl_modules_done(&read);
 	free(list);
 	wtl_trace_name_unseen(trace);

@@ -6,15 +6,6 @@
 
 #include "base/array.h"
 
-static size_t lines_of_frame(const struct wtl_trace *trace, const struct wtl_frame *frame,
-			     struct wtl_line lines[WTL_LINES_MAX])
-{
-	if (frame->kind != WTL_FRAME_PYTHON)
-		return wtl_lines_of(&trace->modules, frame, lines);
-	lines[0] = (struct wtl_line){.line = (uint32_t)frame->address};
-	return 1;
-}
-
 static int add(struct wtl_places *places, const struct wtl_line *line)
 {
 	int64_t file = line->file ? wtl_tree_name(&places->files, line->file) : -1;
@@ -29,15 +20,18 @@ static int add(struct wtl_places *places, const struct wtl_line *line)
 
 int wtl_places_make(struct wtl_places *places, const struct wtl_trace *trace)
 {
-	struct wtl_line lines[WTL_LINES_MAX];
-
 	*places = (struct wtl_places){.n_frames = trace->tree.n_frames};
 	places->n_of_frames = calloc(places->n_frames + 1, sizeof(*places->n_of_frames));
 	if (!places->n_of_frames)
 		return -ENOMEM;
 	for (size_t i = 0; i < places->n_frames; i++) {
-		size_t n = lines_of_frame(trace, &trace->tree.frames[i], lines);
+		const struct wtl_frame *frame = &trace->tree.frames[i];
+		const struct wtl_line python = {.line = (uint32_t)frame->address};
+		const struct wtl_line *lines = &python;
+		size_t n = 1;
 
+		if (frame->kind != WTL_FRAME_PYTHON)
+			n = wtl_lines_of(&trace->lines, i, &lines);
 		places->n_of_frames[i] = (uint32_t)n;
 		for (size_t k = 0; k < n; k++)
 			if (add(places, &lines[k]) < 0)

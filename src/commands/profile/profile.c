@@ -83,7 +83,8 @@ static const struct wtl_option options[] = {
 	 "End with status 124 if the profile is not within it: NAME or total, > or <, a number, and J, kJ, s (CPU "
 	 "time), gCO2e or %, such as 'train > 300 J'; several times",
 	 WTL_OPTION_OWN, WTL_OWN(struct wtl_profile_settings, bounds),
-	 .takes = "an expression such as 'train > 300 J' or 'total > 5 kJ'", .set = wtl_bound_set},
+	 .takes = "an expression such as 'train > 300 J' or 'total > 5 kJ' (J, kJ, s, gCO2e or %)",
+	 .set = wtl_bound_set},
 	{"fail-strict", 0, NULL, "With --fail-if: what is within its uncertainty fails as well",
 	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_profile_settings, bounds.is_strict)},
 	{"memory", 0, NULL,
@@ -233,7 +234,8 @@ static int tell(struct session *session, const struct wattle_window *window)
 		rc = wtl_calls_make(&session->watch.trace, &result, &calls);
 	if (rc == 0)
 		rc = wtl_profile_energy_describe(&session->energy, &profile);
-	profile.own_cpu_ns = own_cpu_ns();
+	profile.own_cpu_ns = own_cpu_ns() + session->watch.trace.lines.cpu_ns;
+	wtl_profile_watch_complain(session->app, &session->watch.trace);
 	if (rc == 0)
 		rc = write_out(session, &profile);
 	else

@@ -14,6 +14,7 @@
 #include "cli/recordings.h"
 #include "commands/profile/energy.h"
 #include "commands/profile/parts.h"
+#include "commands/profile/watch.h"
 #include "document/command_words.h"
 #include "meter/meter.h"
 #include "replay/history.h"
@@ -205,6 +206,7 @@ static int divide(struct reading *reading, struct wtl_profile_energy *energy)
 		rc = wtl_calls_make(&saved->trace, &saved->result, &saved->calls);
 	if (rc == 0 && !has_names)
 		rc = wtl_places_make(&saved->places, &saved->trace);
+	wtl_profile_watch_complain(reading->app, &saved->trace);
 	return rc;
 }
 

@@ -9,9 +9,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/thread.h"
-#include "cli/mapped.h"
+#include "cli/apart.h"
+#include "cli/complain.h"
 #include "energy/units.h"
 #include "profile/looks.h"
 #include "profile/seed.h"
@@ -19,7 +21,7 @@
 /* A record may come so much later than its time. */
 #define LATE_NS (2 * WTL_NS_PER_MS)
 
-enum { LOOK_MS = 100, TAKE_SAMPLES = 8, AWAY_GLANCES = 8 };
+enum { LOOK_MS = 100, TAKE_SAMPLES = 8, AWAY_GLANCES = 8, PATHS_MAX = 65536 };
 
 static void take_glance(void *context, const struct wtl_ring_glance *glance)
 {
@@ -235,7 +237,26 @@ void wtl_profile_watch_end(struct wtl_profile_watch *watch, int64_t now_ns)
 	else
 		drain(watch, INT64_MAX);
 	wtl_trace_end(&watch->trace, now_ns);
-	watch->trace.modules.guard = wtl_mapped_guard; /* from now on nobody unwinds */
+	watch->trace.modules.apart = wtl_apart;
+}
+
+void wtl_profile_watch_complain(struct wtl_app *app, const struct wtl_trace *trace)
+{
+	const struct wtl_modules *modules = &trace->modules;
+	struct wtl_buf paths;
+	size_t n = 0;
+
+	wtl_buf_init(&paths, PATHS_MAX);
+	for (size_t i = 0; i < modules->n; i++)
+		if (modules->list[i]->has_lost_lines)
+			wtl_buf_printf(&paths, "%s%s", n++ > 0 ? ", " : "", modules->list[i]->path);
+	if (n > 0)
+		wtl_complain(
+			app,
+			"the debug information of %zu file%s cannot be read, so lines and inlined "
+			"calls are not told there: %s",
+			n, n == 1 ? "" : "s", paths.error ? "…" : wtl_buf_str(&paths));
+	wtl_buf_done(&paths);
 }
 
 void wtl_profile_watch_close(struct wtl_profile_watch *watch)

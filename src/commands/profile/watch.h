@@ -9,6 +9,7 @@
 #include "profile/ring.h"
 #include "profile/trace.h"
 
+struct wtl_app;
 struct wtl_err;
 
 /* A program that is looked at while it runs: its samples and switches become a trace, in a thread of its own. */
@@ -40,6 +41,8 @@ int wtl_profile_watch_attach(struct wtl_profile_watch *watch, struct wtl_err *er
 /* Nothing new comes. A moment later, all of it is in the trace, as of then. */
 void wtl_profile_watch_stop(struct wtl_profile_watch *watch);
 void wtl_profile_watch_end(struct wtl_profile_watch *watch, int64_t now_ns);
+/* Says which programs' debug information could not be read, once functions are named. */
+void wtl_profile_watch_complain(struct wtl_app *app, const struct wtl_trace *trace);
 void wtl_profile_watch_close(struct wtl_profile_watch *watch);
 
 #endif

@@ -209,7 +209,8 @@ static void end_profile(struct session *session)
 		return;
 	session->keep = NULL;
 	if (session->recording.recorder && !session->recording.has_failed)
-		wtl_profile_keep_end(keep, session->recording.recorder, session->meter->sampled_ns);
+		wtl_profile_keep_end(session->app, keep, session->recording.recorder,
+				     session->meter->sampled_ns);
 	wtl_profile_keep_free(keep);
 }
 
