@@ -27,7 +27,7 @@ static struct wtl_hash_entry *free_place(struct wtl_hash_entry *entries, size_t 
 	return &entries[at];
 }
 
-/* At most half of it is used, so that runs stay short. */
+/* At most three quarters of it are used, so that runs stay short. */
 int wtl_hash_reserve(struct wtl_hash *hash, size_t n)
 {
 	size_t size = hash->size ? hash->size : SIZE_MIN;
@@ -35,7 +35,7 @@ int wtl_hash_reserve(struct wtl_hash *hash, size_t n)
 
 	if (n > UINT32_MAX)
 		return -ENOMEM;
-	while (size / 2 < n)
+	while (size / 4 * 3 < n)
 		size *= 2;
 	if (size == hash->size)
 		return 0;

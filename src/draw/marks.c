@@ -144,7 +144,7 @@ static void draw_level(const struct wtl_plot_frame *frame, const struct wtl_plot
 		return;
 	box.top = fmax(box.top, wtl_plot_frame_y(frame, level->high));
 	box.bottom = low_y(frame, level->low);
-	if (level->low < level->high)
+	if (wtl_plot_level_has_band(level))
 		wtl_plot_box(frame->pen, &box,
 			     &(struct wtl_plot_fill){.rgb = look->rgb, .alpha = 0.16});
 	wtl_plot_segment(

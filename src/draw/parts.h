@@ -190,6 +190,7 @@ double wtl_plot_frame_y(const struct wtl_plot_frame *frame, double y);
 
 /* A ± of more than half of the value is said in words, if at all. */
 bool wtl_plot_range_is_drawn(const struct wtl_plot_point *point);
+bool wtl_plot_level_has_band(const struct wtl_plot_level *level);
 
 /* range.c: what a panel's points span. false: there are none. */
 bool wtl_plot_range_x(const struct wtl_plot_panel *panel, int64_t *ret_from, int64_t *ret_to);

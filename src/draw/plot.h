@@ -29,7 +29,7 @@ struct wtl_plot_level {
 	bool is_known;
 	const char *name; /* "idle", "mean" */
 	double y;
-	double low, high; /* drawn as a band where low < high */
+	double low, high; /* drawn as a band where low < high, unless they are far off */
 };
 
 struct wtl_plot_series {

@@ -24,6 +24,13 @@ bool wtl_plot_range_is_drawn(const struct wtl_plot_point *point)
 	       point->high - point->y <= point->y / 2;
 }
 
+bool wtl_plot_level_has_band(const struct wtl_plot_level *level)
+{
+	const struct wtl_plot_point point = {.y = level->y, .low = level->low, .high = level->high};
+
+	return level->low < level->high && wtl_plot_range_is_drawn(&point);
+}
+
 bool wtl_plot_range_x(const struct wtl_plot_panel *panel, int64_t *ret_from, int64_t *ret_to)
 {
 	int64_t from = INT64_MAX, to = INT64_MIN;
@@ -71,7 +78,7 @@ static void widen_by_series(struct span *span, const struct wtl_plot_series *ser
 	}
 	if (series->level.is_known && series->n > 0) {
 		widen(span, series->level.y);
-		if (series->level.low < series->level.high) {
+		if (wtl_plot_level_has_band(&series->level)) {
 			widen(span, series->level.low);
 			widen(span, series->level.high);
 		}

@@ -36,6 +36,8 @@ void wtl_share_energy_add(struct wtl_share_energy *sum, const struct wtl_share_e
 	sum->full_uncertainty_uj = wtl_add_sat(sum->full_uncertainty_uj, more->full_uncertainty_uj);
 	sum->idle_doubt_uj = wtl_add_sat(sum->idle_doubt_uj, more->idle_doubt_uj);
 	sum->weight_doubt_uj = wtl_add_sat(sum->weight_doubt_uj, more->weight_doubt_uj);
+	sum->full_weight_doubt_uj =
+		wtl_add_sat(sum->full_weight_doubt_uj, more->full_weight_doubt_uj);
 }
 
 int64_t wtl_consumer_cpu_add(int64_t sum_ns, int64_t more_ns)

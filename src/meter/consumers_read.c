@@ -207,6 +207,7 @@ static void energy_of(const struct wtl_consumers *consumers, const struct wtl_bo
 	energy.full_uncertainty_uj = expanded_uj(&full);
 	energy.idle_doubt_uj = round_uj(doubts.idle_uj);
 	energy.weight_doubt_uj = round_uj(doubts.weight_uj);
+	energy.full_weight_doubt_uj = round_uj(full.weight_uj);
 	*ret_energy = energy;
 }
 

@@ -104,6 +104,7 @@ static void take_doubts(struct wtl_share_energy *energy, const struct wtl_consum
 	energy->full_uncertainty_uj = whole.full_uncertainty_uj;
 	energy->idle_doubt_uj = whole.idle_doubt_uj;
 	energy->weight_doubt_uj = whole.weight_doubt_uj;
+	energy->full_weight_doubt_uj = whole.full_weight_doubt_uj;
 }
 
 static void add_member(struct wtl_recording_group *group, const struct wtl_consumers *consumers,

@@ -157,22 +157,25 @@ static bool is_stirred(const struct wtl_workload *workload)
 	return workload->n_scans <= workload->scan_stirred + 1;
 }
 
-/* Whoever waited for a child ran. */
+/* Whoever waited for a child ran. Where more did than are asked at once, the next look begins with the others: what these
+ * were told by then may be unseen use already, but nobody is left out for good. */
 static void parents_read(struct wtl_workload *workload)
 {
 	struct wtl_roster *roster = &workload->roster;
-	uint32_t n = roster->n_used_now, left = PARENTS_MAX;
+	uint32_t n = roster->n_used_now, left = PARENTS_MAX, i;
 
-	for (uint32_t i = 0; i < n && left > 0; i++) {
-		uint32_t slot = roster->used[i];
+	for (i = 0; i < n && left > 0; i++) {
+		uint32_t slot = roster->used[(workload->parent_turn + i) % n];
 
 		if (!may_be_told(workload, &roster->places[slot]))
 			continue;
 		parent_read(workload, slot);
 		left--;
 	}
-	if (left == 0)
-		workload->scan_stirred = workload->n_scans;
+	if (left > 0)
+		return;
+	workload->parent_turn = (workload->parent_turn + i) % n;
+	workload->scan_stirred = workload->n_scans;
 }
 
 /* Those of the tree that have ended, as far as they are billed. */

@@ -133,6 +133,7 @@ struct wtl_workload {
 	bool has_unread;      /* there may be live processes whose names were never read */
 	bool kernel_ended;    /* a kernel thread did, and is to be folded */
 	uint32_t turn;	      /* where the rotation of names stands */
+	uint32_t parent_turn; /* where that of parents does, if there are too many */
 	struct wtl_memory_turns memory_busy, memory_all;
 	uint32_t resident_slot; /* whose turn it is where RSS alone is read */
 	struct wtl_finder find;

@@ -370,6 +370,34 @@ def test_dynamic_from_the_first_run():
     assert all("dynamic_j" in process for process in report["processes"])
 
 
+def on_processor(tmp_path, *changes):
+    """busy-thread.tape, whose processor says something else: relative ± of the total, of the command's dynamic energy."""
+    text = (ROOTS.parent / "tapes" / "busy-thread.tape").read_text()
+    for said, other in changes:
+        assert said in text
+        text = text.replace(said, other)
+    tape = tmp_path / "other.tape"
+    tape.write_text(text)
+    report = run_wattle("run", "-f", "json", "--weight", "cpu-time", "--tape", tape).json
+    energy, total = report["command_energy"], report["total"]
+    return (float(total["uncertainty_j"]) / float(total["energy_j"]),
+            float(energy["uncertainty_j"]) / float(energy["dynamic_j"]))
+
+
+def test_dynamic_energy_of_amd_is_less_sure_than_its_total(tmp_path):
+    intel, amd = on_processor(tmp_path), on_processor(
+        tmp_path, ("GenuineIntel", "AuthenticAMD"), ("Intel(R) Xeon(R) Gold 6338 CPU", "AMD EPYC 7502 32-Core Processor"))
+    assert intel[1] < 0.12
+    assert 0.68 < amd[1] < 0.75 and amd[0] < 0.2
+
+
+def test_zero_of_memory_is_not_in_dynamic_energy(tmp_path):
+    """An Ice Lake's DRAM errs by 2 W, a Broadwell's by 0.25 W, with load and without."""
+    ice_lake, broadwell = on_processor(tmp_path), on_processor(tmp_path, ("Gold 6338 CPU", "CPU E5-2640 v4"))
+    assert ice_lake[0] > broadwell[0] + 0.01
+    assert ice_lake[1] == pytest.approx(broadwell[1], rel=1e-3)
+
+
 # ---- Options ----
 
 @pytest.mark.parametrize("options, words", [

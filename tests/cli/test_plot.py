@@ -138,6 +138,19 @@ def test_runs(file):
     assert all(line[0][1] == line[1][1] for line in dashed)
 
 
+def test_an_interval_of_more_than_half_is_told_not_drawn(file):
+    """It would cover everything else."""
+    def bands(picture):
+        return [path for path in picture.fills(INK) if "fill-opacity:0.16" in path.get("style")]
+
+    sure = plot(file(*(report(second, 100.0 + second) for second in range(3))))
+    scattered = plot(file(*(report(second, 30.0 + 100 * second) for second in range(3))))
+    assert len(bands(sure)) == 3
+    assert len(bands(scattered)) == 1  # of the duration
+    assert any(re.match(r"mean 130 ± 250 J", words) for words in scattered.words), scattered.words
+    assert "400" not in scattered.words  # nor does the axis reach for it
+
+
 def dots(picture, color=INK):
     """Where marks of that colour stand in panels, not in keys: their middles."""
     found = []

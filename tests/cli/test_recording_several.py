@@ -222,6 +222,15 @@ def test_runs_in_a_part(place):
     assert [window.get("is_cut", False) for window in both["windows"]] == [True, False]
 
 
+def test_a_commands_full_energy_is_no_surer_than_the_machines(place):
+    """It has a part of what was drawn at rest, and of what the sensors err by in that."""
+    tape = REPO / "tests" / "fixtures" / "tapes" / "busy-thread.tape"
+    place.run("run", "-q", "--tape", tape, "--record", "tape.wattle")
+    rows = {row["what"]: row["values"][0] for row in place.json("tape.wattle", "tape.wattle")["comparison"]}
+    relative = {what: float(rows[what]["uncertainty_j"]) / float(rows[what]["value_j"]) for what in ("energy", "command, full")}
+    assert relative["command, full"] > 0.7 * relative["energy"], relative
+
+
 def test_a_commands_difference_lacks_what_both_err_by(place):
     """On one machine: as that of the machine's energy, narrower than two independent figures."""
     for name in ("one.wattle", "other.wattle"):

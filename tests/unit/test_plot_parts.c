@@ -571,7 +571,7 @@ static void test_range_above_0(void **state)
 		.points = points,
 		.n = 2,
 		.has_range = true,
-		.level = {.is_known = true, .y = 5, .low = -20, .high = 30}};
+		.level = {.is_known = true, .y = 20, .low = -20, .high = 30}};
 	const struct wtl_plot_panel panel = {
 		.marks = WTL_PLOT_POINTS, .series = &series, .n_series = 1};
 	double low, high;

@@ -50,6 +50,7 @@ static const struct expectation expected[] = {
 	{WTL_GPU_ARCH_PASCAL, 550, WTL_POWER_INSTANT, 10, 20, 500, true},
 	{WTL_GPU_ARCH_MAXWELL, 470, WTL_POWER_DRAW, 100, 100, 1000, true},
 	{WTL_GPU_ARCH_KEPLER, 470, WTL_POWER_DRAW, 100, 100, 1000, true},
+	{WTL_GPU_ARCH_GK110, 470, WTL_POWER_DRAW, 16, 15, 1000, true},
 	{WTL_GPU_ARCH_BLACKWELL, 570, WTL_POWER_DRAW, 25, 100, 250, false},
 	{WTL_GPU_ARCH_BLACKWELL, 570, WTL_POWER_AVERAGE, 1000, 100, 1000, false},
 	{WTL_GPU_ARCH_BLACKWELL, 570, WTL_POWER_INSTANT, 25, 100, 250, false},
@@ -177,6 +178,11 @@ static void test_delay(void **state)
 
 	(void)state;
 	assert_int_equal(wtl_sensor_class_delay_ns(c), MS(520));
+	/* Two sensors of Kepler: a K40's, and a K80's. */
+	c = wtl_sensor_class_find(WTL_GPU_ARCH_GK110, 470, WTL_POWER_DRAW);
+	assert_int_equal(wtl_sensor_class_delay_ns(c), MS(33));
+	c = wtl_sensor_class_find(WTL_GPU_ARCH_KEPLER, 470, WTL_POWER_DRAW);
+	assert_int_equal(wtl_sensor_class_delay_ns(c), MS(250));
 }
 
 int main(void)

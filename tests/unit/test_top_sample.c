@@ -32,6 +32,7 @@ static void start(struct bench *bench)
 	bench->view.clock.bin_ns = 100 * MS;
 	assert_int_equal(wtl_top_sampler_init(&bench->sampler, bench->machine.meter, &bench->view),
 			 0);
+	assert_int_equal(wtl_top_sampler_begin(&bench->sampler), 0);
 	wtl_top_sampler_take(&bench->sampler, &bench->view, meter_bench_now(&bench->machine));
 }
 

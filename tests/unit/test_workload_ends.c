@@ -456,6 +456,41 @@ static void test_parents(void **state)
 	assert_int_equal(world_sum(world, WTL_CONSUMER_EXITED), 300 * MS);
 }
 
+/* More parents than one look asks have their turns; what nobody was asked for is unseen, and in no account twice. */
+static void test_parents_of_many(void **state)
+{
+	struct world *world = *state;
+	enum { PARENTS = 300, LOOKS = 2 };
+	int parents[PARENTS], rows = 0;
+	uint64_t told_ns = 0;
+
+	world->exits_errno = EPERM;
+	for (int i = 0; i < PARENTS; i++)
+		parents[i] = world_fork(world, 1);
+	world_open(world, NULL);
+	world_look(world, WTL_NS_PER_S);
+	world_look(world, WTL_NS_PER_S); /* whoever had no turn at the first is known now */
+	for (int look = 0; look < LOOKS; look++) {
+		for (int i = 0; i < PARENTS; i++) {
+			world_run(world, parents[i], MS);
+			world_child(world, parents[i], "cc1", 100 * MS);
+		}
+		world_look(world, 20 * WTL_NS_PER_S);
+	}
+	for (uint32_t slot = wtl_workload_next(world->workload, 0);
+	     slot < wtl_workload_capacity(world->workload);
+	     slot = wtl_workload_next(world->workload, slot + 1)) {
+		const struct wtl_consumer *row = wtl_workload_consumer(world->workload, slot);
+
+		rows += row->state == WTL_CONSUMER_FOLDED;
+		told_ns += row->state == WTL_CONSUMER_FOLDED ? row->cpu_ns : 0;
+	}
+	assert_int_equal(rows, PARENTS);
+	told_ns += world->accounts[WTL_SLOT_UNSEEN];
+	assert_in_range(told_ns, (LOOKS * PARENTS * 100 - 40) * (uint64_t)MS,
+			LOOKS * PARENTS * 100 * (uint64_t)MS);
+}
+
 /* Whoever was born while we looked is known whole, whatever it waited for before its first look. */
 static void test_parents_of_the_new(void **state)
 {
@@ -559,7 +594,7 @@ static void look_beside_unseen(struct world *world, int shell, int64_t unseen_ns
 /* While nobody is born or ends, no parent can be told of anything, and none is read. */
 static void test_parents_in_calm(void **state)
 {
-	enum { CALM_LOOKS = 30 };
+	enum { CALM_LOOKS = 20 };
 	struct world *world = *state;
 	unsigned stats;
 	int shell;
@@ -880,6 +915,7 @@ int main(void)
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_kernel_threads, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_parents, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_parents_of_many, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_parents_of_the_new, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_parents_of_the_old, world_setup,

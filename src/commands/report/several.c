@@ -444,9 +444,12 @@ static bool measure(const struct builder *builder, enum wtl_run_figure kind, siz
 		*ret = power_measured(total);
 		return total->has_energy && total->has_power && seconds_of(builder, i) > 0.0;
 	case WTL_RUN_COMMAND_DYNAMIC_J:
-	case WTL_RUN_COMMAND_FULL_J:
-		ret->value = kind == WTL_RUN_COMMAND_DYNAMIC_J ? share->dynamic_uj : share->full_uj;
+		ret->value = share->dynamic_uj;
 		ret->uncertainty = share->uncertainty_uj;
+		return isfinite(wtl_run_figure(report, kind));
+	case WTL_RUN_COMMAND_FULL_J:
+		ret->value = share->full_uj;
+		ret->uncertainty = share->full_uncertainty_uj;
 		return isfinite(wtl_run_figure(report, kind));
 	case WTL_RUN_EMITTED_G:
 		ret->value = report->carbon.emitted_ug;
@@ -457,10 +460,9 @@ static bool measure(const struct builder *builder, enum wtl_run_figure kind, siz
 }
 
 /* The same of the command's part: what idle power and weight do not leave of its ±. A zero cancels above idle. */
-static double command_gain(const struct wtl_share_energy *share, uint64_t whole_uj, uint64_t value)
+static double command_gain(uint64_t uncertainty_uj, double doubt, uint64_t whole_uj, uint64_t value)
 {
-	double half = (double)share->uncertainty_uj / 2.0;
-	double doubt = hypot((double)share->idle_doubt_uj, (double)share->weight_doubt_uj);
+	double half = (double)uncertainty_uj / 2.0;
 
 	return whole_uj > 0 && half > doubt
 		       ? sqrt((half - doubt) * (half + doubt)) * (double)value / (double)whole_uj
@@ -487,9 +489,13 @@ static double gain_of(const struct builder *builder, enum wtl_run_figure kind, s
 	case WTL_RUN_POWER_W:
 		return totals[i].measured.common / seconds_of(builder, i);
 	case WTL_RUN_COMMAND_DYNAMIC_J:
-		return command_gain(command, command->dynamic_uj, value);
+		return command_gain(
+			command->uncertainty_uj,
+			hypot((double)command->idle_doubt_uj, (double)command->weight_doubt_uj),
+			command->dynamic_uj, value);
 	case WTL_RUN_COMMAND_FULL_J:
-		return command_gain(command, command->full_uj, value);
+		return command_gain(command->full_uncertainty_uj,
+				    (double)command->full_weight_doubt_uj, command->full_uj, value);
 	case WTL_RUN_EMITTED_G:
 		return hypot(relative_gain(&totals[i]),
 			     report_of(builder, i)->carbon.carbon.uncertainty_ppm / 1e6) *

@@ -219,16 +219,18 @@ static int begin_domains(struct wtl_top_collector *collector)
 	return 0;
 }
 
-/* All accounts begin here: looking at every process for the first time has taken a while. */
+/* All accounts begin here: looking at every process for the first time has taken a while. No sensor is read before: a
+ * tape of another command would be at the end of that look then, and the machine's busy time too short by as long. */
 static int begin_accounts(struct wtl_top_collector *collector)
 {
 	const struct wtl_settings *settings = &collector->app->settings;
 	struct wtl_top_view *view = &collector->master;
 	int rc = open_consumers(collector);
 
+	if (rc == 0)
+		rc = wtl_top_sampler_begin(&collector->sampler);
 	if (rc < 0)
 		return rc;
-	wtl_top_sampler_restart(&collector->sampler);
 	/* Users have this machine's names. */
 	wtl_top_processes_init(&collector->processes, !settings->root && !settings->tape, NULL,
 			       collector->session.consumers);

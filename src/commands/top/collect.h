@@ -62,12 +62,12 @@ struct wtl_top_sampler {
 	bool has_missed;	   /* the time since the newest moment was not recorded */
 };
 
-/* Fills the view's domains and begins the window. 0 or -ENOMEM. */
+/* Fills the view's domains, and reads no sensor. 0 or -ENOMEM. */
 int wtl_top_sampler_init(struct wtl_top_sampler *sampler, struct wattle_meter *meter,
 			 struct wtl_top_view *view);
 void wtl_top_sampler_done(struct wtl_top_sampler *sampler);
-/* Its window begins here instead. */
-void wtl_top_sampler_restart(struct wtl_top_sampler *sampler);
+/* Its window begins here. 0 or a negative code. */
+int wtl_top_sampler_begin(struct wtl_top_sampler *sampler);
 /* After a sample of the meter: the window so far, powers and curves. */
 void wtl_top_sampler_take(struct wtl_top_sampler *sampler, struct wtl_top_view *view,
 			  int64_t now_ns);

@@ -256,6 +256,8 @@ static int begin_view(struct wtl_top_collector *collector, struct wtl_top_replay
 	view->generation++;
 	wtl_player_sample_again(replay->history->player);
 	rc = wtl_top_sampler_init(&collector->sampler, replay->history->meter, view);
+	if (rc == 0)
+		rc = wtl_top_sampler_begin(&collector->sampler);
 	if (rc < 0)
 		return rc;
 	wtl_top_processes_init(&collector->processes, false, replay->history->player,

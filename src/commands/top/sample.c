@@ -61,14 +61,12 @@ int wtl_top_sampler_init(struct wtl_top_sampler *sampler, struct wattle_meter *m
 	wtl_text_copy(view->total.name, sizeof(view->total.name), "total");
 	view->total.in_total = true;
 	view->total.zero_uw = wtl_meter_zero_uw(meter, n);
-	return wattle_window_begin(meter, WINDOW);
+	return 0;
 }
 
-void wtl_top_sampler_restart(struct wtl_top_sampler *sampler)
+int wtl_top_sampler_begin(struct wtl_top_sampler *sampler)
 {
-	wattle_window_cancel(sampler->meter, WINDOW);
-	/* The place that was just left is free. */
-	wattle_window_begin(sampler->meter, WINDOW);
+	return wattle_window_begin(sampler->meter, WINDOW);
 }
 
 void wtl_top_sampler_done(struct wtl_top_sampler *sampler)
