@@ -32,8 +32,6 @@ extern const struct wtl_import_reader wtl_import_nvidia_smi, wtl_import_nvidia_s
 extern const struct wtl_import_reader *const wtl_import_readers[];
 extern const char *const wtl_import_names[]; /* "auto", and theirs */
 
-const struct wtl_import_reader *wtl_import_detect(const char *text, size_t len);
-
 /*
  * Reads a file's bytes, whichever encoding they have (UTF-8, UTF-16, with a mark or without; anything else byte by
  * byte), by a reader, or by the one that its content asks for (NULL). 0; -WTL_EFORMAT: it is of no known format, or

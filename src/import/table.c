@@ -35,8 +35,11 @@ const char *const wtl_import_names[] = {
 	NULL,
 };
 
-const struct wtl_import_reader *wtl_import_detect(const char *text, size_t len)
+static const struct wtl_import_reader *detect(const char *columns, const char *text, size_t len)
 {
+	/* time=NAME,power=NAME are a wattmeter's. */
+	if (columns && strchr(columns, '='))
+		return &wtl_import_wattmeter;
 	for (size_t i = 0; wtl_import_readers[i]; i++)
 		if (wtl_import_readers[i]->is &&
 		    wtl_import_readers[i]->is(text, len < WTL_IMPORT_HEAD ? len : WTL_IMPORT_HEAD))
@@ -72,7 +75,7 @@ static int read_text(struct wtl_import *import, const struct wtl_import_reader *
 	int rc;
 
 	if (!reader)
-		reader = wtl_import_detect(text, len);
+		reader = detect(import->options.columns, text, len);
 	if (!reader)
 		return wtl_err_set(err, WTL_EFORMAT, "import", NULL,
 				   "it is of no known format; --from names the one to try");

@@ -89,9 +89,22 @@ static bool begins_with(const char *head, size_t len, const char *title)
 	return wtl_cell_starts((struct wtl_cell){head, len}, title);
 }
 
+/* A wattmeter may have the same titles, and watts: zeus_monitor's times have nanoseconds, and its powers no point. */
 static bool is_zeus_monitor(const char *head, size_t len)
 {
-	return begins_with(head, len, "Time,Power");
+	static const char shape[] = "dddd-dd-dd dd:dd:dd.ddddddddd,d";
+	struct wtl_import_lines lines = {.at = head, .end = head + len};
+	struct wtl_cell line;
+
+	if (!begins_with(head, len, "Time,Power") || !wtl_import_line(&lines, &line))
+		return false;
+	if (!wtl_import_line(&lines, &line))
+		return true;
+	for (size_t i = 0; shape[i]; i++)
+		if (i >= line.len || (shape[i] == 'd' ? line.text[i] < '0' || line.text[i] > '9'
+						      : line.text[i] != shape[i]))
+			return false;
+	return true;
 }
 
 /* ---- ZeusMonitor: "start_time,window_name,elapsed_time,gpu0_energy,…", seconds and joules ---- */

@@ -609,7 +609,7 @@ def test_a_dcgm_scrape_without_times(place):
 def test_columns_of_a_wattmeter(place):
     values = ["0.25"] * 5
     text = "Zeit,Ort,P1\n" + "".join(f"2026-07-03T22:11:{s:02}Z,x,{v}\n" for s, v in enumerate(values))
-    _, out = place.good(text, "--from", "wattmeter", "--columns", "time=Zeit,power=P1:kw", "--domain", "wall-0")
+    _, out = place.good(text, "--columns", "time=Zeit,power=P1:kw", "--domain", "wall-0")
     assert place.energies(out)["wall-0"] == 1000
     _, out = place.good(text, "--from", "wattmeter", "--columns", "time=1,energy=3:wh")
     assert place.energies(out) == {}  # it never moved
@@ -618,6 +618,12 @@ def test_columns_of_a_wattmeter(place):
     for wrong in ("time=Nein,power=P1", "time=1,volts=3", "time=1,power=3:wh", "P1", "power=9"):
         result, _ = place.run(text, "--from", "wattmeter", "--columns", wrong)
         assert result.code == 1 and "--columns" in result.err
+
+
+def test_a_wattmeter_with_the_titles_of_zeus_monitor(place):
+    text = "Time,Power\n" + "".join(f"2026-07-03 22:11:{s:02},120\n" for s in range(3))
+    _, out = place.good(text)
+    assert place.energies(out)["board-0"] == 240
 
 
 def test_a_wattmeter_without_titles(place):
