@@ -27,6 +27,20 @@ static int set_format(struct wtl_app *app, const struct wtl_option *option, cons
 	return -EINVAL;
 }
 
+void wtl_option_default_format(struct wtl_app *app)
+{
+	const char *path = app->settings.output_path, *suffix = path ? strrchr(path, '.') : NULL;
+	const struct wtl_option *option;
+
+	if (suffix && strcmp(suffix, ".md") == 0)
+		suffix = ".markdown";
+	for (size_t i = 0; (option = wtl_option_at(app->command, i)); i++)
+		if (option->set == set_format && suffix && !app->settings.output)
+			set_format(app, option, suffix + 1);
+	if (!app->settings.output)
+		app->settings.output = &wtl_writer_text;
+}
+
 static int set_location(struct wtl_app *app, const struct wtl_option *option, const char *location)
 {
 	if (wtl_carbon_is_other_provider(location))
@@ -147,14 +161,16 @@ const struct wtl_option wtl_options_jitter[] = {
 };
 
 const struct wtl_option wtl_options_format[] = {
-	{"format", 'f', "FORMAT", "text (default), json, ndjson or csv", WTL_OPTION_OWN,
+	{"format", 'f', "FORMAT",
+	 "text, json, ndjson or csv (default: as FILE's suffix says, else text)", WTL_OPTION_OWN,
 	 .words = wtl_writer_names, .set = set_format},
 	{0},
 };
 
 const struct wtl_option wtl_options_format_all[] = {
-	{"format", 'f', "FORMAT", "text (default), json, ndjson, csv or markdown", WTL_OPTION_OWN,
-	 .words = wtl_writer_names_all, .set = set_format},
+	{"format", 'f', "FORMAT",
+	 "text, json, ndjson, csv or markdown (default: as FILE's suffix says, else text)",
+	 WTL_OPTION_OWN, .words = wtl_writer_names_all, .set = set_format},
 	{0},
 };
 

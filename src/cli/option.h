@@ -104,6 +104,8 @@ extern const struct wtl_option wtl_options_idle_first[]; /* --idle-first */
 extern const struct wtl_option wtl_options_repeat[];	 /* --repeat, --until, --max-repeat */
 extern const struct wtl_option wtl_options_general[];	 /* --quiet, --verbose, --help */
 
+/* Without --format: by the suffix of --output's FILE (.md: markdown), else text. */
+void wtl_option_default_format(struct wtl_app *app);
 /* Whether those of wtl_options_repeat fit together. 0, or EINVAL after wtl_complain(). */
 int wtl_option_check_repeat(struct wtl_app *app);
 

@@ -278,6 +278,7 @@ static int check_together(struct wtl_app *app)
 {
 	struct wtl_settings *settings = &app->settings;
 
+	wtl_option_default_format(app);
 	if (settings->append && !settings->output_path)
 		return wtl_complain(app, "--append needs -o FILE");
 	if (settings->tape && settings->root)
@@ -299,7 +300,6 @@ static int set_defaults(struct wtl_app *app)
 
 	app->settings.interval_ns = INTERVAL_DEFAULT_MS * WTL_NS_PER_MS;
 	app->settings.top = TOP_DEFAULT;
-	app->settings.output = &wtl_writer_text;
 	app->settings.weight = WTL_WEIGHT_LEARNED;
 	app->used = 0;
 	app->own = calloc(1, command->settings_size + 1);

@@ -78,6 +78,22 @@ def test_format(value):
         refused(command, f"--format={value}", says=["--format takes text, json, ndjson or csv", f"'{value}'"])
 
 
+@pytest.mark.parametrize("name, begins", [("a.json", '{\n'), ("a.ndjson", '{"'), ("a.csv", "command,"), ("a.md", "2 commands"), ("a.markdown", "2 commands"),
+                                          ("a.txt", "wattle: "), ("json", "wattle: "), ("a.json/b", "wattle: "), ("a.JSON", "wattle: ")])
+def test_format_by_the_suffix_of_the_file(name, begins, tmp_path):
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    assert run_wattle("compare", "-r", "1", "-o", path, "true", "true").code == 0
+    assert path.read_text(encoding="utf-8").startswith(begins)
+    assert run_wattle("compare", "-r", "1", "-f", "csv", "-o", path, "true", "true").code == 0
+    assert path.read_text(encoding="utf-8").startswith("command,")
+
+
+def test_format_by_a_suffix_that_a_command_does_not_write(tmp_path):
+    run_wattle("doctor", "-o", tmp_path / "a.md")
+    assert (tmp_path / "a.md").read_text(encoding="utf-8").startswith("wattle")
+
+
 @pytest.mark.parametrize("value", ["", "XXX", "France", "FRA ", "gcp:", "gcp:nowhere", "-5", "10001", "nan",
                                    "1e3x", HUGE, "56,04"])
 def test_location(value):
