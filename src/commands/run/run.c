@@ -164,15 +164,16 @@ static void show_progress(const struct wtl_run_session *session)
 	const struct wtl_run_list runs = {report_at, session, session->n};
 	struct wtl_statistics energy, time;
 	char of[32] = "", mean[96] = "", left[48] = "";
-	double n_left;
+	double n_left, percent;
 
 	wtl_runs_statistics_of_all(&runs, WTL_RUN_ENERGY_J, &energy);
 	wtl_runs_statistics_of_all(&runs, WTL_RUN_DURATION_S, &time);
 	if (settings->repeat)
 		snprintf(of, sizeof(of), " of %u", settings->repeat);
+	percent = 100 * energy.ci95 / energy.mean;
 	if (energy.n > 1 && energy.mean > 0)
-		snprintf(mean, sizeof(mean), ", mean %.4g J, good to %.2g %%", energy.mean,
-			 100 * energy.ci95 / energy.mean);
+		snprintf(mean, sizeof(mean), ", mean %.4g J, good to %.*f %%", energy.mean,
+			 (percent < 9.95) + (percent < 0.995), percent);
 	n_left = runs_left(session, &energy);
 	if (n_left > 0.0 && time.n > 0)
 		snprintf(left, sizeof(left), ", about %.*f s left", time.mean * n_left < 10.0,
