@@ -107,6 +107,10 @@ static const struct {
 	 "docker/3f1c0a5b7d2e", "", ""},
 	{"7:pids:/machine.slice/libpod-" ID ".scope\n", "/machine.slice/libpod-" ID ".scope", "",
 	 "podman/3f1c0a5b7d2e", "", ""},
+	/* A static one, of the node's own. */
+	{"0::/kubepods/pod0123456789abcdef0123456789abcdef/" ID "\n",
+	 "/kubepods/pod0123456789abcdef0123456789abcdef/" ID, "", "containerd/3f1c0a5b7d2e",
+	 "0123456789abcdef0123456789abcdef", ""},
 	/* No pods. */
 	{"0::/podium/x\n", "/podium/x", "", "", "", ""},
 	{"0::/pod0123456789abcdef0123456789abcdez/x\n", "/pod0123456789abcdef0123456789abcdez/x",

@@ -207,6 +207,10 @@ static void test_room(void **state)
 	assert_int_equal(energies[0].has_energy, 1);
 	assert_int_equal(energies[1].energy_uj, UINT64_C(0x5a5a5a5a5a5a5a5a));
 	assert_int_equal(wattle_recording_next(recording, S, NULL, NULL, 0, NULL), 1);
+	step.size = 0;
+	assert_int_equal(wattle_recording_next(recording, S, &step, NULL, 0, NULL), -EINVAL);
+	energies[0].size = 0;
+	assert_int_equal(wattle_recording_next(recording, S, NULL, energies, 1, NULL), -EINVAL);
 	wattle_recording_close(recording);
 }
 
