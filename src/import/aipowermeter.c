@@ -26,14 +26,17 @@ static const struct {
 	{"psys_power", "psys-0", NULL, WATTLE_KIND_PLATFORM, GAIN_PPM},
 };
 
-/* By GPU; the second names are those since 2026. */
+/* By GPU; the later names are those since 2026, whose use is in percent. */
 static const struct {
-	const char *names[2];
+	const char *name;
 	enum wtl_gpu_number number;
 	double scale;
 } gpu_values[] = {
-	{{"per_gpu_power_draw", "per_gpu_nvidia_power"}, WTL_GPU_POWER_UW, 1e6},
-	{{"per_gpu_absolute_percent_usage", "per_gpu_nvidia_use_rate"}, WTL_GPU_USE_PERCENT, 100},
+	{"per_gpu_power_draw", WTL_GPU_POWER_UW, 1e6},
+	{"per_gpu_absolute_percent_usage", WTL_GPU_USE_PERCENT, 100},
+	{"per_gpu_nvidia_power", WTL_GPU_POWER_UW, 1e6},
+	{"per_gpu_nvidia_use_rate", WTL_GPU_USE_PERCENT, 1},
+	{"per_gpu_nvidia_memory", WTL_GPU_MEMORY_USED_BYTES, 1},
 };
 
 enum { GPU_VALUES = sizeof(gpu_values) / sizeof(gpu_values[0]), GPUS_MAX = 64 };
@@ -73,18 +76,15 @@ static void take_gpu(struct aipowermeter *own, const json_t *gpu, unsigned index
 	bool has_any = false;
 
 	snprintf(key, sizeof(key), "%u", index);
+	for (size_t i = 0; i < GPU_VALUES; i++)
+		own->gpu.numbers[gpu_values[i].number].status = WATTLE_STATUS_ABSENT;
 	for (size_t i = 0; i < GPU_VALUES; i++) {
-		struct wtl_gpu_value *to = &own->gpu.numbers[gpu_values[i].number];
+		const json_t *by_gpu = json_object_get(gpu, gpu_values[i].name);
 
-		*to = (struct wtl_gpu_value){.status = WATTLE_STATUS_ABSENT};
-		for (size_t k = 0; k < 2; k++)
-			if (wtl_json_scaled(
-				    json_object_get(json_object_get(gpu, gpu_values[i].names[k]),
-						    key),
-				    gpu_values[i].scale, &value)) {
-				*to = (struct wtl_gpu_value){.value = value};
-				has_any = true;
-			}
+		if (!wtl_json_scaled(json_object_get(by_gpu, key), gpu_values[i].scale, &value))
+			continue;
+		own->gpu.numbers[gpu_values[i].number] = (struct wtl_gpu_value){.value = value};
+		has_any = true;
 	}
 	if (!has_any)
 		return;

@@ -357,3 +357,43 @@ def test_output_that_cannot_be(place):
     result = place.run("export", "-o", "no/such/place", "a.wattle")
     assert result.code == 1 and "cannot write 'no/such/place': No such file" in result.complaint()
     assert not Path(place.path / "no").exists()
+
+
+GPU_LOG = "timestamp, index, power.draw [W], utilization.gpu [%], memory.used [MiB]\n" + "".join(
+    f"2026/07/03 22:11:{second:02}.000, {gpu}, {100 + 50 * gpu} W, {figures}\n" for second in range(4)
+    for gpu, figures in enumerate((f"{40 + second} %, 2000 MiB", "0 %, [N/A]")))
+
+
+def test_aipowermeter_has_use_and_memory(place, tmp_path):
+    (tmp_path / "gpu.csv").write_text(GPU_LOG, encoding="ascii")
+    place.run("import", tmp_path / "gpu.csv", "-o", tmp_path / "gpu.wattle")
+    *lines, end = map(json.loads, place.good("export", tmp_path / "gpu.wattle", "--to", "aipowermeter").out.splitlines())
+    assert end == "END OF RECORDING SEGMENT" and len(lines) == 4
+    for second, line in enumerate(lines):  # the first one is of the time when the first power began
+        percent = 40 + second
+        assert line["metrics"] == {"cpu": {}, "gpu": {
+            "nvidia_draw_absolute": 250, "per_gpu_power_draw": {"0": 100, "1": 150},
+            "per_gpu_attributable_power": {"0": 100, "1": 150, "all": 250},
+            "per_gpu_attributable_mem_use": {"0": {"all": 2000 << 20}}, "per_gpu_per_pid_utilization_absolute": {},
+            "per_gpu_absolute_percent_usage": {"0": percent / 100, "1": 0},
+            "per_gpu_estimated_attributable_utilization": {"0": 1, "1": 0},
+            "nvidia_power": 250, "per_gpu_nvidia_power": {"0": 100, "1": 150},
+            "nvidia_use_rate": percent / 2, "per_gpu_nvidia_use_rate": {"0": percent, "1": 0},
+            "nvidia_memory": None, "per_gpu_nvidia_memory": {"0": 2000 << 20}}}  # one is not known: no sum
+
+
+def test_aipowermeter_has_processes(place):
+    """Their CPU time is the table's, and where memory was read, that stands beside it."""
+    *lines, _ = map(json.loads, place.good("export", "a.wattle", "--to", "aipowermeter").out.splitlines())
+    told = [line["metrics"]["cpu"] for line in lines if "absolute_cpu_time_per_pid" in line["metrics"]["cpu"]]
+    assert told
+    for cpu in told:
+        assert cpu["per_process_cpu_uses"].keys() == cpu["absolute_cpu_time_per_pid"].keys()
+        assert sum(cpu["per_process_cpu_uses"].values()) <= 1 + 1e-6
+        for pid, pss in cpu.get("per_process_mem_use_abs", {}).items():
+            assert pss >= cpu["per_process_mem_use_uss"][pid] > 0
+    assert lines[-1]["metrics"]["cpu"]["total_mem_use"] > 1 << 20
+    for row in place.rows("--what", "processes"):
+        used_s = sum(cpu["absolute_cpu_time_per_pid"].get(row["pid"], 0) for cpu in told)
+        if used_s and row["state"] in ("live", "kernel"):
+            assert used_s == pytest.approx(float(row["cpu_s"]), abs=1e-6), row

@@ -680,6 +680,19 @@ def test_the_first_stretch_of_power_goes_to_aipowermeter_too(place, name):
         assert abs(found[domain] - Decimal(energy)) <= Decimal(energy) * Decimal("0.012"), (domain, found)
 
 
+def test_use_and_memory_of_aipowermeters_gpus(place):
+    """Use is a part of 1 until 2025, and in percent since 2026."""
+    def line(second, gpu):
+        return json.dumps({"date": f"2026-03-27 17:21:{second:02}.000000", "metrics": {"cpu": {}, "gpu": gpu}})
+
+    for gpu, memory in (({"per_gpu_power_draw": {"0": 20.0}, "per_gpu_absolute_percent_usage": {"0": 0.4}}, []),
+                        ({"per_gpu_nvidia_power": {"0": 20.0}, "per_gpu_nvidia_use_rate": {"0": 40}, "per_gpu_nvidia_memory": {"0": 5e9}},
+                         [("memory_used_bytes", "5000000000")])):
+        _, out = place.good("\n".join(line(second, gpu) for second in range(3)) + "\n")
+        told = {(row["quantity"], row["value"]) for row in place.export(out, "devices")}
+        assert told == {("use_percent", "40"), *memory}
+
+
 def test_aipowermeters_own_parser_finds_its_keys(place):
     """What load_gpu_metrics() takes without asking whether it is there: of 2021 to 2025, and of 2026."""
     _, out = place.good(AIPOWERMETER)
@@ -687,6 +700,7 @@ def test_aipowermeters_own_parser_finds_its_keys(place):
         gpu = json.loads(line)["metrics"]["gpu"]
         assert gpu["per_gpu_attributable_power"]["all"] == gpu["nvidia_draw_absolute"] == sum(gpu["per_gpu_power_draw"].values())
         assert gpu["per_gpu_attributable_mem_use"] == gpu["per_gpu_absolute_percent_usage"] == {}
+        assert gpu["per_gpu_estimated_attributable_utilization"] == gpu["per_gpu_per_pid_utilization_absolute"] == {}
         assert (gpu["nvidia_power"], gpu["per_gpu_nvidia_power"]) == (gpu["nvidia_draw_absolute"], gpu["per_gpu_power_draw"])
         for name in ("nvidia_memory", "nvidia_use_rate"):  # unknown
             assert gpu[name] is None and gpu[f"per_gpu_{name}"] == {}

@@ -96,26 +96,6 @@ def test_a_log_that_zeus_itself_wrote(tmp_path):
     assert again[0] == (tmp_path / "log.csv").read_text().splitlines()[0] and len(again) == 3
 
 
-@pytest.mark.skipif("AIPOWERMETER" not in os.environ, reason="AIPOWERMETER does not name a checkout of it")
-def test_aipowermeter_itself_reads_what_is_exported(tmp_path):
-    (tmp_path / "gpu.csv").write_text("timestamp, index, power.draw [W]\n" + "".join(
-        f"2026/07/03 22:11:{second:02}.000, {gpu}, {100 + 50 * gpu} W\n" for second in range(11) for gpu in range(2)))  # fmt: skip
-    command("import", "gpu.csv", "-o", "a.wattle", cwd=tmp_path)
-    (tmp_path / "folder").mkdir()
-    command("export", "a.wattle", "--to", "aipowermeter", "-o", "folder/power_metrics.json", cwd=tmp_path)
-    script = """if True:
-        import json, os, sys
-        sys.path.insert(0, os.environ["AIPOWERMETER"])
-        from deep_learning_power_measure.power_measure import experiment, parsers
-        found = experiment.ExpResults(parsers.JsonParser("folder"))
-        each = [found.total_(name) for name in ("per_gpu_nvidia_power", "per_gpu_power_draw")]
-        print(json.dumps(each[0] or each[1]))
-    """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, cwd=tmp_path, check=False)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout.splitlines()[-1]) == pytest.approx({"0": 1000, "1": 1500})
-
-
 def test_parquet(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     recording = wattle.read(RECORDED)

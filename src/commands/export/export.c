@@ -196,9 +196,7 @@ static int write_table(struct session *session)
 	free(export->seen_ns);
 	free(export->marks);
 	free(export->powers);
-	if (export->gathered)
-		free(export->gathered->parts);
-	free(export->gathered);
+	wtl_export_gather_free(export);
 	if (rc == 0)
 		rc = closed;
 	return rc < 0 ? complain(session, rc, &err) : 0;

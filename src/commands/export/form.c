@@ -80,7 +80,16 @@ int wtl_export_gather_new(struct wtl_export *export)
 	return 0;
 }
 
-static const char *text_of(const struct wtl_node *row, const char *key)
+void wtl_export_gather_free(struct wtl_export *export)
+{
+	if (export->gathered) {
+		free(export->gathered->parts);
+		free(export->gathered->used);
+	}
+	free(export->gathered);
+}
+
+const char *wtl_export_text(const struct wtl_node *row, const char *key)
 {
 	const struct wtl_node *node = wtl_node_get(row, key);
 
@@ -89,7 +98,7 @@ static const char *text_of(const struct wtl_node *row, const char *key)
 
 struct wtl_export_part *wtl_export_part_of(struct wtl_export *export, const struct wtl_node *row)
 {
-	const char *domain = text_of(row, "domain");
+	const char *domain = wtl_export_text(row, "domain");
 	size_t i = 0;
 
 	while (i < export->history->n_domains &&
@@ -127,7 +136,7 @@ bool wtl_export_gather_window(struct wtl_export *export, const struct wtl_node *
 	if (!begin || !duration || (is_main(export) && gathered->has_others))
 		return false;
 	gathered->has_others |= !is_main(export);
-	wtl_text_copy(gathered->name, sizeof(gathered->name), text_of(row, "name"));
+	wtl_text_copy(gathered->name, sizeof(gathered->name), wtl_export_text(row, "name"));
 	gathered->t_utc_ns = begin->t_utc_ns;
 	gathered->duration_ns = (int64_t)duration->number; /* nine decimals */
 	return true;

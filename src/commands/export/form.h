@@ -28,10 +28,24 @@ extern const struct wtl_export_form wtl_export_influx, wtl_export_perfetto, wtl_
 
 /* ---- What forms share: rows of a window or of a moment, gathered by domain ---- */
 
+/* As a device's driver told it last. */
+struct wtl_export_use {
+	bool has_percent, has_memory;
+	uint64_t percent, memory_bytes;
+};
+
+/* Of a slot of the consumers: CPU time. */
+struct wtl_export_used {
+	int pid;
+	int64_t start_ns, cpu_ns;
+	int64_t since_ns; /* < 0: not known */
+};
+
 struct wtl_export_part {
 	struct wattle_domain domain;
 	bool is_there;
 	uint64_t energy_uj, power_uw;
+	struct wtl_export_use use, use_at_begin;
 };
 
 struct wtl_export_gathered {
@@ -41,10 +55,20 @@ struct wtl_export_gathered {
 	bool is_there, has_others;     /* has_others: one was written before */
 	bool has_begun;		       /* the first power is of the time since begin_utc_ns */
 	int64_t begin_utc_ns;
+	bool is_begin;	/* the line that is written is the one of begin_utc_ns */
+	bool is_billed; /* since the line before */
+	struct wtl_export_use machine, machine_at_begin;
+	int64_t use_utc_ns; /* when use was told last */
+	struct wtl_export_used *used;
+	size_t n_used;
+	int64_t cpu_ns; /* of all of used */
 };
 
 /* 0 or -ENOMEM. */
 int wtl_export_gather_new(struct wtl_export *export);
+void wtl_export_gather_free(struct wtl_export *export);
+/* "": it has no such text. */
+const char *wtl_export_text(const struct wtl_node *row, const char *key);
 /* The row's domain; NULL: it is the total's. */
 struct wtl_export_part *wtl_export_part_of(struct wtl_export *export, const struct wtl_node *row);
 /* A window's row; true: it was the last one of that window, whose parts are complete. The recording's own window counts

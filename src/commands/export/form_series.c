@@ -8,13 +8,6 @@
 #include "document/format.h"
 #include "energy/units.h"
 
-static const char *text_of(const struct wtl_node *row, const char *key)
-{
-	const struct wtl_node *node = wtl_node_get(row, key);
-
-	return node && node->kind == WTL_NODE_TEXT ? node->text : "";
-}
-
 static int64_t time_of(const struct wtl_node *row)
 {
 	const struct wtl_node *node = wtl_node_get(row, "t_utc");
@@ -55,9 +48,9 @@ static void put_influx(struct wtl_export *export, const struct wtl_node *row)
 	if (!is_device && !wtl_node_get(row, "energy_j"))
 		return;
 	wtl_buf_puts(buf, is_device ? "wattle_device" : "wattle_energy");
-	put_tag(buf, "domain", text_of(row, "domain"));
-	put_tag(buf, "device", text_of(row, "device"));
-	put_tag(buf, "quantity", text_of(row, "quantity"));
+	put_tag(buf, "domain", wtl_export_text(row, "domain"));
+	put_tag(buf, "device", wtl_export_text(row, "device"));
+	put_tag(buf, "quantity", wtl_export_text(row, "quantity"));
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
 		const struct wtl_node *field = wtl_node_get(row, fields[i]);
 
@@ -101,7 +94,7 @@ static void put_prometheus(struct wtl_export *export, const struct wtl_node *row
 	if (!energy || t_ns <= 0)
 		return;
 	wtl_buf_puts(&export->buf, "wattle_domain_energy_joules_total{domain=\"");
-	put_label(&export->buf, text_of(row, "domain"));
+	put_label(&export->buf, wtl_export_text(row, "domain"));
 	wtl_buf_puts(&export->buf, "\"} ");
 	put_number(&export->buf, energy);
 	wtl_buf_printf(&export->buf, " %" PRId64 ".%03d\n", t_ns / WTL_NS_PER_S,
@@ -135,10 +128,10 @@ static void put_slice(struct wtl_export *export, const struct wtl_node *row)
 	const struct wtl_node *duration = wtl_node_get(row, "duration_s");
 	const struct wtl_node *energy = wtl_node_get(row, "energy_j");
 
-	if (strcmp(text_of(row, "domain"), "total") != 0 || !begin || !duration)
+	if (strcmp(wtl_export_text(row, "domain"), "total") != 0 || !begin || !duration)
 		return;
 	wtl_buf_puts(&export->buf, ",\n{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"name\":");
-	wtl_json_text(&export->buf, text_of(row, "name"));
+	wtl_json_text(&export->buf, wtl_export_text(row, "name"));
 	put_us(&export->buf, "ts", begin->t_utc_ns);
 	put_us(&export->buf, "dur", (int64_t)duration->number);
 	wtl_buf_puts(&export->buf, ",\"args\":{");
@@ -152,7 +145,7 @@ static void put_slice(struct wtl_export *export, const struct wtl_node *row)
 static void put_perfetto(struct wtl_export *export, const struct wtl_node *row)
 {
 	const struct wtl_node *value = wtl_node_get(row, "power_w");
-	const char *quantity = text_of(row, "quantity");
+	const char *quantity = wtl_export_text(row, "quantity");
 	struct wtl_buf *buf = &export->buf;
 	char name[96];
 
@@ -164,7 +157,8 @@ static void put_perfetto(struct wtl_export *export, const struct wtl_node *row)
 		value = wtl_node_get(row, "value");
 	if (!value || value->kind != WTL_NODE_NUMBER)
 		return;
-	snprintf(name, sizeof(name), "%s %s", text_of(row, quantity[0] ? "device" : "domain"),
+	snprintf(name, sizeof(name), "%s %s",
+		 wtl_export_text(row, quantity[0] ? "device" : "domain"),
 		 quantity[0] ? quantity : "power_w");
 	wtl_buf_puts(buf, ",\n{\"ph\":\"C\",\"pid\":1,\"name\":");
 	wtl_json_text(buf, name);
