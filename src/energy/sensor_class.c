@@ -159,3 +159,11 @@ int64_t wtl_sensor_class_delay_ns(const struct wtl_sensor_class *class)
 {
 	return class->window_ns / 2 + class->latency_ns;
 }
+
+void wtl_sensor_class_space(struct wtl_sensor_class *class, int64_t spacing_ns)
+{
+	if (class->update_ns >= spacing_ns)
+		return;
+	class->latency_ns -= (spacing_ns - class->update_ns) / 2;
+	class->update_ns = spacing_ns;
+}

@@ -14,6 +14,7 @@
 #include "meter/given_io.h"
 #include "meter/meter.h"
 #include "meter/observer.h"
+#include "meter/sensed.h"
 #include "replay/format.h"
 #include "replay/recorder.h"
 
@@ -110,11 +111,6 @@ static bool is_channel(const struct wtl_import_series *series)
 	return series->what != WTL_IMPORT_DEVICE;
 }
 
-/*
- * Power says nothing of the time between two readings that its window does not see, so the update period is at least
- * their spacing. The integral takes a reading as half a period late, as a poll finds it on average. The times in a file
- * are the readings' own, and the latency takes that half back.
- */
 static void set_class(struct wtl_import_series *series, int64_t spacing_ns)
 {
 	struct wtl_channel *channel = &series->channel;
@@ -130,10 +126,7 @@ static void set_class(struct wtl_import_series *series, int64_t spacing_ns)
 						   .kind = WTL_SENSOR_ESTIMATE,
 						   .window_ns = spacing_ns,
 						   .coverage_permille = 1000};
-	if (class->update_ns < spacing_ns) {
-		class->latency_ns -= (spacing_ns - class->update_ns) / 2;
-		class->update_ns = spacing_ns;
-	}
+	wtl_sensor_class_space(class, spacing_ns);
 	channel->class = class;
 }
 
@@ -399,13 +392,14 @@ static int open_meter(struct wtl_import_output *output, struct wtl_err *err)
 	return wtl_meter_new_from(&env, &options, wtl_given_sources, &output->meter, err);
 }
 
-/* Devices that are known by a serial in the file: from now on their readings are corrected, as those of a sensor are. */
+/* Devices that are known by a serial in the file: from now on their readings are taken and corrected as those of the sensor. */
 static int load_calibrations(struct wtl_import_output *output, struct wtl_err *err)
 {
 	const char *idle_path = output->import->options.idle_path;
 	const struct wtl_catalog *catalog = &output->meter->catalog;
 
-	if (idle_path && wtl_calibrated_load_serials(output->meter, idle_path) < 0)
+	if (idle_path && (wtl_sensed_load(output->meter, idle_path) < 0 ||
+			  wtl_calibrated_load_serials(output->meter, idle_path) < 0))
 		return wtl_err_set(err, ENOMEM, "calibration", NULL, "out of memory");
 	for (size_t i = 0; output->meter->calibrated && i < catalog->n_channels; i++) {
 		const struct wtl_channel *channel = &catalog->channels[i];

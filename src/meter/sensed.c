@@ -26,17 +26,24 @@ int wtl_sensed_keep(struct wtl_io *io, const char *path, const struct wtl_kept_s
 	return len < 0 ? len : wtl_kept_file_put(io, path, HEAD, kept->key, line);
 }
 
-/* Is it the one that the line is of? */
+/* Others than the driver's are of a file: its rows are readings of the same sensor, by their own times. */
+static bool is_live(const struct wtl_channel *channel)
+{
+	return strcmp(channel->source, "nvml") == 0;
+}
+
+/* Is it the one that the line is of? In a file, a counter and a mean that another tool made
+ * ("mean": a scrape) are as their rows show. */
 static bool is_of(const struct wtl_channel *channel, const char *kept_key)
 {
 	char key[WTL_KEPT_KEY_SIZE];
 
 	if (!channel->serial[0] || channel->kind != WATTLE_KIND_GPU ||
-	    strcmp(channel->source, "nvml") != 0)
+	    (channel->quantity == WTL_QUANTITY_ENERGY && !is_live(channel)))
 		return false;
 	if (channel->quantity == WTL_QUANTITY_ENERGY)
 		wtl_kept_sensor_counter_key(key, channel->serial);
-	else if (channel->class)
+	else if (channel->class && strcmp(channel->class->name, "mean") != 0)
 		wtl_kept_sensor_key(key, channel->serial, channel->class->field);
 	else
 		return false;
@@ -85,12 +92,15 @@ static bool take_line(void *context, const char *line, size_t len)
 
 		if (!is_of(channel, kept.key))
 			continue;
-		channel->update_ns = 1000 * kept.update_us;
+		if (is_live(channel))
+			channel->update_ns = 1000 * kept.update_us;
 		if (channel->quantity == WTL_QUANTITY_POWER) {
 			struct wtl_sensor_class *class = &meter->sensed[i];
 
 			*class = *channel->class;
 			wtl_kept_sensor_class(&kept, class);
+			if (!is_live(channel))
+				wtl_sensor_class_space(class, channel->update_ns);
 			channel->class = class;
 		}
 		say_so(channel, &kept);

@@ -150,6 +150,33 @@ def test_a_foreign_file_is_left_alone(place):
     assert file.read_text() == "my notes\n"
 
 
+def test_what_is_imported_goes_by_the_sensor_that_was_measured(tmp_path):
+    """A step of 200 W that is shown so much later was so much earlier: only of the card with that UUID."""
+    log, sensors = tmp_path / "gpu.csv", tmp_path / "sensors"
+    log.write_text("timestamp, index, uuid, power.draw.instant [W]\n" + "".join(
+        f"2026/07/03 22:11:{t // 10:02}.{t % 10}00, {gpu}, {uuid}, {100 if t < 20 else 300}.00 W\n" for t in range(40)
+        for gpu, uuid in enumerate(("GPU-a", "GPU-b"))))
+
+    def energies(latency_us):
+        sensors.write_text(f"wattle-sensors/1\nGPU-a:instant 99987 25148 {latency_us} 2000 1795459321\n")
+        result = run_wattle("import", log, "-o", tmp_path / f"{latency_us}.wattle", "--idle-file", tmp_path / "idle")
+        assert result.code == 0, result
+        domains = run_wattle("report", "-f", "json", tmp_path / f"{latency_us}.wattle").json["domains"]
+        assert "sensor measured" in domains[0]["device"] and "device" not in domains[1]
+        return [float(domain["energy_j"]) for domain in domains]
+
+    early, late = energies(100000), energies(400000)
+    assert late[0] - early[0] == pytest.approx(0.3 * 200, abs=0.5)
+    assert late[1] == early[1]
+    # The times of a scrape are not the readings' own.
+    sensors.write_text("wattle-sensors/1\nGPU-a:draw 99987 25148 100000 2000 1795459321\n")
+    log.write_text("".join(f'DCGM_FI_DEV_POWER_USAGE{{gpu="0",UUID="GPU-a"}} 100 {1789000000000 + 1000 * t}\n' for t in range(4)))
+    result = run_wattle("import", log, "-o", tmp_path / "scrape.wattle", "--idle-file", tmp_path / "idle")
+    assert result.code == 0, result
+    (gpu,) = run_wattle("report", "-f", "json", tmp_path / "scrape.wattle").json["domains"]
+    assert gpu["energy_j"] > 0 and "sensor measured" not in gpu.get("device", "")
+
+
 def test_what_is_imported_is_corrected_too(tmp_path):
     """By the UUID in the log, and by nothing else; the log has the readings as they were."""
     watts = [(60, 220, 140)[t // 20 % 3] for t in range(600)]
