@@ -14,7 +14,7 @@
 
 enum { CPU_S = 60 };
 
-/* Whatever ends it does so silently: no handler, no word of the C library's, no core. */
+/* A crash is silent: no handler of wattle's, no message of the C library's, no core file. */
 static void prepare(void)
 {
 	static const int faults[] = {SIGBUS, SIGSEGV, SIGABRT, SIGFPE, SIGILL};
@@ -28,7 +28,7 @@ static void prepare(void)
 	dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDERR_FILENO);
 }
 
-/* What this process would yet write or remove is the other one's; libdw calls exit() where there is no memory. */
+/* libdw calls exit() where there is no memory. Files and buffers belong to the process that forked: nothing is flushed or removed. */
 static void leave(void)
 {
 	_exit(EXIT_FAILURE);

@@ -6,9 +6,9 @@
 #include <stdio.h>
 
 /*
- * Work in a process of its own, which may be ended by what it reads, and ends nothing else: tell() is called there, with a
- * copy of all that is in memory, and hear() here. What tell() has written comes to an end where it did, whole or not. It
- * has a minute of CPU time; what hear() leaves is not waited for. The CPU time that it took, or a negative errno.
+ * Forks a process for work that may crash. tell() runs in that process, with a copy of all memory, and writes answers;
+ * hear() runs in this one and reads them. If the process crashes or uses more than a minute of CPU time, the answers end
+ * early. When hear() returns, the process is killed. Returns the CPU time that it used, in ns, or a negative errno.
  */
 int64_t wtl_apart(void (*tell)(void *context, FILE *answers),
 		  void (*hear)(void *context, FILE *answers), void *context);

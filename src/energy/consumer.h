@@ -78,7 +78,7 @@ struct wtl_share_energy {
 	uint64_t full_uncertainty_uj; /* of the full one */
 	/* Of it, what idle power and weight leave: standard (k = 1). */
 	uint64_t idle_doubt_uj, weight_doubt_uj;
-	uint64_t full_weight_doubt_uj; /* of the full one's ±, what its weight leaves */
+	uint64_t full_weight_doubt_uj; /* the same of full_uncertainty_uj, by the weight alone */
 };
 
 /* Adds a share. The first one says whether there is a dynamic part, and each that has none takes it away. The

@@ -87,9 +87,9 @@ uint32_t wtl_sensor_zero_uw(enum wtl_gpu_arch arch);
 int64_t wtl_sensor_class_delay_ns(const struct wtl_sensor_class *class);
 
 /*
- * Of rows in a file, so far apart. Power says nothing of the time between two readings that its window does not see, so the
- * update period is at least their spacing. The integral takes a reading as half a period late, as a poll finds it on average.
- * The times in a file are the readings' own, and the latency takes that half back.
+ * For rows of a file, spacing_ns apart. The update period becomes at least that long: a reading says nothing of the time
+ * outside its window. The integral takes a polled reading as half a period late; the times in a file are the readings'
+ * own, so that half is taken off the latency.
  */
 void wtl_sensor_class_space(struct wtl_sensor_class *class, int64_t spacing_ns);
 

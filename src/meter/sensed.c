@@ -26,14 +26,14 @@ int wtl_sensed_keep(struct wtl_io *io, const char *path, const struct wtl_kept_s
 	return len < 0 ? len : wtl_kept_file_put(io, path, HEAD, kept->key, line);
 }
 
-/* Others than the driver's are of a file: its rows are readings of the same sensor, by their own times. */
+/* Channels of other sources come from an imported file: its rows are readings of the same sensor, with times of their own. */
 static bool is_live(const struct wtl_channel *channel)
 {
 	return strcmp(channel->source, "nvml") == 0;
 }
 
-/* Is it the one that the line is of? In a file, a counter and a mean that another tool made
- * ("mean": a scrape) are as their rows show. */
+/* Is it the one that the line is of? Of a file, energy counters and scrapes (class "mean") are not: their times are not
+ * the sensor's own. */
 static bool is_of(const struct wtl_channel *channel, const char *kept_key)
 {
 	char key[WTL_KEPT_KEY_SIZE];

@@ -20,8 +20,8 @@ int wtl_sensed_path(const char *idle_path, char *ret_path, size_t size);
 /* Keeps one, in place of what the file had of the same key. 0 or negative. */
 int wtl_sensed_keep(struct wtl_io *io, const char *path, const struct wtl_kept_sensor *kept);
 
-/* Takes what the file beside idle_path has of this meter's channels, also where they are read from a file with the serial,
- * before it has taken a sample for anybody. 0 or -ENOMEM. */
+/* Takes what the file beside idle_path has of this meter's channels, imported ones included, by serial. Call it before the
+ * first sample. 0 or -ENOMEM. */
 int wtl_sensed_load(struct wattle_meter *meter, const char *idle_path);
 
 #endif

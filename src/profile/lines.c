@@ -134,7 +134,7 @@ static size_t group_end(const struct asking *asking, size_t i)
 	return i;
 }
 
-/* In a process of its own, which a file that lies may end. */
+/* In the forked process, which a hostile file may crash. */
 static void tell(void *context, FILE *answers)
 {
 	struct asking *asking = context;
@@ -159,7 +159,7 @@ static bool take(void *to, size_t size, FILE *answers)
 	return size == 0 || fread(to, size, 1, answers) == 1;
 }
 
-/* false: there is none. What a process wrote that was misled is not believed. */
+/* false: there is none. A hostile file may have made the process write anything: lengths are checked. */
 static bool take_text(struct asking *asking, uint32_t n, const char **ret_text, FILE *answers)
 {
 	char text[TEXT_MOST + 1];

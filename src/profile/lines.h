@@ -31,10 +31,10 @@ struct wtl_lines {
 	struct wtl_line *list;
 	size_t n, room;
 	struct wtl_tree texts;
-	int64_t cpu_ns; /* that asking took, in the process apart */
+	int64_t cpu_ns; /* that the forked processes used */
 };
 
-/* Asks all of them, in a process apart. A module that ended it has none (has_lost_lines). 0 or -ENOMEM; done() in any case. */
+/* Reads those of all frames, in a forked process. A module that crashes it gets none (has_lost_lines). 0 or -ENOMEM; done() in any case. */
 int wtl_lines_make(struct wtl_lines *lines, struct wtl_modules *modules,
 		   const struct wtl_tree *tree);
 void wtl_lines_done(struct wtl_lines *lines);

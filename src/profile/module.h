@@ -58,7 +58,7 @@ struct wtl_module {
 	struct wtl_buf map; /* of code that it makes: the names' text */
 	struct wtl_module_python python;
 	bool has_python;     /* was looked for */
-	bool has_lost_lines; /* to read its DWARF ended the process that did */
+	bool has_lost_lines; /* the process that read its DWARF crashed or took too long */
 };
 
 struct wtl_modules {
@@ -66,11 +66,11 @@ struct wtl_modules {
 	struct wtl_module **list;
 	size_t n, room;
 	/*
-	 * Calls tell() in a process of its own, and hear() in this one (cli/apart.h): only there lines are asked for.
+	 * Runs tell() in a forked process and hear() in this one (cli/apart.h). Lines are read in that process only.
 	 */
 	int64_t (*apart)(void (*tell)(void *context, FILE *answers),
 			 void (*hear)(void *context, FILE *answers), void *context);
-	bool is_apart; /* in that process: DWARF is not copied, as a truncated file ends no other one */
+	bool is_apart; /* this is that process: DWARF is mapped, not copied, since a truncated file may crash it */
 };
 
 int wtl_modules_init(struct wtl_modules *modules,

@@ -157,8 +157,8 @@ static bool is_stirred(const struct wtl_workload *workload)
 	return workload->n_scans <= workload->scan_stirred + 1;
 }
 
-/* Whoever waited for a child ran. Where more did than are asked at once, the next look begins with the others: what these
- * were told by then may be unseen use already, but nobody is left out for good. */
+/* A parent that waited for a child has run. At most PARENTS_MAX are read in a look; the next look begins with the others.
+ * Their children's use may count as unseen until then, but no parent is left out for good. */
 static void parents_read(struct wtl_workload *workload)
 {
 	struct wtl_roster *roster = &workload->roster;

@@ -11,8 +11,9 @@
 
 /*
  * A program's file: its segments, symbols, CPython within it and unwinding tables. Not its DWARF's lines and scopes: elfutils
- * 0.188 itself reads beyond a hostile table of lines (dwarf_getsrclines). An input is what follows a file's first four bytes,
- * which all have; the corpus is a function of ten lines, built by gcc -gdwarf-4 -shared, -gdwarf-5, and stripped.
+ * 0.188 itself reads beyond a hostile table of lines (dwarf_getsrclines). Inputs lack the four magic
+ * bytes that every ELF file begins with. The corpus is a function of ten lines, built by gcc -gdwarf-4 -shared, by gcc
+ * -gdwarf-5, and stripped.
  */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

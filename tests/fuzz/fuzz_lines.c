@@ -9,7 +9,7 @@
 #include "profile/lines.h"
 #include "profile/module.h"
 
-/* What the process apart answers that reads debug information: a file may have misled it. */
+/* What the forked process answers that reads debug information: a hostile file may have made it write anything. */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

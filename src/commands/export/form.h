@@ -28,17 +28,17 @@ extern const struct wtl_export_form wtl_export_influx, wtl_export_perfetto, wtl_
 
 /* ---- What forms share: rows of a window or of a moment, gathered by domain ---- */
 
-/* As a device's driver told it last. */
+/* A device's use and memory, as read last. */
 struct wtl_export_use {
 	bool has_percent, has_memory;
 	uint64_t percent, memory_bytes;
 };
 
-/* Of a slot of the consumers: CPU time. */
+/* CPU time of the consumer in a slot. */
 struct wtl_export_used {
 	int pid;
 	int64_t start_ns, cpu_ns;
-	int64_t since_ns; /* < 0: not known */
+	int64_t since_ns; /* since the line before; < 0: not known */
 };
 
 struct wtl_export_part {

@@ -219,8 +219,8 @@ static int begin_domains(struct wtl_top_collector *collector)
 	return 0;
 }
 
-/* All accounts begin here: looking at every process for the first time has taken a while. No sensor is read before: a
- * tape of another command would be at the end of that look then, and the machine's busy time too short by as long. */
+/* All accounts begin here, after the first look at every process, which takes a while. No sensor is read before it: on a
+ * tape that `wattle run` recorded, the clock would be late by that look, and the machine's busy time too short. */
 static int begin_accounts(struct wtl_top_collector *collector)
 {
 	const struct wtl_settings *settings = &collector->app->settings;
