@@ -616,6 +616,7 @@ static void test_fed_channels(void **state)
 		{.size = sizeof(options[0]), .idle_file = "/"},
 		{.size = sizeof(options[0]), .gpus = ""},
 		{.size = sizeof(options[0]), .max_windows = 1 << 20},
+		{.size = 0},
 	};
 	struct wattle_meter *meter = NULL;
 
