@@ -1158,7 +1158,7 @@ static void test_watts_of_gpu_users(void **state)
 	static const int turns[][2] = {{60, 0}, {20, 40}, {10, 20}, {40, 20}};
 	static struct machine m; /* large */
 	struct wattle_consumers *all, *first, *late;
-	char *script, *clock, *at, text[16384];
+	char *script, *clock, *kept, *at, text[16384];
 	int gpu;
 
 	(void)state;
@@ -1203,11 +1203,42 @@ static void test_watts_of_gpu_users(void **state)
 	wattle_consumers_free(all);
 	wattle_consumers_free(first);
 	wattle_consumers_free(late);
+	wattle_meter_close(m.bench.meter);
+	m.bench.meter = NULL;
+	kept = unit_read(m.bench.root, "idle");
+	assert_non_null(strstr(kept, "\nwatts:gpu-0 a "));
+	free(kept);
 	finish(&m);
 	unsetenv("WATTLE_FAKE_NVML");
 	unsetenv("WATTLE_FAKE_NVML_CLOCK");
 	free(script);
 	free(clock);
+}
+
+/* Two on a package, of 10 and 30 W beside its 20: what is kept of them says of what they are watts. */
+static void test_watts_are_kept(void **state)
+{
+	static const int turns[][2] = {{600, 0}, {200, 400}, {100, 200}, {0, 500}};
+	static struct machine m; /* large */
+	char *kept;
+
+	(void)state;
+	start(&m);
+	m.bench.options.weight = WATTLE_WEIGHT_LEARNED;
+	reopen(&m);
+	for (int i = 0; i < 200; i++) {
+		int a = turns[i / 5 % 4][0], b = turns[i / 5 % 4][1];
+
+		m.energy_uj[PACKAGE] += (uint64_t)(10 * a + 30 * b) * 1000;
+		pass(&m, S, a * MS, b * MS);
+		assert_return_code(wattle_meter_tick(m.bench.meter), 0);
+	}
+	wattle_meter_close(m.bench.meter);
+	m.bench.meter = NULL;
+	kept = unit_read(m.bench.root, "idle");
+	assert_non_null(strstr(kept, "\nwatts:package-0 a "));
+	free(kept);
+	finish(&m);
 }
 
 static bool is_modelled(struct machine *m, const char *domain)
@@ -1258,6 +1289,7 @@ int main(void)
 		cmocka_unit_test(test_arguments),
 		cmocka_unit_test(test_no_memory),
 		cmocka_unit_test(test_watts_of_gpu_users),
+		cmocka_unit_test(test_watts_are_kept),
 		cmocka_unit_test(test_no_memory_for_gpus),
 		cmocka_unit_test(test_no_answer),
 	};

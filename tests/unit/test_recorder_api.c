@@ -184,6 +184,8 @@ static void test_record(void **state)
 
 	recording = play();
 	assert_string_equal(wattle_recording_fact(recording, "job"), "night");
+	assert_string_equal(wattle_recording_fact(recording, "window.1.exit_reason"),
+			    "the program recorded itself");
 	check_window(recording, 0, "w", &window, energies);
 	assert_int_equal(wattle_recording_window(recording, 1, &whole, energies, DOMAINS_MAX), 0);
 	assert_string_equal(whole.name, "recording");
