@@ -1088,6 +1088,41 @@ static void test_no_memory(void **state)
 	}
 }
 
+/* Without memory for calibrations a meter does not open: it would tell other figures. */
+static void test_no_memory_for_calibrations(void **state)
+{
+	static struct machine m; /* large */
+	char line[200];
+
+	(void)state;
+	need_counter();
+	start(&m);
+	meter_bench_write(&m.bench, "/etc/machine-id", "0123456789abcdef0123456789abcdef\n");
+	reopen(&m);
+	snprintf(line, sizeof(line),
+		 "wattle-calibration/1\n%016llx:package-0 1250000 0 20000 0 0 0 1700000000\n",
+		 (unsigned long long)m.bench.meter->machine.id);
+	unit_write(m.bench.root, "calibration", line);
+	m.fails_always = true;
+	for (unsigned long n = 1; m.left == 0; n++) {
+		unsigned long before;
+		int rc;
+
+		assert_in_range(n, 1, LIMIT);
+		wattle_meter_close(m.bench.meter);
+		m.bench.meter = NULL;
+		m.left = n;
+		arm(&m, &before);
+		rc = meter_bench_try(&m.bench, NULL);
+		disarm(&m, before);
+		assert_true(rc == 0 || rc == -ENOMEM);
+		if (rc == 0)
+			assert_string_equal(meter_bench_domain(&m.bench, "package-0").device,
+					    "Abacus, calibrated 2023-11-14");
+	}
+	finish(&m);
+}
+
 /* The same where a GPU is used, which another thread asks about: sums are closed, and nothing is lost for good. */
 static void test_no_memory_for_gpus(void **state)
 {
@@ -1288,6 +1323,7 @@ int main(void)
 		cmocka_unit_test(test_settings),
 		cmocka_unit_test(test_arguments),
 		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_no_memory_for_calibrations),
 		cmocka_unit_test(test_watts_of_gpu_users),
 		cmocka_unit_test(test_watts_are_kept),
 		cmocka_unit_test(test_no_memory_for_gpus),
