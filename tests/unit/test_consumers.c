@@ -1016,11 +1016,9 @@ static void test_gpu_user_ends(void **state)
 static void test_gpu_user_is_still_listed(void **state)
 {
 	struct gpu_fixture g;
-	int left, fresh;
 
 	(void)state;
 	script_of_two(&g, "", "100 40 0 0 0", "100 40 0 0 0");
-	left = pid_of(&g, 0);
 	set_gpu_time(&g, 2.5);
 	begin(&g.f);
 	bill_gpu(&g, 90, 3.5);
@@ -1028,13 +1026,28 @@ static void test_gpu_user_is_still_listed(void **state)
 	bill_gpu(&g, 90, 4.5);
 	assert_int_equal(ledger_of(&g.f, "gpu-0").unattributed_uj, 0);
 	assert_int_equal(gpu_uj(&g, 0), 90000000);
-	/* A new window knows nothing of it, and whoever has its place has no part in it. */
+	/* A new window knows nothing of it. */
 	begin(&g.f);
-	fresh = world_fork(&g.f.world, 1);
 	bill_gpu(&g, 90, 5.5);
 	assert_int_equal(ledger_of(&g.f, "gpu-0").exited_uj, 0);
-	assert_int_equal(energy_of(&g.f, left, WTL_PART_GPU).full_uj, 45000000);
-	assert_int_equal(energy_of(&g.f, fresh, WTL_PART_GPU).full_uj, 0);
+	assert_int_equal(gpu_uj(&g, 0), 45000000);
+	finish_gpu(&g);
+}
+
+/* Nor of one that had ended as it began, and is not listed any more. */
+static void test_gpu_user_ended_before(void **state)
+{
+	struct gpu_fixture g;
+
+	(void)state;
+	script_of_two(&g, "", "100 40 0 0 0", "100 40 0 0 0 0 4");
+	set_gpu_time(&g, 2.5);
+	begin(&g.f);
+	bill_gpu(&g, 90, 3.5);
+	world_end(&g.f.world, pid_of(&g, 1));
+	begin(&g.f);
+	bill_gpu(&g, 90, 4.5);
+	assert_int_equal(gpu_uj(&g, 0), 90000000);
 	finish_gpu(&g);
 }
 
@@ -1263,6 +1276,7 @@ int main(void)
 		cmocka_unit_test(test_uncertainty_of_shares),
 		cmocka_unit_test(test_gpu_user_ends),
 		cmocka_unit_test(test_gpu_user_is_still_listed),
+		cmocka_unit_test(test_gpu_user_ended_before),
 		cmocka_unit_test(test_gpu_idle_and_used),
 		cmocka_unit_test(test_gpu_outsiders),
 		cmocka_unit_test(test_gpu_outsider_ends),
