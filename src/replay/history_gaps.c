@@ -101,13 +101,10 @@ static int by_subject(const void *a, const void *b)
 	return order ? order : by_begin(a, b);
 }
 
+/* Both are times of a machine, and their sum fits: others are not read. */
 static int64_t end_of(const struct wtl_stored_gap *gap)
 {
-	int64_t end_ns;
-
-	if (__builtin_add_overflow(gap->begin_mono_ns, gap->duration_ns, &end_ns))
-		return gap->duration_ns < 0 ? INT64_MIN : INT64_MAX;
-	return end_ns;
+	return gap->begin_mono_ns + gap->duration_ns;
 }
 
 /* Does the later one go on where the other has not ended? */
@@ -128,10 +125,8 @@ static void merge(struct gaps *gaps)
 
 		if (!last || !is_same(last, gap))
 			gaps->list[n++] = gaps->list[i];
-		else if (end_of(gap) > end_of(last) &&
-			 __builtin_sub_overflow(end_of(gap), last->begin_mono_ns,
-						&last->duration_ns))
-			last->duration_ns = INT64_MAX;
+		else if (end_of(gap) > end_of(last))
+			last->duration_ns = end_of(gap) - last->begin_mono_ns;
 	}
 	gaps->n = n;
 }

@@ -164,7 +164,6 @@ static int play_second(struct wtl_player *player, struct wtl_played *played)
 	    played->self_cpu_ns < 0 || played->self_rss_bytes < 0)
 		return -EBADMSG;
 	played->kind = WTL_PLAYED_SECOND;
-	player->utc_offset_ns = utc_ns - played->t_mono_ns;
 	return 0;
 }
 

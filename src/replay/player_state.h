@@ -110,7 +110,6 @@ struct wtl_player {
 	int64_t bill_offset_ns; /* of the UTC of its bills to CLOCK_MONOTONIC */
 	bool main_ended, main_is_own;
 	struct wattle_window ended_window;
-	int64_t utc_offset_ns; /* the newest */
 	struct wtl_wall wall;
 	struct wtl_use *uses;
 	size_t uses_room;

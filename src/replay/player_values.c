@@ -104,10 +104,8 @@ int wtl_player_load_period(struct wtl_player *player, struct wtl_played *played,
 	if (rc == -ENOMEM)
 		return wtl_err_set(err, rc, "recording", NULL, "out of memory");
 	if (wtl_store_period(player->reader, player->period, &period) == 0 &&
-	    wtl_store_is_mono(period.begin_mono_ns) && wtl_store_is_utc(period.begin_utc_ns)) {
-		player->utc_offset_ns = period.begin_utc_ns - period.begin_mono_ns;
+	    wtl_store_is_mono(period.begin_mono_ns) && wtl_store_is_utc(period.begin_utc_ns))
 		player->io.mono_ns = period.begin_mono_ns;
-	}
 	player->period++;
 	player->has_period = rc == 0;
 	player->is_first_list = true;

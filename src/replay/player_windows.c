@@ -111,7 +111,6 @@ int wtl_player_begin_window(struct wtl_player *player, struct wtl_played *played
 	    !wtl_store_is_utc(utc_ns))
 		return -EBADMSG;
 	player->io.utc_ns = utc_ns;
-	player->utc_offset_ns = utc_ns - mono_ns;
 	played->kind = WTL_PLAYED_BEGUN;
 	played->t_mono_ns = mono_ns;
 	if (!window || window->is_open ||
@@ -121,7 +120,7 @@ int wtl_player_begin_window(struct wtl_player *player, struct wtl_played *played
 		return 0;
 	}
 	wtl_player_begin_accounts(player);
-	wtl_player_note_begun(player, window, player->utc_offset_ns);
+	wtl_player_note_begun(player, window, utc_ns - mono_ns);
 	wtl_player_report_window(played, window);
 	return 0;
 }

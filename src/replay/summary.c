@@ -292,7 +292,6 @@ static int restore_clocks(struct wtl_player *player, struct wtl_played *second, 
 	    !wtl_store_is_mono(player->io.mono_ns) || !wtl_store_is_mono(player->io.asleep_ns) ||
 	    second->self_cpu_ns < 0 || second->self_rss_bytes < 0)
 		return -EBADMSG;
-	player->utc_offset_ns = second->t_utc_ns - second->t_mono_ns;
 	return 0;
 }
 

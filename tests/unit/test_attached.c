@@ -419,7 +419,7 @@ static void test_set_ends_a_window(void **state)
 	assert_return_code(wattle_set_open(m.bench.meter, WATTLE_SET_PID, m.a, NULL, &a, NULL), 0);
 	assert_return_code(wattle_window_begin_with(m.bench.meter, "w", WATTLE_WINDOW_EXACT), 0);
 	pass(&m, S, 600 * MS, 200 * MS);
-	assert_return_code(wattle_set_end(a, "w", &window, energies, &use, shares, DOMAINS), 0);
+	assert_int_equal(wattle_set_end(a, "w", &window, energies, &use, shares, DOMAINS), 0);
 	assert_int_equal(use.cpu_ns, 600 * MS);
 	assert_int_equal(use.flags, 0);
 	assert_int_equal(window.duration_ns, S);
@@ -1088,6 +1088,40 @@ static void test_no_memory(void **state)
 	}
 }
 
+/* Without memory for calibrations a meter does not open: it would tell other figures. */
+static void test_no_memory_for_calibrations(void **state)
+{
+	static struct machine m; /* large */
+	char line[200];
+
+	(void)state;
+	need_counter();
+	start(&m);
+	meter_bench_write(&m.bench, "/etc/machine-id", "0123456789abcdef0123456789abcdef\n");
+	reopen(&m);
+	snprintf(line, sizeof(line),
+		 "wattle-calibration/1\n%016llx:package-0 1250000 0 20000 0 0 0 1700000000\n",
+		 (unsigned long long)m.bench.meter->machine.id);
+	unit_write(m.bench.root, "calibration", line);
+	for (unsigned long n = 1; m.left == 0; n++) {
+		unsigned long before;
+		int rc;
+
+		assert_in_range(n, 1, LIMIT);
+		wattle_meter_close(m.bench.meter);
+		m.bench.meter = NULL;
+		m.left = n;
+		arm(&m, &before);
+		rc = meter_bench_try(&m.bench, NULL);
+		disarm(&m, before);
+		assert_true(rc == 0 || rc == -ENOMEM);
+		if (rc == 0)
+			assert_string_equal(meter_bench_domain(&m.bench, "package-0").device,
+					    "Abacus, calibrated 2023-11-14");
+	}
+	finish(&m);
+}
+
 /* The same where a GPU is used, which another thread asks about: sums are closed, and nothing is lost for good. */
 static void test_no_memory_for_gpus(void **state)
 {
@@ -1158,7 +1192,7 @@ static void test_watts_of_gpu_users(void **state)
 	static const int turns[][2] = {{60, 0}, {20, 40}, {10, 20}, {40, 20}};
 	static struct machine m; /* large */
 	struct wattle_consumers *all, *first, *late;
-	char *script, *clock, *at, text[16384];
+	char *script, *clock, *kept, *at, text[16384];
 	int gpu;
 
 	(void)state;
@@ -1203,11 +1237,42 @@ static void test_watts_of_gpu_users(void **state)
 	wattle_consumers_free(all);
 	wattle_consumers_free(first);
 	wattle_consumers_free(late);
+	wattle_meter_close(m.bench.meter);
+	m.bench.meter = NULL;
+	kept = unit_read(m.bench.root, "idle");
+	assert_non_null(strstr(kept, "\nwatts:gpu-0 a "));
+	free(kept);
 	finish(&m);
 	unsetenv("WATTLE_FAKE_NVML");
 	unsetenv("WATTLE_FAKE_NVML_CLOCK");
 	free(script);
 	free(clock);
+}
+
+/* Two on a package, of 10 and 30 W beside its 20: what is kept of them says of what they are watts. */
+static void test_watts_are_kept(void **state)
+{
+	static const int turns[][2] = {{600, 0}, {200, 400}, {100, 200}, {0, 500}};
+	static struct machine m; /* large */
+	char *kept;
+
+	(void)state;
+	start(&m);
+	m.bench.options.weight = WATTLE_WEIGHT_LEARNED;
+	reopen(&m);
+	for (int i = 0; i < 200; i++) {
+		int a = turns[i / 5 % 4][0], b = turns[i / 5 % 4][1];
+
+		m.energy_uj[PACKAGE] += (uint64_t)(10 * a + 30 * b) * 1000;
+		pass(&m, S, a * MS, b * MS);
+		assert_return_code(wattle_meter_tick(m.bench.meter), 0);
+	}
+	wattle_meter_close(m.bench.meter);
+	m.bench.meter = NULL;
+	kept = unit_read(m.bench.root, "idle");
+	assert_non_null(strstr(kept, "\nwatts:package-0 a "));
+	free(kept);
+	finish(&m);
 }
 
 static bool is_modelled(struct machine *m, const char *domain)
@@ -1257,7 +1322,9 @@ int main(void)
 		cmocka_unit_test(test_settings),
 		cmocka_unit_test(test_arguments),
 		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_no_memory_for_calibrations),
 		cmocka_unit_test(test_watts_of_gpu_users),
+		cmocka_unit_test(test_watts_are_kept),
 		cmocka_unit_test(test_no_memory_for_gpus),
 		cmocka_unit_test(test_no_answer),
 	};

@@ -137,6 +137,33 @@ static void what_cannot_be_fitted(void **state)
 	wtl_power_log_done(&centuries);
 }
 
+/* Of ten seconds, and a pulse that the sensor shows so much later: more than a quarter is no lag. */
+static int fit_pulse(int64_t lag_ns, struct wtl_calibration *found)
+{
+	struct wtl_power_log sensor = {.n = 0}, meter = {.n = 0};
+	struct wtl_err err;
+	int rc;
+
+	for (int64_t t_ns = 0; t_ns < 10 * S; t_ns += 10 * MS) {
+		wtl_power_log_add(&meter, t_ns, t_ns / (500 * MS) == 8 ? 250.0 : 60.0);
+		wtl_power_log_add(&sensor, t_ns, (t_ns - lag_ns) / (500 * MS) == 8 ? 250.0 : 60.0);
+	}
+	rc = wtl_calibration_fit(&sensor, &meter, 3200 * MS, found, &err);
+	wtl_power_log_done(&sensor);
+	wtl_power_log_done(&meter);
+	return rc;
+}
+
+static void a_lag_of_more_than_a_quarter_is_none(void **state)
+{
+	struct wtl_calibration found;
+
+	(void)state;
+	assert_int_equal(fit_pulse(2 * S, &found), 0);
+	assert_int_equal(found.lag_ns, 2 * S);
+	assert_int_equal(fit_pulse(3 * S, &found), -ENODATA);
+}
+
 /* ---- Public traces of a card, beside a physical meter ---- */
 
 /* One column of such a file. */
@@ -278,6 +305,7 @@ int main(void)
 		cmocka_unit_test(known_lines),
 		cmocka_unit_test(an_even_stretch_does_not_correlate),
 		cmocka_unit_test(what_cannot_be_fitted),
+		cmocka_unit_test(a_lag_of_more_than_a_quarter_is_none),
 		cmocka_unit_test(fitted_on_one_trace_judged_on_another),
 		cmocka_unit_test(fitted_on_the_first_part_judged_on_the_rest),
 	};

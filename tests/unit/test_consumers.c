@@ -1034,6 +1034,23 @@ static void test_gpu_user_is_still_listed(void **state)
 	finish_gpu(&g);
 }
 
+/* Nor of one that had ended as it began, and is not listed any more. */
+static void test_gpu_user_ended_before(void **state)
+{
+	struct gpu_fixture g;
+
+	(void)state;
+	script_of_two(&g, "", "100 40 0 0 0", "100 40 0 0 0 0 4");
+	set_gpu_time(&g, 2.5);
+	begin(&g.f);
+	bill_gpu(&g, 90, 3.5);
+	world_end(&g.f.world, pid_of(&g, 1));
+	begin(&g.f);
+	bill_gpu(&g, 90, 4.5);
+	assert_int_equal(gpu_uj(&g, 0), 90000000);
+	finish_gpu(&g);
+}
+
 static void test_gpu_idle_and_used(void **state)
 {
 	const struct wtl_baseline known = {.is_known = true,
@@ -1259,6 +1276,7 @@ int main(void)
 		cmocka_unit_test(test_uncertainty_of_shares),
 		cmocka_unit_test(test_gpu_user_ends),
 		cmocka_unit_test(test_gpu_user_is_still_listed),
+		cmocka_unit_test(test_gpu_user_ended_before),
 		cmocka_unit_test(test_gpu_idle_and_used),
 		cmocka_unit_test(test_gpu_outsiders),
 		cmocka_unit_test(test_gpu_outsider_ends),

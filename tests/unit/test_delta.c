@@ -417,18 +417,22 @@ static void test_finish(void **state)
 	(void)state;
 	start(&s);
 	tell(&s, FIRST, 10, 5)->cpu_ns = 100;
+	tell(&s, FIRST + 1, 11, 5);
 	look(&s);
 	wtl_workload_restore_consumer(s.workload, FIRST)->cpu_ns = 400;
 	look(&s);
+	wtl_workload_restore_consumer(s.workload, FIRST + 1)->cpu_ppm = 250000;
 	wtl_delta_finish(&s.delta, s.consumers);
 	read_back(&s);
-	expect_list(&s, 2);
+	expect_list(&s, 3);
 	expect(&s, FIRST, WTL_CHANGE_OWNER, 1);
 	expect(&s, FIRST, WTL_CHANGE_CPU, 100);
+	expect(&s, FIRST + 1, WTL_CHANGE_OWNER, 2);
 	expect_list(&s, 1);
 	expect(&s, FIRST, WTL_CHANGE_CPU, 300);
-	assert_int_equal(s.n_rows, 1);
+	assert_int_equal(s.n_rows, 2);
 	assert_int_equal(s.rows[0].consumer.cpu_ns, 400);
+	assert_int_equal(s.rows[1].consumer.cpu_ppm, 250000);
 	finish(&s);
 }
 

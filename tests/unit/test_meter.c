@@ -822,6 +822,27 @@ static void test_self(void **state)
 	meter_bench_done(&bench);
 }
 
+/* Each look at the clock takes ten times the interval, and the real one is past all of that: no tick is in time. */
+static void test_late_ticks(void **state)
+{
+	struct meter_bench bench;
+	struct wattle_self self;
+
+	(void)state;
+	meter_bench_root(&bench, "vm-nothing");
+	bench.now_ns = 0;
+	bench.clock_step_ns = 100 * MS;
+	meter_bench_open(&bench);
+	bench.meter->interval_ns = 10 * MS;
+	assert_int_equal(wtl_meter_start_sampler(bench.meter), 0);
+	do
+		assert_return_code(wtl_meter_self(bench.meter, &self), 0);
+	while (self.ticks < 4);
+	/* All but the one that it was opened with. */
+	assert_int_equal(self.late_ticks, self.ticks - 1);
+	meter_bench_done(&bench);
+}
+
 static void test_too_many_windows_wanted(void **state)
 {
 	struct meter_bench bench;
@@ -867,6 +888,7 @@ int main(void)
 		cmocka_unit_test(test_check_is_read_seldom),
 		cmocka_unit_test(test_integrated),
 		cmocka_unit_test(test_self),
+		cmocka_unit_test(test_late_ticks),
 		cmocka_unit_test(test_too_many_windows_wanted),
 	};
 

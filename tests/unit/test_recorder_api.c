@@ -184,6 +184,8 @@ static void test_record(void **state)
 
 	recording = play();
 	assert_string_equal(wattle_recording_fact(recording, "job"), "night");
+	assert_string_equal(wattle_recording_fact(recording, "window.1.exit_reason"),
+			    "the program recorded itself");
 	check_window(recording, 0, "w", &window, energies);
 	assert_int_equal(wattle_recording_window(recording, 1, &whole, energies, DOMAINS_MAX), 0);
 	assert_string_equal(whole.name, "recording");
@@ -616,6 +618,7 @@ static void test_fed_channels(void **state)
 		{.size = sizeof(options[0]), .idle_file = "/"},
 		{.size = sizeof(options[0]), .gpus = ""},
 		{.size = sizeof(options[0]), .max_windows = 1 << 20},
+		{.size = 0},
 	};
 	struct wattle_meter *meter = NULL;
 

@@ -168,6 +168,25 @@ static void test_group(void **state)
 	assert_int_equal(exits[0].parent, 77);
 }
 
+/* Older kernels tell the process of the last thread by the sum alone. */
+static void test_group_of_old(void **state)
+{
+	const struct taskstats last = stats_of(503, 0, 10);
+	const struct taskstats all = {.version = 8, .cpu_run_virtual_total = 35000500};
+	struct datagram datagram = {.len = 0};
+	struct wtl_exit exits[8];
+	size_t at = message_begin(&datagram, 28, TASKSTATS_CMD_NEW);
+
+	(void)state;
+	put_aggregate(&datagram, false, 503, &last, VERSION_8);
+	put_aggregate(&datagram, true, 500, &all, VERSION_8);
+	message_end(&datagram, at);
+	assert_int_equal(read_all(&datagram, exits, NULL), 1);
+	assert_int_equal(exits[0].pid, 500);
+	assert_int_equal(exits[0].task, 503);
+	assert_int_equal(exits[0].cpu_ns, 35000500);
+}
+
 /* The struct of older kernels is shorter. */
 static void test_versions(void **state)
 {
@@ -316,11 +335,11 @@ static void test_offsets(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_process),		cmocka_unit_test(test_thread),
-		cmocka_unit_test(test_group),		cmocka_unit_test(test_versions),
-		cmocka_unit_test(test_short_stats),	cmocka_unit_test(test_several),
-		cmocka_unit_test(test_cut_and_changed), cmocka_unit_test(test_hostile_values),
-		cmocka_unit_test(test_offsets),
+		cmocka_unit_test(test_process),	       cmocka_unit_test(test_thread),
+		cmocka_unit_test(test_group),	       cmocka_unit_test(test_group_of_old),
+		cmocka_unit_test(test_versions),       cmocka_unit_test(test_short_stats),
+		cmocka_unit_test(test_several),	       cmocka_unit_test(test_cut_and_changed),
+		cmocka_unit_test(test_hostile_values), cmocka_unit_test(test_offsets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

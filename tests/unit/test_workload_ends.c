@@ -177,6 +177,26 @@ static void test_threads(void **state)
 	assert_int_equal(world->billed_ns, 60 * MS);
 }
 
+/* Records of a process that is gone say nothing of the next one with its number. */
+static void test_threads_of_a_reused_number(void **state)
+{
+	struct world *world = *state;
+	int shell = start(world), newest = world->newest;
+
+	for (int i = 0; i < 2; i++) {
+		int fresh;
+
+		world->newest = newest;
+		fresh = world_fork(world, shell);
+		world_exec(world, fresh, "java", "java");
+		world_thread(world, fresh, 30 * MS);
+		world_end(world, fresh);
+		world_look(world, WTL_NS_PER_S);
+	}
+	assert_int_equal(world_row(world, "java", NULL)->n_processes, 2);
+	assert_int_equal(world_row(world, "java", NULL)->cpu_ns, 60 * MS);
+}
+
 /* Before Linux 5.19, a thread's record looks like a process's. */
 static void test_old_threads(void **state)
 {
@@ -309,6 +329,36 @@ static void test_teardown_of_seen_and_below(void **state)
 	assert_in_range(world_row(world, "cc1", NULL)->cpu_ns, 49 * 5 * MS + 25 * MS,
 			49 * 6 * (int64_t)MS);
 	assert_int_equal(world->accounts[WTL_SLOT_UNSEEN], 0);
+}
+
+/* Records are lost: that one parent's children are nobody's by name leaves those of another as they were. */
+static void test_teardown_beside_lost_records(void **state)
+{
+	struct world *world = *state;
+	int shell = start(world), make = world_fork(world, shell);
+
+	world_look(world, WTL_NS_PER_S);
+	world_child(world, shell, "cc1", 5 * MS);
+	world_child(world, make, "as", 5 * MS);
+	world_child(world, make, "ld", 5 * MS);
+	world_look(world, WTL_NS_PER_S);
+	world->loses = true;
+	world_child(world, shell, "cc1", 5 * MS);
+	world_run(world, shell, MS);
+	world_unseen(world, 200 * MS);
+	world_at(world, shell)->child_ns += 200 * MS;
+	world_look(world, WTL_NS_PER_S);
+	assert_non_null(world_row(world, "short-lived", NULL));
+	world->loses = false;
+	world_look(world, WTL_NS_PER_S);
+	world_child(world, make, "ar", 5 * MS);
+	world_run(world, make, MS);
+	world_unseen(world, 300 * MS);
+	world_at(world, make)->child_ns += 300 * MS;
+	world_look(world, WTL_NS_PER_S);
+	assert_in_range(world_row(world, "as", NULL)->cpu_ns, 95 * MS, 105 * MS);
+	assert_in_range(world_row(world, "ld", NULL)->cpu_ns, 95 * MS, 105 * MS);
+	assert_in_range(world_row(world, "ar", NULL)->cpu_ns, 95 * MS, 105 * MS);
 }
 
 /* A record of more than the machine can have done is of a process that was there before. */
@@ -896,6 +946,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_ended_unread, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_zombies, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_threads, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_threads_of_a_reused_number, world_setup,
+						world_teardown),
 		cmocka_unit_test_setup_teardown(test_old_threads, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_lost_records, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_before_first, world_setup, world_teardown),
@@ -904,6 +956,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_teardown_of_several, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_teardown_of_seen_and_below, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_teardown_beside_lost_records, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_elder_with_threads, world_setup,
 						world_teardown),
