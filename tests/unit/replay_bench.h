@@ -18,7 +18,7 @@
 #define MS WTL_NS_PER_MS
 #define S  WTL_NS_PER_S
 
-enum { REPLAY_DOMAINS_MAX = 64, REPLAY_BILLS_MAX = 128, REPLAY_CROWD = 6 };
+enum { REPLAY_DOMAINS_MAX = 64, REPLAY_BILLS_MAX = 192, REPLAY_CROWD = 6 };
 
 /* What the first package uses in a tenth of a second; the second 1 J more. */
 #define JOULES UINT64_C(7)
