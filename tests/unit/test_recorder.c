@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <wattle-recording.h>
@@ -249,9 +250,9 @@ struct fixture {
 	char *dir, *path;
 };
 
-static void start(struct fixture *f)
+static void start_late(struct fixture *f, bool is_late)
 {
-	struct wtl_recorder_options options = {.interval_ns = 100 * MS};
+	struct wtl_recorder_options options = {.interval_ns = 100 * MS, .is_late = is_late};
 	struct wtl_err err = {.code = 0};
 
 	memset(f, 0, sizeof(*f));
@@ -263,6 +264,11 @@ static void start(struct fixture *f)
 	options.path = f->path = unit_path(f->dir, "test.wattle");
 	if (wtl_recorder_new(f->bench.meter, NULL, &options, &f->recorder, &err) < 0)
 		fail_msg("%s", err.text);
+}
+
+static void start(struct fixture *f)
+{
+	start_late(f, false);
 }
 
 static void stop(struct fixture *f)
@@ -554,6 +560,37 @@ static void test_between_samples(void **state)
 	finish(&f);
 }
 
+/* What measuring took: of a process that does nothing else its CPU time, of one that others use what samples took. */
+static void test_own_cpu_time(void **state)
+{
+	int64_t before_ns = clock() * (S / CLOCKS_PER_SEC);
+
+	(void)state;
+	for (int is_late = 0; is_late < 2; is_late++) {
+		struct wtl_player *player;
+		struct wtl_played played;
+		int64_t cpu_ns = -1;
+		struct fixture f;
+
+		start_late(&f, is_late);
+		f.bench.meter->self.tick_sum_ns = 0;
+		f.bench.clock_step_ns = 1234;
+		meter_bench_tick(&f.bench, S);
+		assert_int_equal(wtl_recorder_commit(f.recorder, NULL), 0);
+		stop(&f);
+		assert_int_equal(wtl_player_open(f.path, NULL, &player, NULL), 0);
+		while (wtl_player_step(player, &played, NULL) > 0)
+			if (played.kind == WTL_PLAYED_SECOND)
+				cpu_ns = played.self_cpu_ns;
+		wtl_player_close(player);
+		if (is_late)
+			assert_int_equal(cpu_ns, f.bench.meter->self.tick_sum_ns);
+		else
+			assert_true(cpu_ns >= before_ns);
+		finish(&f);
+	}
+}
+
 /* It is said once that the recording has stopped, and once more at the end. */
 static void test_stopped(void **state)
 {
@@ -636,6 +673,7 @@ int main(void)
 		cmocka_unit_test(test_marked),
 		cmocka_unit_test(test_cancelled),
 		cmocka_unit_test(test_between_samples),
+		cmocka_unit_test(test_own_cpu_time),
 		cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_disk),
 		cmocka_unit_test(test_a_channel_fails),
