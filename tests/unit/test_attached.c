@@ -7,12 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <wattle-recording.h>
+
 #include "allocations.h"
 #include "base/err.h"
 #include "energy/units.h"
 #include "golden.h"
 #include "meter/session.h"
 #include "meter_bench.h"
+#include "replay/history.h"
 #include "unit.h"
 #include "world.h"
 
@@ -1275,6 +1278,46 @@ static void test_watts_are_kept(void **state)
 	finish(&m);
 }
 
+/*
+ * A program measures, UTC is set, and it records itself for five seconds: bills are dated as the recording's window is,
+ * so that a part of it has the bills of its time.
+ */
+static void test_recorded_after_utc_was_set(void **state)
+{
+	const struct wattle_recorder_options options = {.size = sizeof(options)};
+	const struct wtl_history_options none = {.keeps_windows = false};
+	struct wattle_recorder *recorder = NULL;
+	static struct machine m; /* large */
+	struct wtl_history *history = NULL;
+	struct wtl_played played;
+	unsigned n_bills = 0;
+	char path[320];
+
+	(void)state;
+	start(&m);
+	reopen(&m);
+	learn(&m);
+	m.bench.utc_ns += 3600 * S;
+	snprintf(path, sizeof(path), "%s/own.wattle", m.bench.root);
+	assert_int_equal(wattle_recorder_open(path, m.bench.meter, &options, &recorder, NULL), 0);
+	for (int i = 0; i < 50; i++) {
+		pass(&m, 100 * MS, 50 * MS, 20 * MS);
+		assert_return_code(wattle_meter_tick(m.bench.meter), 0);
+	}
+	assert_int_equal(wattle_recorder_close(recorder, NULL), 0);
+	assert_int_equal(wtl_history_open(path, &none, &history, NULL), 0);
+	while (wtl_history_step(history, &played, NULL) > 0) {
+		if (played.kind != WTL_PLAYED_BILLED)
+			continue;
+		n_bills++;
+		assert_int_equal(played.scanned_ns - history->begin_mono_ns,
+				 (n_bills < 5 ? n_bills : 5) * S);
+	}
+	assert_int_equal(n_bills, 6);
+	wtl_history_close(history);
+	finish(&m);
+}
+
 static bool is_modelled(struct machine *m, const char *domain)
 {
 	return wattle_meter_find(m->bench.meter, domain) < 0 ||
@@ -1325,6 +1368,7 @@ int main(void)
 		cmocka_unit_test(test_no_memory_for_calibrations),
 		cmocka_unit_test(test_watts_of_gpu_users),
 		cmocka_unit_test(test_watts_are_kept),
+		cmocka_unit_test(test_recorded_after_utc_was_set),
 		cmocka_unit_test(test_no_memory_for_gpus),
 		cmocka_unit_test(test_no_answer),
 	};
