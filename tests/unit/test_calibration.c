@@ -137,8 +137,8 @@ static void what_cannot_be_fitted(void **state)
 	wtl_power_log_done(&centuries);
 }
 
-/* Of ten seconds, and a pulse that the sensor shows so much later: more than a quarter is no lag. */
-static int fit_pulse(int64_t lag_ns, struct wtl_calibration *found)
+/* Of ten seconds, and a pulse that the sensor shows so much later. */
+static int fit_pulse(int64_t lag_ns, int64_t max_lag_ns, struct wtl_calibration *found)
 {
 	struct wtl_power_log sensor = {.n = 0}, meter = {.n = 0};
 	struct wtl_err err;
@@ -148,20 +148,39 @@ static int fit_pulse(int64_t lag_ns, struct wtl_calibration *found)
 		wtl_power_log_add(&meter, t_ns, t_ns / (500 * MS) == 8 ? 250.0 : 60.0);
 		wtl_power_log_add(&sensor, t_ns, (t_ns - lag_ns) / (500 * MS) == 8 ? 250.0 : 60.0);
 	}
-	rc = wtl_calibration_fit(&sensor, &meter, 3200 * MS, found, &err);
+	rc = wtl_calibration_fit(&sensor, &meter, max_lag_ns, found, &err);
 	wtl_power_log_done(&sensor);
 	wtl_power_log_done(&meter);
 	return rc;
 }
 
-static void a_lag_of_more_than_a_quarter_is_none(void **state)
+/* Neither of more than a quarter of the time, nor of more than was asked for. */
+static void a_lag_that_is_too_long_is_none(void **state)
 {
 	struct wtl_calibration found;
 
 	(void)state;
-	assert_int_equal(fit_pulse(2 * S, &found), 0);
+	assert_int_equal(fit_pulse(2 * S, 3200 * MS, &found), 0);
 	assert_int_equal(found.lag_ns, 2 * S);
-	assert_int_equal(fit_pulse(3 * S, &found), -ENODATA);
+	assert_int_equal(fit_pulse(3 * S, 3200 * MS, &found), -ENODATA);
+	assert_int_equal(fit_pulse(2 * S, 1500 * MS, &found), -ENODATA);
+}
+
+/* Of more readings than can be compared, steps are longer. */
+static void a_long_log_is_compared_by_longer_steps(void **state)
+{
+	struct wtl_power_log log = {.n = 0};
+	struct wtl_calibration found;
+	struct wtl_err err;
+
+	(void)state;
+	for (int64_t t_ns = 0; t_ns < 1000 * S; t_ns += 20 * MS)
+		wtl_power_log_add(&log, t_ns, load_w(t_ns));
+	assert_int_equal(wtl_calibration_fit(&log, &log, S, &found, &err), 0);
+	assert_int_equal((found.step_ns + MS / 2) / MS, 50); /* of 20,000 */
+	assert_int_equal(found.lag_ns, 0);
+	assert_true(fabs(found.gain - 1.0) < 1e-9);
+	wtl_power_log_done(&log);
 }
 
 /* ---- Public traces of a card, beside a physical meter ---- */
@@ -305,7 +324,8 @@ int main(void)
 		cmocka_unit_test(known_lines),
 		cmocka_unit_test(an_even_stretch_does_not_correlate),
 		cmocka_unit_test(what_cannot_be_fitted),
-		cmocka_unit_test(a_lag_of_more_than_a_quarter_is_none),
+		cmocka_unit_test(a_lag_that_is_too_long_is_none),
+		cmocka_unit_test(a_long_log_is_compared_by_longer_steps),
 		cmocka_unit_test(fitted_on_one_trace_judged_on_another),
 		cmocka_unit_test(fitted_on_the_first_part_judged_on_the_rest),
 	};

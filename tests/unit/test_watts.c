@@ -542,7 +542,7 @@ static void test_smoothed_change(void **s)
 	struct wtl_watts *watts = wtl_watts_new(1);
 	const uint32_t key = 1;
 	const struct wtl_watts_moment now = {1, 1, &key, &watts};
-	struct wtl_watts_moment moment;
+	struct wtl_watts_moment moment, after;
 
 	(void)s;
 	random_state = 5;
@@ -572,6 +572,9 @@ static void test_smoothed_change(void **s)
 		awake = wtl_watts_awake(moment.watts[0]);
 		assert_true(fabs(own.w + awake.w - (k <= 300 ? 10.0 : 13.0)) < 0.5);
 	}
+	/* Later than all that is known: as at its end. */
+	assert_true(wtl_watts_past_show(past, 700, &after));
+	assert_ptr_equal(after.watts, moment.watts);
 	wtl_watts_past_free(past);
 	wtl_watts_free(watts);
 }
