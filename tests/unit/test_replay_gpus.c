@@ -130,6 +130,41 @@ static void test_users(void **state)
 	check_users("users", "", "100 60 0 0 0", "50 20 0 0 0 2 5");
 }
 
+/* One is on two GPUs, another on one and for a while on the other; and one is of another container. */
+static void test_users_of_two(void **state)
+{
+	struct replay_setup setup = {.root = "xeon-2s-dram", .store = {.period_ns = 2 * S}};
+	char script[1024];
+	struct replay_bench f;
+	int first, second;
+
+	(void)state;
+	world_first_pids(&first, &second);
+	snprintf(script, sizeof(script),
+		 "gpu Fake\n  power 0 const 100\n  sensor counter gpu 100\n"
+		 "  process %d C 100 40 0 0 0\n  process %d C 50 20 0 0 0\n"
+		 "  process 70001 C 25 10 0 0 0 3 5\nprocess-name 70001 elsewhere\n"
+		 "gpu Fake\n  power 0 const 60\n  sensor counter gpu 100\n"
+		 "  process %d C 300 30 0 0 0\n  process %d G 75 10 0 0 0 2 4\n",
+		 first, second, first, second);
+	setup.script = script;
+	replay_bench_start_on(&f, &setup);
+	assert_int_equal(world_fork(&f.world, 1), first);
+	assert_int_equal(world_fork(&f.world, 1), second);
+	replay_bench_begin(&f);
+	live(&f, first, second, 7);
+	assert_int_equal(
+		wtl_consumers_get(f.consumers, (size_t)wtl_workload_find(
+						       wtl_consumers_workload(f.consumers), first))
+			->gpu_memory_bytes,
+		400 << 20);
+	replay_bench_end(&f);
+	replay_bench_stop(&f);
+	replay_bench_check(&f, NULL);
+	replay_bench_golden(&f, "users-of-two");
+	replay_bench_finish(&f);
+}
+
 /* Only memory is told: a guess. */
 static void test_guess(void **state)
 {
@@ -308,17 +343,12 @@ static void test_a_user_of_elsewhere(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_eight),
-		cmocka_unit_test(test_mig),
-		cmocka_unit_test(test_lost),
-		cmocka_unit_test(test_reload),
-		cmocka_unit_test(test_asleep),
-		cmocka_unit_test(test_power_only),
-		cmocka_unit_test(test_users),
-		cmocka_unit_test(test_guess),
-		cmocka_unit_test(test_watts),
-		cmocka_unit_test(test_watts_of_many),
-		cmocka_unit_test(test_a_user_of_elsewhere),
+		cmocka_unit_test(test_eight),	      cmocka_unit_test(test_mig),
+		cmocka_unit_test(test_lost),	      cmocka_unit_test(test_reload),
+		cmocka_unit_test(test_asleep),	      cmocka_unit_test(test_power_only),
+		cmocka_unit_test(test_users),	      cmocka_unit_test(test_users_of_two),
+		cmocka_unit_test(test_guess),	      cmocka_unit_test(test_watts),
+		cmocka_unit_test(test_watts_of_many), cmocka_unit_test(test_a_user_of_elsewhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

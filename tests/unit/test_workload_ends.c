@@ -282,6 +282,27 @@ static void test_teardown(void **state)
 	assert_int_equal(world->accounts[WTL_SLOT_UNSEEN], 0);
 }
 
+/* One that was there before ends: its parent is told of all that it and its children ever used, which is no news. */
+static void test_elder_with_children(void **state)
+{
+	struct world *world = *state;
+	int shell = world_fork(world, 1), elder = world_fork(world, shell);
+	uint32_t slot;
+
+	world_run(world, elder, 400 * MS);
+	world_at(world, elder)->child_ns = 3000 * (int64_t)MS;
+	world_open(world, NULL);
+	assert_int_equal(world_look(world, WTL_NS_PER_S), 0);
+	slot = (uint32_t)wtl_workload_find(world->workload, elder);
+	world_run(world, elder, 100 * MS);
+	world_end(world, elder);
+	world_run(world, shell, MS);
+	world_unseen(world, 500 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_null(world_row(world, "short-lived", NULL));
+	assert_int_equal(wtl_workload_consumer(world->workload, slot)->cpu_ns, 100 * MS);
+}
+
 /* Of several rows, each has as much of it as it has processes. */
 static void test_teardown_of_several(void **state)
 {
@@ -946,6 +967,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_ended_unread, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_zombies, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_threads, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_elder_with_children, world_setup,
+						world_teardown),
 		cmocka_unit_test_setup_teardown(test_threads_of_a_reused_number, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_old_threads, world_setup, world_teardown),
