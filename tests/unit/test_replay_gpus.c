@@ -236,6 +236,7 @@ static void test_watts(void **state)
 	/* The samples are the driver's of the second before, and blur it. */
 	wtl_consumers_per_gpu(f.consumers, slots[0], &watts);
 	assert_in_range(watts.power_uw, 60000000, 110000000);
+	assert_in_range(watts.uncertainty_uw, 30000000, 90000000);
 	wtl_consumers_per_gpu(f.consumers, slots[1], &watts);
 	assert_in_range(watts.power_uw, 240000000, 330000000);
 	/* By use alone it would be 0.9 times as much. */
