@@ -406,7 +406,8 @@ print -r -- $seen
 
 @pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is not there")
 @pytest.mark.parametrize("line, offers", [("wattle repo", ["wattle report"]), ("wattle run --form", ["--format="]), ("wattle limit --persistence o", ["on", "off"]),
-                                          ("wattle query --query-gpu=name,power.draw.i", ["name,power.draw.instant"])])
+                                          ("wattle query --query-gpu=name,power.draw.i", ["name,power.draw.instant"]),
+                                          ("wattle run -- ls --al", ["--all", "--almost-all"])])
 def test_completion_for_zsh(tmp_path, line, offers):
     (tmp_path / "_wattle").write_text(run_wattle("help", "--completion", "zsh").out)
     all_seen = " && ".join(f'$seen == *"{offer}"*' for offer in offers)
