@@ -293,6 +293,7 @@ def test_progress_on_a_terminal(terminal, wattle):
     assert re.search(r"wattle: 1 of 3 runs done, about \d\.\d s left", shown) and "wattle: 2 of 3 runs done" in shown
     until = terminal(wattle, "run", "--until", "0.01%", "--max-repeat", "4", "--", "sleep", "0.05").finish().out
     assert re.search(r"wattle: 3 runs done, mean \S+ J, good to \S+ %, about 0\.\d s left", until), until
+    assert "wattle: 1 run done" in until
     quiet = terminal(wattle, "run", "-q", *XEON, "-r", "3", "--", "true").finish().out
     assert "runs done" not in quiet
     assert "runs done" not in brief(*XEON, "-r", "3", "--", "true").err
