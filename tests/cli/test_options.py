@@ -174,6 +174,7 @@ def test_words_that_are_too_much():
     (["run", "-f", "jsno", "--", "true"], "did you mean 'json'?"), (["run", "--weight", "cpu-tme", "--", "true"], "did you mean 'cpu-time'?"),
     (["run", "--location", "germany", "--", "true"], "did you mean DEU, Germany?"),
     (["top", "--sort", "gpuw"], "did you mean 'gpu_w'?"), (["top", "--filter", "thread > 2"], "did you mean 'threads'?"),
+    (["top", "--sort", "dynmic"], "there is no field 'dynmic': such as w, gpu_w, j, cpu or mem"),
     (["run", "--location", "europe-west9", "--", "true"], "did you mean gcp:europe-west9, Paris?"),
 ], ids=lambda value: "-".join(value) if isinstance(value, list) else "")
 def test_what_was_meant(args, meant):
