@@ -692,11 +692,13 @@ static void test_rows(void **state)
 /* Not where a channel is in a gap, nor once the recording has stopped. */
 static void test_no_rows(void **state)
 {
-	static const int64_t *const columns[CHANNELS_MAX]; /* none has a row */
-	const struct wtl_recorder_rows none = {.n = 0, .values = columns};
+	const int64_t *columns[CHANNELS_MAX], nothing = 0;
+	const struct wtl_recorder_rows none = {.n = 0, .t_mono_ns = &nothing, .values = columns};
 	struct fixture f;
 
 	(void)state;
+	for (size_t i = 0; i < CHANNELS_MAX; i++)
+		columns[i] = &nothing;
 	start(&f);
 	assert_true(wtl_recorder_rows(f.recorder, &none));
 	meter_bench_write(&f.bench, PACKAGE0, "!errno EIO\n");
