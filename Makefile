@@ -230,13 +230,15 @@ bench: deps all
 bench-peers: deps all
 	WATTLE='$(CURDIR)/build/wattle' WATTLE_BUILD_ROOT='$(CURDIR)/build' $(PYTHON) -B bench/bench_peers.py
 
-# Where: PREFIX (/usr/local) below DESTDIR.
+# Where: PREFIX (/usr/local) below DESTDIR. Only what is installed is built: no tests, examples and benches.
 PREFIX ?= /usr/local
+INSTALLED = import json, sys; at = "$(CURDIR)/build/"; print(*(f[len(at):] for f in json.load(sys.stdin) if f.startswith(at) and not f.endswith(".pc")))
 
 install: deps
 	@[ -f build/build.ninja ] || meson setup build -Dtests=disabled
 	meson configure build -Dprefix=$(PREFIX)
-	meson install -C build
+	ninja -C build $$(meson introspect --installed build | $(PYTHON) -c '$(INSTALLED)')
+	meson install -C build --no-rebuild
 
 format:
 	clang-format-14 -i $(SOURCES)
