@@ -38,7 +38,7 @@ run: deps
 
 # Most of the command's and Python's tests wait: what only works is done beside them, when a processor has nothing else to do.
 test: deps-test layers format-check test-limits
-	$(call beside,wheel-installed test-sanitized test-threads test-nojson,test-cli-beside test-page)
+	$(call beside,build-page/made wheel-installed test-sanitized test-threads test-nojson,test-cli-beside test-page)
 	$(call beside,test-deb test-python-types,test-python-beside)
 	@$(MAKE) --no-print-directory TESTED=yes test-cli-alone test-python-alone
 
@@ -152,7 +152,7 @@ build-page/made: tests/page/requirements.txt
 
 test-page: $(call first,test-gcc) build-page/made
 	$(call heading,the page of wattle serve)
-	build-page/bin/python $(PYTEST) tests/page
+	build-page/bin/python $(PYTEST) -n 2 tests/page
 
 # What can be published: dist/wattle-…-py3-none-manylinux_….whl, which carries the libraries that are not on every machine.
 wheel: export PATH := $(CURDIR)/build-python/bin:$(PATH)
