@@ -37,14 +37,14 @@ static bool has_emissions(const struct wtl_report *report)
 
 /* ---- Side by side ---- */
 
-enum { PATH_COLUMNS = 32, COMMAND_COLUMNS_MIN = 12 };
+enum { PATH_COLUMNS = 32, PATH_ALONE_COLUMNS = 60, COMMAND_COLUMNS_MIN = 12 };
 
-static void put_path(const struct wtl_page *page, const char *path)
+static void put_path(const struct wtl_page *page, const char *path, size_t columns)
 {
 	size_t start = page->buf->len;
 
 	wtl_page_put(page, "%s", path);
-	wtl_layout_cut_middle(page->buf, start, PATH_COLUMNS, page->style);
+	wtl_layout_cut_middle(page->buf, start, columns, page->style);
 }
 
 /* The last of a line that begins at line_start. */
@@ -68,7 +68,7 @@ static void put_list(const struct wtl_page *page, const struct wtl_comparison *c
 		size_t start = page->buf->len;
 
 		wtl_page_put(page, "  [%z] ", i + 1);
-		put_path(page, recording->path);
+		put_path(page, recording->path, PATH_COLUMNS);
 		wtl_buf_puts(page->buf, ", ");
 		if (recording->n_runs > 1)
 			wtl_page_put(page, "mean of %z runs", recording->n_runs);
@@ -508,7 +508,8 @@ static void put_sources(const struct wtl_page *page, const struct wtl_runs *runs
 			wtl_page_put(page, "  run %z is", i + 1);
 		if (runs->has_files) {
 			wtl_buf_puts(page->buf, " in ");
-			put_path(page, runs->runs[i].path);
+			put_path(page, runs->runs[i].path,
+				 is_same ? PATH_ALONE_COLUMNS : PATH_COLUMNS);
 		}
 		if (!is_same) {
 			wtl_buf_puts(page->buf, runs->has_files ? ": " : " ");
