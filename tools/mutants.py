@@ -229,7 +229,8 @@ class Build:
         more = ["-fsanitize=address,undefined"] if self.is_sanitized else []
         if len(replaced) > 1:
             (folder / "exit.c").write_text(COVERED_EXIT)
-            more = ["--coverage", "-fPIC", folder / "exit.c"]
+            output_of([self.compiler, "-c", "-fPIC", "-o", folder / "exit.o", folder / "exit.c"], self.dir)
+            more = ["--coverage", folder / "exit.o"]
         output_of([*command, *more, *sorted(self.libraries)], self.dir)
 
     def prepare(self, names):
