@@ -121,7 +121,7 @@ test-cli-% test-page test-python-%: export WATTLE_SHARED_DATA = $(abspath ../sha
 test-cli-% test-page test-python-%: export TMPDIR = $(shell [ "$$(df -m --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 2000 ] 2>/dev/null \
 	&& echo /dev/shm || echo /tmp)
 # A test that waits for real processes may fail once on a busy machine. It is tried again, and named as RERUN in the summary.
-# What still fails side by side is tried a last time with the machine to itself.
+# What still fails side by side is tried a last time with nothing beside it but what has idle priority.
 PYTEST = -B -m pytest -q -o cache_dir=$(CURDIR)/build-gcc/pytest --reruns 1 -rR
 side_by_side = $(1) $(PYTEST) -n $(2) -m 'not alone' $(3) || \
 	{ [ $$? = 1 ] && $(1) $(PYTEST) --maxfail 1 --last-failed --last-failed-no-failures none -m 'not alone' $(3); }
