@@ -421,8 +421,9 @@ def test_text_that_never_ends(program, on_disk):
     assert direct.code == 0 and direct.err in ("", NOT_READ.format(hostile)), direct
     assert recorded.code == 0 and recorded.err in ("", NOT_READ.format(hostile).replace("profile", "record", 1)), recorded
     shown = run_wattle("profile", "show", "--format", "json", kept)
-    for told in (parse_json(plain.read_text()), parse_json(shown.out)):
+    for told, err in ((parse_json(plain.read_text()), direct.err), (parse_json(shown.out), shown.err)):
         assert {row["function"] for row in told["functions"]} >= {"heavy", "light"}, told
+        assert told["lines_not_read"] == ([str(hostile)] if err else []), (told, err)
         check_sums(told)
 
 
