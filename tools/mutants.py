@@ -320,6 +320,7 @@ def learn(build, digest, paths):
     def watch(name):
         own = folder / name
         own.mkdir()
+        own.chmod(0o777)  # a child may have become somebody else
         for note in (folder / "objects.d").glob("*.gcno"):
             (own / note.name).symlink_to(note)
         start = time.monotonic()
