@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import REPO, command_path, parse_json, run_wattle
+from conftest import REPO, command_path, finish, mover, parse_json, run_wattle, start_wattle
 
 SUMS = ("stacks_j", "not_seen_j", "unknown_time_j", "outside_j", "others_j", "kernel_j", "idle_j", "unattributed_j")
 
@@ -107,6 +107,21 @@ def test_two_functions(profile):
     main = next(row for row in seen.json["functions"] if row["function"] == "main")
     lines = (REPO / "tests" / "cli" / "profiled.c").read_text().splitlines()
     assert main["file"].endswith("profiled.c") and lines[main["line"] - 1].startswith("int main(")
+
+
+def test_the_idle_machine_is_watched_first(machine, tmp_path):
+    """What it draws then is no part of the profile."""
+    server = machine("nvidia-server")
+    zone = server.zone("intel-rapl:0")
+    process = start_wattle("profile", "--root", server.path, "--idle-first", "3", "--idle-file", tmp_path / "idle", "-o", tmp_path / "p.json", "--",
+                           *mover("add", zone, 5_000_000))
+    assert b"watching the idle machine" in process.stderr.readline()
+    zone.write_text(str(int(zone.read_text()) + 70_000_000))
+    result = finish(process)
+    assert result.code == 0, result
+    told = parse_json((tmp_path / "p.json").read_text())
+    check_sums(told)
+    assert told["sums"][-1]["total_j"] == 5
 
 
 def test_inlined_calls(profile):

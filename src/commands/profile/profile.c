@@ -149,10 +149,12 @@ static int64_t sample_now(void *context)
 static void ticked(void *context)
 {
 	struct session *session = context;
+	bool has_begun = session->energy.consumers; /* else --idle-first watches the machine */
 
-	wtl_profile_energy_look(&session->energy);
+	if (has_begun)
+		wtl_profile_energy_look(&session->energy);
 	wtl_billing_look(&session->billing);
-	if (session->billing.session.due_ns == session->seen_due_ns)
+	if (!has_begun || session->billing.session.due_ns == session->seen_due_ns)
 		return;
 	session->seen_due_ns = session->billing.session.due_ns;
 	wtl_profile_energy_bill(&session->energy);
