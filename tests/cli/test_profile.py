@@ -124,6 +124,42 @@ def test_the_idle_machine_is_watched_first(machine, tmp_path):
     assert told["sums"][-1]["total_j"] == 5
 
 
+def test_a_model_says_so(program):
+    """And what is measured does not."""
+    heads = {}
+    for name in ("vm-nothing", "xeon-2s-dram"):
+        result = run_wattle("profile", "--root", REPO / "tests" / "fixtures" / "roots" / name, "--", program, "two")
+        heads[name] = result.err.split("\n")[0]
+    assert "modelled" in heads["vm-nothing"] and "modelled" not in heads["xeon-2s-dram"], heads
+
+
+def test_no_energy_is_known(program, tmp_path):
+    """It is a profile of CPU time, then, and nothing in it is 0 J."""
+    kept = tmp_path / "p.wprof"
+    result = run_wattle("profile", "--root", REPO / "tests" / "fixtures" / "roots" / "rubbish", "--keep", kept, "--", program, "two")
+    assert result.code == 0 and result.err.startswith("wattle profile: no energy is known"), result
+    assert result.err.index(" heavy") < result.err.index(" light") and " J " not in result.err
+    table = run_wattle("profile", "show", kept, "--table", "--fail-if", "heavy > 1 J", "--fail-if", "heavy > 0.1 s")
+    assert table.code == 124 and "is not decided: no energy is known" in table.err and "fails: it is" in table.err, table
+    assert "innermost" in table.out and "0.000 \u00b1" not in table.out, table
+
+    def written(name):
+        assert run_wattle("profile", "show", kept, "-q", "-o", tmp_path / name).code == 0
+        return (tmp_path / name).read_text()
+    told = json.loads(written("p.json"))
+    assert not [key for row in (told, *told["functions"], *told["calls"]) for key in row if key.endswith(("energy_j", "uncertainty_j", "co2e_g"))]
+    assert all(row["domain"] != "total" for row in told["sums"])
+    folded = dict(line.rsplit(" ", 1) for line in written("p.folded").splitlines())
+    assert 4e8 < sum(int(ns) for stack, ns in folded.items() if "heavy" in stack) < 6e8, folded
+    assert [profile["name"] for profile in json.loads(written("p.speedscope.json"))["profiles"]] == ["CPU time [s]"]
+    assert "events: cpu_us samples\n" in written("p.callgrind")
+    assert json.loads(written("p.pyisession"))["duration"] == pytest.approx(0.6, abs=0.1)
+    assert " s (100.0 %)" in written("p.dot") and ">CPU time" in written("p.svg")
+    written_stats = tmp_path / "p.pstats"
+    assert run_wattle("profile", "show", kept, "-q", "-o", written_stats).code == 0
+    assert any(key[2] == "TOTAL (values are CPU seconds)" for key in pstats.Stats(str(written_stats)).stats)
+
+
 def test_inlined_calls(profile):
     """Both of them: one was put into a function that was put into another one."""
     stacks = [" ".join(stack) for stack in profile("two").stacks()]

@@ -74,7 +74,8 @@ int wtl_bounds_check_diff(struct wtl_app *app, const struct wtl_bounds *bounds,
 
 		if (rc < 0)
 			return rc;
-		are_kept &= rc == 1 ? wtl_bound_unseen(app, bounds, &bounds->list[i])
+		are_kept &= rc == 1 ? wtl_bound_unknown(app, bounds, &bounds->list[i],
+							WTL_BOUND_NOT_SEEN)
 				    : check_one(app, bounds, &bounds->list[i], diff, function);
 	}
 	return are_kept ? 0 : 1;

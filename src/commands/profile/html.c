@@ -14,7 +14,7 @@ extern const char wtl_profile_page[]; /* tools/mkfile.py makes it */
 
 static void put_metrics(struct wtl_buf *buf, const struct wtl_stacks *stacks)
 {
-	wtl_buf_printf(buf, ",\"metric\":%d,\"metrics\":[", WTL_METRIC_ENERGY);
+	wtl_buf_printf(buf, ",\"metric\":%zu,\"metrics\":[", stacks->main);
 	for (size_t i = 0; i < stacks->n_metrics; i++) {
 		double factor;
 		const char *symbol = wtl_stacks_unit_symbol(stacks->metrics[i].unit, &factor);
@@ -104,11 +104,8 @@ static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile)
 
 	wtl_buf_init(&text, 1 << 20);
 	wtl_profile_json_command(buf, "command", "", profile);
-	wtl_format_fixed(&text, profile->dynamic_uj / 1000, 3);
-	wtl_buf_puts(&text, " \xc2\xb1 ");
-	wtl_format_fixed(&text, profile->uncertainty_uj / 1000, 3);
-	wtl_buf_printf(&text, " J %s in ",
-		       profile->has_idle ? "above idle" : "(idle power is not known)");
+	wtl_profile_put_sum(&text, profile, &(struct wtl_output_style){.ascii = false});
+	wtl_buf_puts(&text, " in ");
 	wtl_format_fixed(&text, (uint64_t)profile->window->duration_ns / 1000000, 3);
 	wtl_buf_printf(&text, " s; %zu samples at %u Hz, %zu thread%s; ", profile->trace->n_samples,
 		       profile->hz, profile->trace->n_threads,
