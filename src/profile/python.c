@@ -191,6 +191,24 @@ struct wtl_python_seen *wtl_python_seen_of(struct wtl_python_process *process, i
 	return seen;
 }
 
+/* What was read of a code object that is not there any more, no sample from now on is of. */
+static void forget(struct wtl_python_process *process, const struct wtl_python_code *code)
+{
+	for (size_t i = 0; i < process->n_seen; i++)
+		for (size_t k = 0; k < process->seen[i].n; k++) {
+			struct wtl_python_reading *reading = &process->seen[i].readings[k];
+			size_t at = 0;
+
+			while (at < reading->n && (reading->frames[at].frame != code->old_frame ||
+						   reading->frames[at].begin != code->old_begin))
+				at++;
+			if (at == reading->n)
+				continue;
+			reading->n = 0;
+			reading->t_ns = 0; /* the oldest: its room is taken first */
+		}
+}
+
 static void name_frames(struct wtl_python *python, struct wtl_python_process *process,
 			int64_t now_ns)
 {
@@ -205,6 +223,8 @@ static void name_frames(struct wtl_python *python, struct wtl_python_process *pr
 			code = wtl_python_code_find(&process->codes, python->tree,
 						    &process->target.layout, &python->memory,
 						    process->pid, frame->code, now_ns);
+		if (code && code->has_replaced)
+			forget(process, code);
 		memset(named, 0, sizeof(*named)); /* they are compared as bytes */
 		named->frame = code ? code->frame : python->unresolved;
 		named->is_entry = frame->is_entry;
