@@ -105,7 +105,7 @@ static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile)
 	wtl_buf_init(&text, 1 << 20);
 	wtl_profile_json_command(buf, "command", "", profile);
 	wtl_profile_put_sum(&text, profile, &(struct wtl_output_style){.ascii = false});
-	wtl_buf_puts(&text, " in ");
+	wtl_buf_puts(&text, ", ");
 	wtl_format_fixed(&text, (uint64_t)profile->window->duration_ns / 1000000, 3);
 	wtl_buf_printf(&text, " s; %zu samples at %u Hz, %zu thread%s; ", profile->trace->n_samples,
 		       profile->hz, profile->trace->n_threads,
