@@ -93,6 +93,7 @@ def check_sums(profile):
     assert sum((row["own_energy_j"] for row in profile["functions"]), Decimal(0)) == own
     for row in profile["functions"]:
         assert row["own_energy_j"] <= row["energy_j"] and row["own_cpu_s"] <= row["cpu_s"]
+        assert row["uncertainty_j"] <= max(row["energy_j"], own - row["energy_j"]) + profile["uncertainty_j"], "a part is within 0 and all"
         assert sum((domain["energy_j"] for domain in row["domains"]), Decimal(0)) >= row["energy_j"]
 
 

@@ -45,8 +45,10 @@ double wtl_profile_uncertainty_uj(const struct wtl_profile *profile, double ener
 	for (size_t i = split->n_nodes; i < split->n_nodes + WTL_SPLIT_ROWS; i++)
 		doubt_all_uj +=
 			wtl_profile_total_uj(profile, &split->doubt_uj[i * split->n_domains]);
-	return hypot(wtl_split_uncertainty_uj(energy_uj, n, profile->trace->n_samples,
-					      (double)doubt_uj, (double)doubt_all_uj),
+	/* A part is not less than nothing, nor more than all. */
+	return hypot(fmin(wtl_split_uncertainty_uj(energy_uj, n, profile->trace->n_samples,
+						   (double)doubt_uj, (double)doubt_all_uj),
+			  fmax(energy_uj, (double)profile->dynamic_uj - energy_uj)),
 		     whole);
 }
 
