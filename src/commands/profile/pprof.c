@@ -175,7 +175,7 @@ static void put_profile(struct pprof *pprof)
 	const struct wtl_profile *profile = pprof->stacks->profile;
 	char comment[96];
 
-	snprintf(comment, sizeof(comment), "wattle " WATTLE_VERSION ": energy is %s",
+	snprintf(comment, sizeof(comment), "wattle " WATTLE_VERSION ": energy %s",
 		 wtl_profile_has_energy(profile) ? wtl_profile_kind(profile) : "not known");
 	string_of(pprof, "");
 	put_types(pprof);
