@@ -157,27 +157,28 @@ static void leave_out(struct cut *to, size_t n, uint64_t energy_uj, int64_t cpu_
 }
 
 static void put_cut(struct wtl_buf *buf, const struct wtl_profile *profile, const struct cut *cut,
-		    const char *what)
+		    const char *more, const char *what)
 {
-	if (cut->n == 0)
-		return;
 	if (wtl_profile_has_energy(profile))
 		wtl_buf_printf(buf, "%10.3f J", (double)cut->energy_uj / 1e6);
 	else
 		wtl_buf_printf(buf, "%10.3f s", (double)cut->cpu_ns / 1e9);
-	wtl_buf_printf(buf, " in %zu %s, not shown\n", cut->n, what);
+	wtl_buf_printf(buf, " in %zu %s%s%s", cut->n, more, what, cut->n == 1 ? "" : "s");
 }
 
 static void put_cuts(struct wtl_buf *buf, const struct wtl_profile *profile,
 		     const struct wtl_profile_settings *settings, const struct cut *small,
 		     const struct cut *many, const char *what)
 {
-	char text[128];
-
-	snprintf(text, sizeof(text), "%s of less than %g %% each", what, settings->least_percent);
-	put_cut(buf, profile, small, text);
-	snprintf(text, sizeof(text), "more %s than --rows %u", what, settings->rows);
-	put_cut(buf, profile, many, text);
+	if (small->n > 0) {
+		put_cut(buf, profile, small, "", what);
+		wtl_buf_printf(buf, " of less than %g %%%s, not shown\n", settings->least_percent,
+			       small->n == 1 ? "" : " each");
+	}
+	if (many->n > 0) {
+		put_cut(buf, profile, many, "more ", what);
+		wtl_buf_printf(buf, " than --rows %u, not shown\n", settings->rows);
+	}
 }
 
 /* ---- The tree ---- */
@@ -267,7 +268,7 @@ static void put_tree(struct tree *tree, const struct wtl_profile_settings *setti
 {
 	if (list_children(tree) == 0)
 		put_calls(tree, 0, 0);
-	put_cuts(tree->buf, tree->profile, settings, &tree->small, &tree->many, "calls");
+	put_cuts(tree->buf, tree->profile, settings, &tree->small, &tree->many, "call");
 	free(tree->first);
 	free(tree->next);
 	free(tree->n_below);
@@ -382,7 +383,7 @@ static void put_table(struct wtl_buf *buf, const struct wtl_profile *profile,
 				style);
 		wtl_buf_putc(buf, '\n');
 	}
-	put_cuts(buf, profile, settings, &small, &many, "functions");
+	put_cuts(buf, profile, settings, &small, &many, "function");
 	free(functions);
 }
 
