@@ -211,7 +211,7 @@ int wtl_bounds_check(struct wtl_app *app, const struct wtl_bounds *bounds,
 		if (function == NOT_SEEN)
 			are_kept &= wtl_bound_unknown(app, bounds, bound, WTL_BOUND_NOT_SEEN);
 		else if (bound->unit != WTL_BOUND_S && !wtl_profile_has_energy(stacks->profile))
-			are_kept &= wtl_bound_unknown(app, bounds, bound, "no energy is known");
+			are_kept &= wtl_bound_unknown(app, bounds, bound, WTL_BOUND_NO_ENERGY);
 		else
 			are_kept &= check_one(app, bounds, bound, stacks, function);
 	}

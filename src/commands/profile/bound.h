@@ -50,6 +50,7 @@ bool wtl_bound_is_kept(struct wtl_app *app, const struct wtl_bounds *bounds,
 /* Its value is not known, and why: is that as good as kept? */
 bool wtl_bound_unknown(struct wtl_app *app, const struct wtl_bounds *bounds,
 		       const struct wtl_bound *bound, const char *why);
-#define WTL_BOUND_NOT_SEEN "no such function was seen"
+#define WTL_BOUND_NOT_SEEN  "no such function was seen"
+#define WTL_BOUND_NO_ENERGY "no energy is known"
 
 #endif
