@@ -13,6 +13,23 @@
 #include "energy/units.h"
 
 enum { CPU_S = 60 };
+#define MORE_BYTES (UINT64_C(4) << 30)
+
+/* What it has already may be more than that, as reserved by a sanitizer. */
+static void limit_memory(void)
+{
+	unsigned long long pages = 0;
+	FILE *file = fopen("/proc/self/statm", "re");
+	struct rlimit data;
+
+	if (file && fscanf(file, "%*u %*u %*u %*u %*u %llu", &pages) == 1) {
+		data.rlim_cur = pages * (rlim_t)sysconf(_SC_PAGESIZE) + MORE_BYTES;
+		data.rlim_max = data.rlim_cur;
+		setrlimit(RLIMIT_DATA, &data);
+	}
+	if (file)
+		fclose(file);
+}
 
 /* A crash is silent: no handler of wattle's, no message of the C library's, no core file. */
 static void prepare(void)
@@ -24,6 +41,7 @@ static void prepare(void)
 		signal(faults[i], SIG_DFL);
 	setrlimit(RLIMIT_CPU, &time);
 	setrlimit(RLIMIT_CORE, &core);
+	limit_memory();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDERR_FILENO);
 }
@@ -61,13 +79,14 @@ int64_t wtl_apart(void (*tell)(void *context, FILE *answers),
 		  void (*hear)(void *context, FILE *answers), void *context)
 {
 	FILE *answers;
-	int ends[2];
+	int ends[2], error;
 	pid_t pid;
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
 	answers = fdopen(ends[0], "r");
 	pid = answers ? fork() : -1;
+	error = errno;
 	if (pid == 0) {
 		close(ends[0]);
 		be_apart(ends[1], tell, context);
@@ -79,5 +98,5 @@ int64_t wtl_apart(void (*tell)(void *context, FILE *answers),
 		fclose(answers);
 	else
 		close(ends[0]);
-	return pid > 0 ? end(pid) : -EAGAIN;
+	return pid > 0 ? end(pid) : -error;
 }

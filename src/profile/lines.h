@@ -32,9 +32,11 @@ struct wtl_lines {
 	size_t n, room;
 	struct wtl_tree texts;
 	int64_t cpu_ns; /* that the forked processes used */
+	int error;	/* why none could be forked; 0: they could */
 };
 
-/* Reads those of all frames, in a forked process. A module that crashes it gets none (has_lost_lines). 0 or -ENOMEM; done() in any case. */
+/* Reads those of all frames, in a forked process. A module that crashes it gets none (has_lost_lines); nor do
+ * any, if it cannot be forked. 0 or -ENOMEM; done() in any case. */
 int wtl_lines_make(struct wtl_lines *lines, struct wtl_modules *modules,
 		   const struct wtl_tree *tree);
 void wtl_lines_done(struct wtl_lines *lines);

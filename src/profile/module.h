@@ -57,8 +57,8 @@ struct wtl_module {
 	size_t n_symbols;
 	struct wtl_buf map; /* of code that it makes: the names' text */
 	struct wtl_module_python python;
-	bool has_python;     /* was looked for */
-	bool has_lost_lines; /* the process that read its DWARF crashed or took too long */
+	bool has_python; /* was looked for */
+	bool has_lost_lines; /* the process that read its DWARF crashed, took too long, or was not there */
 };
 
 struct wtl_modules {

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -217,12 +218,64 @@ static void test_ended(void **state)
 	unlink(path);
 }
 
+static int64_t apart_of_none(void (*tell)(void *context, FILE *answers),
+			     void (*hear)(void *context, FILE *answers), void *context)
+{
+	(void)tell;
+	(void)hear;
+	(void)context;
+	return -EAGAIN;
+}
+
+/* Nothing is wrong with the file, and it says so. */
+static void test_no_process(void **state)
+{
+	const struct wtl_line *lines;
+	uint32_t line;
+	uint64_t address = outer(&line);
+	struct wtl_module *module = load("/proc/self/exe", &address);
+	size_t frame = add(module, address);
+
+	(void)state;
+	modules.apart = apart_of_none;
+	assert_int_equal(wtl_lines_make(&told, &modules, &tree), 0);
+	assert_int_equal(told.error, -EAGAIN);
+	assert_true(module->has_lost_lines);
+	assert_int_equal(wtl_lines_of(&told, frame, &lines), 0);
+}
+
+static void tell_too_much(void *context, FILE *answers)
+{
+	void *block = mmap(NULL, (size_t)5 << 30, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)context;
+	fputc(block == MAP_FAILED ? 'n' : 'y', answers);
+}
+
+static void hear_answer(void *context, FILE *answers)
+{
+	*(int *)context = fgetc(answers);
+}
+
+/* A file that lies about its size cannot have all memory. */
+static void test_memory(void **state)
+{
+	int answer = 0;
+
+	(void)state;
+	assert_true(wtl_apart(tell_too_much, hear_answer, &answer) >= 0);
+	assert_int_equal(answer, 'n');
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_inlined, begin, end),
 		cmocka_unit_test_setup_teardown(test_truncated, begin, end),
 		cmocka_unit_test_setup_teardown(test_ended, begin, end),
+		cmocka_unit_test_setup_teardown(test_no_process, begin, end),
+		cmocka_unit_test(test_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,6 +115,15 @@ static void put_sums(struct wtl_doc *doc, const struct wtl_profile *profile)
 	}
 }
 
+static void put_lost_lines(struct wtl_node *whole, const struct wtl_trace *trace)
+{
+	struct wtl_node *paths = wtl_doc_list(whole, "lines_not_read");
+
+	for (size_t i = 0; i < trace->modules.n; i++)
+		if (trace->modules.list[i]->has_lost_lines)
+			wtl_doc_text(paths, NULL, trace->modules.list[i]->path);
+}
+
 static void build(struct wtl_doc *doc, const struct wtl_stacks *stacks)
 {
 	static const char *const gpu_by[] = {
@@ -142,6 +151,7 @@ static void build(struct wtl_doc *doc, const struct wtl_stacks *stacks)
 	wtl_doc_count(whole, "not_whole", profile->trace->n_broken);
 	wtl_doc_count(whole, "read_later", profile->trace->n_joined);
 	wtl_doc_count(whole, "unresolved", profile->trace->n_unresolved);
+	put_lost_lines(whole, profile->trace);
 	wtl_doc_seconds(whole, "profiler_cpu_s", profile->own_cpu_ns);
 	wtl_doc_micro(doc->root, "energy_j", profile->dynamic_uj);
 	wtl_doc_micro(doc->root, "uncertainty_j", profile->uncertainty_uj);

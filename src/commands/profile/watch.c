@@ -250,7 +250,13 @@ void wtl_profile_watch_complain(struct wtl_app *app, const struct wtl_trace *tra
 	for (size_t i = 0; i < modules->n; i++)
 		if (modules->list[i]->has_lost_lines)
 			wtl_buf_printf(&paths, "%s%s", n++ > 0 ? ", " : "", modules->list[i]->path);
-	if (n > 0)
+	if (trace->lines.error)
+		wtl_complain(
+			app,
+			"lines and inlined calls are not told, as no process can be started that "
+			"reads debug information: %s",
+			wtl_err_text(trace->lines.error));
+	else if (n > 0)
 		wtl_complain(
 			app,
 			"the debug information of %zu file%s cannot be read, so lines and inlined "
