@@ -11,8 +11,9 @@ CHANGED = $(wildcard $(filter-out tests/fixtures/%,$(filter %.c %.h,$(shell git 
 	git ls-files -o --exclude-standard src include tests examples bench))))
 
 .NOTPARALLEL:
-.PHONY: abi all run test check mutants layers format-check test-gcc test-limits test-nojson test-sanitized \
-	test-threads test-cli test-page test-python test-deb wheel valgrind fuzz arm64 deb deb-check systemd-check bench bench-peers install format clean deps deps-test
+.PHONY: abi all run test check mutants layers format-check test-gcc test-limits test-nojson test-sanitized test-threads \
+	test-cli test-cli-beside test-cli-alone test-page test-python test-python-types test-python-beside test-python-alone test-deb \
+	wheel wheel-installed valgrind fuzz arm64 deb deb-check systemd-check bench bench-peers install format clean deps deps-test
 
 comma := ,
 
@@ -35,7 +36,17 @@ run: deps
 	$(call heading,wattle run: 400 MB of zeros compressed and hashed)
 	build/wattle run -- sh -c 'head -c 400M /dev/zero | gzip -6 | sha256sum'
 
-test: deps-test layers format-check test-gcc test-limits test-nojson test-sanitized test-threads test-cli test-page test-python test-deb
+# Most of the command's and Python's tests wait: what only works is done beside them, when a processor has nothing else to do.
+test: deps-test layers format-check test-limits
+	$(call beside,build-page/made wheel-installed test-sanitized test-threads test-nojson,test-cli-beside test-page)
+	$(call beside,test-deb test-python-types,test-python-beside)
+	@$(MAKE) --no-print-directory TESTED=yes test-cli-alone test-python-alone
+
+# $(1) at idle priority, and beside it $(2). What the first says comes at the end.
+beside = @log=$$(mktemp); chrt --idle 0 $(MAKE) --no-print-directory TESTED=yes $(1) >"$$log" 2>&1 & \
+	$(MAKE) --no-print-directory TESTED=yes $(2); rc=$$?; wait $$! || rc=$$?; cat "$$log"; rm "$$log"; exit $$rc
+# In `make test`, what others of its targets need has been made before them.
+first = $(if $(TESTED),,$(1))
 
 layers:
 	$(call heading,layers)
@@ -102,21 +113,25 @@ valgrind: test-gcc
 		--wrap 'valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite' \
 		$(filter-out stuck no_alloc below plot store_create store_cut,$(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c)))
 
-test-cli test-page test-python: export WATTLE = $(CURDIR)/build-gcc/wattle
-test-cli test-page test-python: export WATTLE_BUILD_ROOT = $(CURDIR)/build-gcc
-test-cli test-page test-python: export WATTLE_NVML_LIBRARY = $(CURDIR)/build-gcc/tests/fake/libnvidia-ml.so.1
-test-cli test-page test-python: export WATTLE_SHARED_DATA = $(abspath ../shared/data)
+test-cli-% test-page test-python-%: export WATTLE = $(CURDIR)/build-gcc/wattle
+test-cli-% test-page test-python-%: export WATTLE_BUILD_ROOT = $(CURDIR)/build-gcc
+test-cli-% test-page test-python-%: export WATTLE_NVML_LIBRARY = $(CURDIR)/build-gcc/tests/fake/libnvidia-ml.so.1
+test-cli-% test-page test-python-%: export WATTLE_SHARED_DATA = $(abspath ../shared/data)
 # In memory, where there is some: what is made safe against a power cut again and again is slow on a disk.
-test-cli test-page test-python: export TMPDIR = $(shell [ "$$(df -m --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 2000 ] 2>/dev/null \
+test-cli-% test-page test-python-%: export TMPDIR = $(shell [ "$$(df -m --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 2000 ] 2>/dev/null \
 	&& echo /dev/shm || echo /tmp)
 # A test that waits for real processes may fail once on a busy machine. It is tried again, and named as RERUN in the summary.
-# What still fails side by side is tried a last time with the machine to itself.
+# What still fails side by side is tried a last time with nothing beside it but what has idle priority.
 PYTEST = -B -m pytest -q -o cache_dir=$(CURDIR)/build-gcc/pytest --reruns 1 -rR
 side_by_side = $(1) $(PYTEST) -n $(2) -m 'not alone' $(3) || \
 	{ [ $$? = 1 ] && $(1) $(PYTEST) --maxfail 1 --last-failed --last-failed-no-failures none -m 'not alone' $(3); }
-test-cli: test-gcc
+test-cli: test-cli-beside test-cli-alone
+
+test-cli-beside: $(call first,test-gcc)
 	$(call heading,the command and the tools: side by side$(comma) since most of these tests wait)
 	$(call side_by_side,$(PYTHON),6,tests/cli)
+
+test-cli-alone: $(call first,test-gcc)
 	$(call heading,the command and the tools: one by one)
 	$(PYTHON) $(PYTEST) -m alone tests/cli
 
@@ -135,9 +150,9 @@ build-page/made: tests/page/requirements.txt
 	build-page/bin/pip install -q --disable-pip-version-check -r $<
 	touch $@
 
-test-page: test-gcc build-page/made
+test-page: $(call first,test-gcc) build-page/made
 	$(call heading,the page of wattle serve)
-	build-page/bin/python $(PYTEST) tests/page
+	build-page/bin/python $(PYTEST) -n 2 tests/page
 
 # What can be published: dist/wattle-…-py3-none-manylinux_….whl, which carries the libraries that are not on every machine.
 wheel: export PATH := $(CURDIR)/build-python/bin:$(PATH)
@@ -150,13 +165,22 @@ wheel: deps-test build-python/made
 	auditwheel repair -w dist build-wheel/*.whl
 	twine check --strict dist/*.whl
 
-# In build-python/, with the wheel itself.
-test-python: test-gcc wheel
-	$(call heading,the Python package: types)
+wheel-installed: wheel
 	build-python/bin/pip install -q --no-index --no-deps --force-reinstall dist/*.whl
+
+# In build-python/, with the wheel itself.
+test-python: test-python-types test-python-beside test-python-alone
+
+test-python-types: build-python/made
+	$(call heading,the Python package: types)
 	cd python && ../build-python/bin/mypy && ../build-python/bin/pyright
+
+test-python-beside: $(call first,test-gcc wheel-installed)
 	$(call heading,the Python package: tests)
 	$(call side_by_side,build-python/bin/python,4,tests/python)
+
+test-python-alone: $(call first,test-gcc wheel-installed)
+	$(call heading,the Python package: tests that have the machine to themselves)
 	build-python/bin/python $(PYTEST) -m alone tests/python
 
 # Debian's packages, in dist/, from a copy of the files that git has or would add: dpkg-source takes whatever lies there.
@@ -206,13 +230,15 @@ bench: deps all
 bench-peers: deps all
 	WATTLE='$(CURDIR)/build/wattle' WATTLE_BUILD_ROOT='$(CURDIR)/build' $(PYTHON) -B bench/bench_peers.py
 
-# Where: PREFIX (/usr/local) below DESTDIR.
+# Where: PREFIX (/usr/local) below DESTDIR. Only what is installed is built: no tests, examples and benches.
 PREFIX ?= /usr/local
+INSTALLED = import json, sys; at = "$(CURDIR)/build/"; print(*(f[len(at):] for f in json.load(sys.stdin) if f.startswith(at) and not f.endswith(".pc")))
 
 install: deps
 	@[ -f build/build.ninja ] || meson setup build -Dtests=disabled
 	meson configure build -Dprefix=$(PREFIX)
-	meson install -C build
+	ninja -C build $$(meson introspect --installed build | $(PYTHON) -c '$(INSTALLED)')
+	meson install -C build --no-rebuild
 
 format:
 	clang-format-14 -i $(SOURCES)

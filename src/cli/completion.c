@@ -226,9 +226,10 @@ static void zsh_words(const struct wtl_command *command)
 	const struct wtl_option *word = command->word;
 
 	if (command->takes_command)
-		fputs(" \\\n\t\t'*::command:_normal'", stdout);
+		fputs(" \\\n\t\t'*::command:{ [[ $words[1] = -- ]] && shift words && (( CURRENT-- )); _normal }'",
+		      stdout);
 	else if (command->is_about_commands)
-		fputs(" \\\n\t\t'*:command:($commands)'", stdout);
+		fputs(" \\\n\t\t'*:command:($names)'", stdout);
 	else if (word && word->words) {
 		fputs(" \\\n\t\t'*:word:(", stdout);
 		complete_words(word->words);
@@ -238,20 +239,21 @@ static void zsh_words(const struct wtl_command *command)
 	puts(" ;;");
 }
 
+/* The array is not called "commands": the completion of a command's own words reads zsh's of that name. */
 static void complete_zsh(const struct wtl_command *const commands[])
 {
 	const struct wtl_option *option;
 
 	puts("#compdef wattle\n"
 	     "# zsh completion for wattle; made by 'wattle help --completion zsh'\n"
-	     "_wattle()\n{\n\tlocal -a commands\n\tcommands=(");
+	     "_wattle()\n{\n\tlocal -a names\n\tnames=(");
 	for (size_t i = 0; commands[i]; i++) {
 		printf("\t\t'%s:", commands[i]->name);
 		put_quoted(commands[i]->summary, ":\\", "'\\''");
 		puts("'");
 	}
-	puts("\t)\n\tif (( CURRENT == 2 )); then\n\t\t_describe command commands\n\t\treturn\n\tfi\n"
-	     "\tcommands=(${commands%%:*})\n\tshift words\n\t(( CURRENT-- ))\n\tcase $words[1] in");
+	puts("\t)\n\tif (( CURRENT == 2 )); then\n\t\t_describe command names\n\t\treturn\n\tfi\n"
+	     "\tnames=(${names%%:*})\n\tshift words\n\t(( CURRENT-- ))\n\tcase $words[1] in");
 	for (size_t i = 0; commands[i]; i++) {
 		printf("\t%s) _arguments -s -S", commands[i]->name);
 		for (size_t k = 0; (option = wtl_option_at(commands[i], k)); k++) {

@@ -18,7 +18,7 @@
 #include "cli/rights.h"
 #include "wattle.h"
 
-enum { LARGE_BYTES = 128 << 10 };
+enum { LARGE_BYTES = 48 << 10 };
 
 extern const struct wtl_command wtl_command_run, wtl_command_compare, wtl_command_record,
 	wtl_command_report, wtl_command_export, wtl_command_import, wtl_command_calibrate,
@@ -132,7 +132,8 @@ int main(int argc, char **argv)
 	struct wtl_app app = {.commands = commands, .left_out = left_out};
 	const char *word = argc > 1 ? argv[1] : NULL, *reason;
 
-	/* Large blocks go back to the system when they are freed, and all threads share what small ones leave. */
+	/* Large blocks take memory only where they are written to, and go back to the system when they are freed; all threads
+	 * share what small ones leave. */
 	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
 	mallopt(M_ARENA_MAX, 1);
 	hold_standard_descriptors();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <math.h>
+#include <string.h>
 #include <strings.h>
 
 #include "base/err.h"
@@ -20,6 +21,13 @@ int wtl_plot_format_find(const char *name, enum wtl_plot_format *ret_format)
 		return 0;
 	}
 	return -EINVAL;
+}
+
+bool wtl_plot_is_picture(const char *path, enum wtl_plot_format *ret_format)
+{
+	const char *dot = path ? strrchr(path, '.') : NULL;
+
+	return dot && wtl_plot_format_find(dot + 1, ret_format) == 0;
 }
 
 static bool is_drawn(const struct wtl_plot_panel *panel, const struct wtl_plot_point *point)

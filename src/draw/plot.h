@@ -132,6 +132,8 @@ int wtl_plot_draw(const struct wtl_plot_figure *figure, const struct wtl_plot_pa
 extern const char *const wtl_plot_formats[];
 /* One of these in either case. -EINVAL. */
 int wtl_plot_format_find(const char *name, enum wtl_plot_format *ret_format);
+/* Whether a file is a picture, by what follows the last dot of its path (or NULL), and of what format. */
+bool wtl_plot_is_picture(const char *path, enum wtl_plot_format *ret_format);
 
 /* ---- What is asked for ---- */
 

@@ -58,7 +58,7 @@ struct wtl_module {
 	struct wtl_buf map; /* of code that it makes: the names' text */
 	struct wtl_module_python python;
 	bool has_python; /* was looked for */
-	bool has_lost_lines; /* the process that read its DWARF crashed, took too long, or was not there */
+	bool has_lost_lines; /* the process that read its DWARF crashed or took too much, or could not be started */
 };
 
 struct wtl_modules {

@@ -50,7 +50,7 @@ static void put_quoted(const struct wtl_page *page, const struct wtl_compared_co
 	start = page->buf->len;
 	put_name(page->buf, command, page->style);
 	if (!page->style->markdown)
-		wtl_layout_cut(page->buf, start, NAME_COLUMNS, page->style);
+		wtl_layout_cut_middle(page->buf, start, NAME_COLUMNS, page->style);
 	wtl_buf_puts(page->buf, quote);
 }
 
@@ -180,7 +180,7 @@ static void begin_row(struct wtl_grid *grid, const struct wtl_compared_command *
 
 		wtl_grid_run_on(grid);
 		put_name(&grid->rows, command, grid->style);
-		wtl_layout_cut(&grid->rows, start, WTL_LAYOUT_WIDTH, grid->style);
+		wtl_layout_cut_middle(&grid->rows, start, WTL_LAYOUT_WIDTH, grid->style);
 		wtl_grid_next(grid);
 		wtl_grid_begin(grid, tone);
 	} else {

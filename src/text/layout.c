@@ -84,26 +84,30 @@ const char *wtl_layout_plus_minus(const struct wtl_output_style *style)
 	return style->ascii ? "+/-" : "±";
 }
 
-int wtl_layout_cut(struct wtl_buf *buf, size_t start, size_t columns,
-		   const struct wtl_output_style *style)
+/* Where what is after `start` no longer fits into so many columns. */
+static size_t end_of(const struct wtl_buf *buf, size_t start, size_t room)
 {
-	const char *mark = style->ascii ? "..." : "…";
-	size_t room = columns - (style->ascii ? 3 : 1);
 	size_t at = start, used = 0;
 	unsigned wide;
 
-	if (buf->error || wtl_layout_columns(buf->data + start, buf->len - start) <= columns)
-		return buf->error;
 	while (at < buf->len) {
 		size_t n = step(buf->data + at, buf->len - at, &wide);
 
-		if (used + wide > room)
-			break;
 		used += wide;
+		if (used > room)
+			break;
 		at += n;
 	}
-	wtl_layout_truncate(buf, at);
-	return wtl_buf_puts(buf, mark);
+	return at;
+}
+
+int wtl_layout_cut(struct wtl_buf *buf, size_t start, size_t columns,
+		   const struct wtl_output_style *style)
+{
+	if (buf->error || wtl_layout_columns(buf->data + start, buf->len - start) <= columns)
+		return buf->error;
+	wtl_layout_truncate(buf, end_of(buf, start, columns - (style->ascii ? 3 : 1)));
+	return wtl_buf_puts(buf, style->ascii ? "..." : "…");
 }
 
 int wtl_layout_cut_begin(struct wtl_buf *buf, size_t start, size_t columns,
@@ -127,6 +131,18 @@ int wtl_layout_cut_begin(struct wtl_buf *buf, size_t start, size_t columns,
 	memcpy(buf->data + start, mark, strlen(mark));
 	wtl_layout_truncate(buf, start + strlen(mark) + len - at);
 	return 0;
+}
+
+int wtl_layout_cut_middle(struct wtl_buf *buf, size_t start, size_t columns,
+			  const struct wtl_output_style *style)
+{
+	size_t head;
+
+	if (buf->error || wtl_layout_columns(buf->data + start, buf->len - start) <= columns)
+		return buf->error;
+	head = end_of(buf, start, columns * 2 / 5 - (style->ascii ? 3 : 1));
+	columns -= wtl_layout_columns(buf->data + start, head - start);
+	return wtl_layout_cut_begin(buf, head, columns, style);
 }
 
 int wtl_layout_tone(struct wtl_buf *buf, enum wtl_tone tone, const struct wtl_output_style *style)

@@ -31,12 +31,14 @@ int wtl_layout_text(struct wtl_buf *buf, const char *text, const struct wtl_outp
 /* "±", or "+/-". */
 const char *wtl_layout_plus_minus(const struct wtl_output_style *style);
 
-/* Cuts what was appended since `start` to a number of columns (3 or more), the cut marked by "…" ("..."): its end,
- * or its start. */
+/* Cuts what was appended since `start` to a number of columns (3 or more; 8 for its middle), the cut marked by "…"
+ * ("..."): its end, its start, or its middle, where ends tell it apart from others. */
 int wtl_layout_cut(struct wtl_buf *buf, size_t start, size_t columns,
 		   const struct wtl_output_style *style);
 int wtl_layout_cut_begin(struct wtl_buf *buf, size_t start, size_t columns,
 			 const struct wtl_output_style *style);
+int wtl_layout_cut_middle(struct wtl_buf *buf, size_t start, size_t columns,
+			  const struct wtl_output_style *style);
 
 /* Starts and ends a stretch in a tone; nothing without style->color. */
 int wtl_layout_tone(struct wtl_buf *buf, enum wtl_tone tone, const struct wtl_output_style *style);

@@ -37,13 +37,39 @@ static bool has_emissions(const struct wtl_report *report)
 
 /* ---- Side by side ---- */
 
+enum { PATH_COLUMNS = 32, PATH_ALONE_COLUMNS = 60, COMMAND_COLUMNS_MIN = 12 };
+
+static void put_path(const struct wtl_page *page, const char *path, size_t columns)
+{
+	size_t start = page->buf->len;
+
+	wtl_page_put(page, "%s", path);
+	wtl_layout_cut_middle(page->buf, start, columns, page->style);
+}
+
+/* The last of a line that begins at line_start. */
+static void put_command(const struct wtl_page *page, size_t line_start, char *const command[])
+{
+	struct wtl_buf *buf = page->buf;
+	size_t start = buf->len, room = COMMAND_COLUMNS_MIN;
+	size_t used = wtl_layout_columns(wtl_buf_str(buf) + line_start, start - line_start);
+
+	if (used + room < WTL_LAYOUT_WIDTH)
+		room = WTL_LAYOUT_WIDTH - used;
+	wtl_page_words(page, command, "the machine");
+	wtl_layout_cut_middle(buf, start, room, page->style);
+	wtl_layout_cut(buf, line_start, WTL_LAYOUT_WIDTH, page->style);
+}
+
 static void put_list(const struct wtl_page *page, const struct wtl_comparison *comparison)
 {
 	for (size_t i = 0; i < comparison->n_recordings; i++) {
 		const struct wtl_recording *recording = &comparison->recordings[i];
 		size_t start = page->buf->len;
 
-		wtl_page_put(page, "  [%z] %s, ", i + 1, recording->path);
+		wtl_page_put(page, "  [%z] ", i + 1);
+		put_path(page, recording->path, PATH_COLUMNS);
+		wtl_buf_puts(page->buf, ", ");
 		if (recording->n_runs > 1)
 			wtl_page_put(page, "mean of %z runs", recording->n_runs);
 		else
@@ -51,8 +77,7 @@ static void put_list(const struct wtl_page *page, const struct wtl_comparison *c
 							  ? recording->compared_utc_ns
 							  : recording->report.window.begin_utc_ns);
 		wtl_page_put(page, "%w%s: ", recording->host[0] ? ", on " : "", recording->host);
-		wtl_page_words(page, recording->report.command, "the machine");
-		wtl_layout_cut(page->buf, start, WTL_LAYOUT_WIDTH, page->style);
+		put_command(page, start, recording->report.command);
 		wtl_buf_putc(page->buf, '\n');
 	}
 }
@@ -481,12 +506,14 @@ static void put_sources(const struct wtl_page *page, const struct wtl_runs *runs
 			wtl_page_put(page, "  runs %z to %z are", first + 1, i + 1);
 		else
 			wtl_page_put(page, "  run %z is", i + 1);
-		if (runs->has_files)
-			wtl_page_put(page, " in %s", runs->runs[i].path);
+		if (runs->has_files) {
+			wtl_buf_puts(page->buf, " in ");
+			put_path(page, runs->runs[i].path,
+				 is_same ? PATH_ALONE_COLUMNS : PATH_COLUMNS);
+		}
 		if (!is_same) {
 			wtl_buf_puts(page->buf, runs->has_files ? ": " : " ");
-			wtl_page_words(page, runs->runs[i].report.command, "the machine");
-			wtl_layout_cut(page->buf, start, WTL_LAYOUT_WIDTH, page->style);
+			put_command(page, start, runs->runs[i].report.command);
 		}
 		wtl_buf_putc(page->buf, '\n');
 	}

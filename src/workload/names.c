@@ -203,7 +203,8 @@ int wtl_names_read_all(struct wtl_workload *workload, uint32_t slot)
 	ssize_t len;
 
 	place->scan_read = workload->n_scans;
-	place->n_reads++;
+	if (place->n_reads < UINT16_MAX)
+		place->n_reads++;
 	if (rc != 0)
 		return rc;
 	/* What can be read now could not be read before, perhaps: another user's program. */

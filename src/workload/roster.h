@@ -37,18 +37,20 @@ struct wtl_place {
 	bool has_record : 1;	 /* of its end: another one may answer to its number at any time */
 	bool is_uncountable : 1; /* the hardware's counters are not to be had for it (counters.c) */
 	bool is_weighed : 1;	 /* by its own counters, in this scan */
-	uint32_t live;		 /* its index in the live list; WTL_NOT_LIVE */
-	uint32_t next_free;
-	uint32_t scan_ended;	   /* when it left the live list; 0: it has not */
-	uint32_t scan_read;	   /* when its names were read last; 0: never */
-	uint32_t n_reads;	   /* how often they were read */
+	uint16_t n_reads;    /* how often its names were read, or more often than this can say */
+	uint32_t live;	     /* its index in the live list; WTL_NOT_LIVE */
+	uint32_t scan_ended; /* when it left the live list; 0: it has not */
+	union {
+		uint32_t scan_read; /* when its names were read last; 0: never */
+		uint32_t next_free; /* of a free place */
+	};
 	uint32_t scan_used;	   /* the last scan that saw it run; 0: none */
 	uint32_t scan_child;	   /* the last scan that knew of a child that ended */
 	uint64_t weight_ns;	   /* use in this scan; in the end, what it weighs (counters.c) */
 	uint64_t start_ticks;	   /* 0: not known */
 	int64_t clock_ns;	   /* CPU time since birth, as far as it is billed */
 	int64_t resident_clock_ns; /* that, when its RSS was read last (memory.c) */
-	char *command;		   /* the consumer's, or NULL */
+	char *command; /* the consumer's, or NULL: a restored consumer's is not its own */
 	/* What its parent's child times are held against (short_lived.c). */
 	uint64_t child_ticks;
 	int64_t children_ns; /* of children that ended, as far as billed, since child_ticks was read */

@@ -174,6 +174,7 @@ def test_words_that_are_too_much():
     (["run", "-f", "jsno", "--", "true"], "did you mean 'json'?"), (["run", "--weight", "cpu-tme", "--", "true"], "did you mean 'cpu-time'?"),
     (["run", "--location", "germany", "--", "true"], "did you mean DEU, Germany?"),
     (["top", "--sort", "gpuw"], "did you mean 'gpu_w'?"), (["top", "--filter", "thread > 2"], "did you mean 'threads'?"),
+    (["top", "--sort", "dynmic"], "there is no field 'dynmic': such as w, gpu_w, j, cpu or mem"),
     (["run", "--location", "europe-west9", "--", "true"], "did you mean gcp:europe-west9, Paris?"),
 ], ids=lambda value: "-".join(value) if isinstance(value, list) else "")
 def test_what_was_meant(args, meant):
@@ -406,7 +407,8 @@ print -r -- $seen
 
 @pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is not there")
 @pytest.mark.parametrize("line, offers", [("wattle repo", ["wattle report"]), ("wattle run --form", ["--format="]), ("wattle limit --persistence o", ["on", "off"]),
-                                          ("wattle query --query-gpu=name,power.draw.i", ["name,power.draw.instant"])])
+                                          ("wattle query --query-gpu=name,power.draw.i", ["name,power.draw.instant"]),
+                                          ("wattle run -- ls --al", ["--all", "--almost-all"])])
 def test_completion_for_zsh(tmp_path, line, offers):
     (tmp_path / "_wattle").write_text(run_wattle("help", "--completion", "zsh").out)
     all_seen = " && ".join(f'$seen == *"{offer}"*' for offer in offers)

@@ -228,6 +228,16 @@ def test_energy_of_several_runs(file):
         assert words in picture.words, picture.words
 
 
+@pytest.mark.parametrize("compared, titles", [("command_dynamic_j", ["Energy above idle", "Duration", "Mean power above idle"]),
+                                              ("energy_j", ["Energy", "Duration", "Mean power"])])
+def test_of_a_comparison_what_was_compared(file, compared, titles):
+    used = {"dynamic_j": 20.0, "full_j": 30.0, "uncertainty_j": 4.0, "cpu_s": 1.0, "processes": 1}
+    series = {"schema": "wattle.series/1", "runs": [report(command_energy=used), report(1, command_energy=used)]}
+    picture = plot(file({"schema": "wattle.compare/1", "compared": compared,
+                         "commands": [{"command": name, "series": series} for name in ("fast", "slow")]}))
+    assert [words for words in picture.words if words in ("Energy above idle", "Energy", "Duration", "Mean power", "Mean power above idle")] == titles
+
+
 def test_of_a_tape():
     done = run_wattle("run", "-f", "json", "--tape", TAPES / "server.tape")
     picture = plot("-", stdin=done.out_bytes)

@@ -182,7 +182,8 @@ def test_waiting(program, tmp_path):
     assert there_s <= float(total) < there_s + 0.5
     waits = {row["function"]: float(row["wait_s"]) for row in seen.json["functions"]}
     if os.geteuid() == 0:  # others may not know where a thread is when it leaves a processor
-        assert rested_s * 0.9 < waits["rests"] <= rested_s
+        # It rests 10 times for 30 ms; on a busy machine it gets no processor at once when it is over.
+        assert 0.3 * 0.9 < waits["rests"] <= rested_s
         assert any("main waits rests" in " ".join(stack) for stack in seen.stacks())
         assert waits["in_thread"] < there_s - rested_s
     assert all(row["own_energy_j"] == 0 for row in seen.json["functions"] if row["own_cpu_s"] == 0)
@@ -420,8 +421,9 @@ def test_text_that_never_ends(program, on_disk):
     assert direct.code == 0 and direct.err in ("", NOT_READ.format(hostile)), direct
     assert recorded.code == 0 and recorded.err in ("", NOT_READ.format(hostile).replace("profile", "record", 1)), recorded
     shown = run_wattle("profile", "show", "--format", "json", kept)
-    for told in (parse_json(plain.read_text()), parse_json(shown.out)):
+    for told, err in ((parse_json(plain.read_text()), direct.err), (parse_json(shown.out), shown.err)):
         assert {row["function"] for row in told["functions"]} >= {"heavy", "light"}, told
+        assert told["lines_not_read"] == ([str(hostile)] if err else []), (told, err)
         check_sums(told)
 
 

@@ -77,9 +77,10 @@ def test_what_a_part_is_told_of(taken):
     """Threads of others are none of it; what is not known of a part is told of the whole."""
     one, all_of_it = seconds(taken, "--window", "one"), seconds(taken)
     assert one.json["threads"] < all_of_it.json["threads"]
-    assert not {"lost", "not_whole", "read_later", "unresolved", "profiler_cpu_s"} & set(one.json)
+    wanted = {"lost", "not_whole", "read_later", "unresolved", "lines_not_read", "profiler_cpu_s"}
+    assert not wanted & set(one.json)
     of_the_whole = set(one.json["whole_profile"]) - {"processes_not_seen"}  # which is told where there were some
-    assert of_the_whole == {"lost", "not_whole", "read_later", "unresolved", "profiler_cpu_s"} <= set(all_of_it.json)
+    assert of_the_whole == wanted <= set(all_of_it.json)
     assert one.json["whole_profile"]["profiler_cpu_s"] == all_of_it.json["profiler_cpu_s"]
 
 

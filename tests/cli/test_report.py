@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import REPO, check_sums, command_path, finish, mover, parse_csv, parse_json, run_wattle, start_wattle, wait_for
+from conftest import REPO, ROOTS, check_sums, command_path, finish, mover, parse_csv, parse_json, run_wattle, start_wattle, wait_for
 from recording import checksum
 from test_ledger import check_ledger, counted
 
@@ -765,6 +765,15 @@ def test_side_by_side(files, work, marked):
     csv = files.report("-f", "csv", work[0], marked).csv
     assert {row["recording"] for row in csv} == {"1", "2"}
     assert Decimal([r for r in csv if r["what"] == "energy" and r["recording"] == "2"][0]["difference"]) == energy[1]["difference_j"]
+
+
+def test_what_tells_recordings_apart_is_not_cut_off(tmp_path):
+    paths = [tmp_path / f"{'experiments-of-one-kind-' * 3}{n}.wattle" for n in (1, 2)]
+    for path in paths:
+        run_wattle("run", "-q", "--root", ROOTS / "vm-nothing", "--record", path, "--", "sh", "-c", f"true # {'many words ' * 9}{path.stem[-1]}")
+    lines = run_wattle("report", *paths).out.splitlines()[2:4]
+    for n, line in enumerate(lines, 1):
+        assert f"-{n}.wattle, " in line and line.endswith(f"words {n}'") and len(line) <= 80, lines
 
 
 def test_a_recording_beside_itself(files, work):

@@ -263,6 +263,19 @@ def test_lines_of_the_command():
     assert "schema" not in result.err and "command" in result.err
 
 
+def test_lines_say_what_is_modelled_and_why_there_is_nothing(gpus):
+    """Every figure has its ± or a reason, and what is no measurement is marked."""
+    virtual, h100 = ("--root", ROOTS / "vm-nothing", "-I", "0.1"), gpus("capture-h100-load")
+    for options, env, method in ((virtual, {}, "modelled"), ((*virtual, *h100.options), h100.env, "mixed")):
+        lines = brief(*options, "--", "sleep", "0.25", env=env).err.splitlines()[1:4]
+        assert all(re.search(r"^ +\d\.\d{3}  ~[\d.]+ ± ", line) for line in lines), lines
+        assert parse_csv(brief(*options, "-f", "csv", "--", "sleep", "0.25", env=env).err)[0]["method"] == method
+    tape = ("-I", "3", "--tape", REPO / "tests/fixtures/tapes/busy-thread.tape")
+    lines = brief(*tape).out.splitlines()
+    assert lines[1].endswith("  0 J dynamic: no CPU time") and lines[2].endswith("  7 ± 12 J dynamic") and "~" not in lines[1]
+    assert parse_csv(brief(*tape, "-f", "csv").out)[0]["method"] == "counter"
+
+
 def test_lines_take_the_place_of_a_report_for_programs():
     result = brief(*XEON, "-I", "0.1", "-f", "csv", "--", "sleep", "0.25")
     assert result.err.startswith("time_s,duration_s,energy_j,") and "machine" not in result.err
@@ -280,6 +293,7 @@ def test_progress_on_a_terminal(terminal, wattle):
     assert re.search(r"wattle: 1 of 3 runs done, about \d\.\d s left", shown) and "wattle: 2 of 3 runs done" in shown
     until = terminal(wattle, "run", "--until", "0.01%", "--max-repeat", "4", "--", "sleep", "0.05").finish().out
     assert re.search(r"wattle: 3 runs done, mean \S+ J, good to \S+ %, about 0\.\d s left", until), until
+    assert "wattle: 1 run done" in until
     quiet = terminal(wattle, "run", "-q", *XEON, "-r", "3", "--", "true").finish().out
     assert "runs done" not in quiet
     assert "runs done" not in brief(*XEON, "-r", "3", "--", "true").err

@@ -67,14 +67,11 @@ def allowed(layer, other):
 
 
 @pytest.mark.parametrize("layer", LAYERS)
-@pytest.mark.parametrize("other", LAYERS)
-def test_who_may_include_whom(tmp_path, layer, other):
-    put_source(tmp_path, f"src/{layer}/a.c", f'#include <stdio.h>\n#include "{other}/a.h"\n')
-    status, lines = layers(tmp_path)
-    if allowed(layer, other):
-        assert (status, lines) == (0, ["layers: no breach"])
-    else:
-        assert (status, lines) == (1, [f"src/{layer}/a.c:2: {layer} may not include {other} ({other}/a.h)"])
+def test_who_may_include_whom(tmp_path, layer):
+    put_source(tmp_path, f"src/{layer}/a.c", "#include <stdio.h>\n" + "".join(f'#include "{other}/a.h"\n' for other in LAYERS))
+    breaches = [f"src/{layer}/a.c:{line}: {layer} may not include {other} ({other}/a.h)" for line, other in enumerate(LAYERS, 2)
+        if not allowed(layer, other)]
+    assert layers(tmp_path) == ((1, breaches) if breaches else (0, ["layers: no breach"]))
 
 
 def test_commands_know_the_others_that_are_listed(tmp_path):

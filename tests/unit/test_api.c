@@ -267,8 +267,10 @@ static void nap_ms(long ms)
 
 static uint64_t ticks_of(struct wattle_meter *meter)
 {
-	struct wattle_self self = {.size = sizeof(self)};
+	struct wattle_self self = {.size = 0};
 
+	assert_int_equal(wattle_meter_self(meter, &self), -EINVAL);
+	self.size = sizeof(self);
 	assert_return_code(wattle_meter_self(meter, &self), 0);
 	return self.ticks;
 }

@@ -13,7 +13,9 @@
 #include "base/err.h"
 #include "energy/units.h"
 #include "golden.h"
+#include "meter/attached.h"
 #include "meter/session.h"
+#include "meter/observer.h"
 #include "meter_bench.h"
 #include "replay/history.h"
 #include "unit.h"
@@ -1278,6 +1280,33 @@ static void test_watts_are_kept(void **state)
 	finish(&m);
 }
 
+/* One works all the time: what it draws is known from what rest is known to draw, and from nothing else. */
+static void test_watts_beside_known_idle(void **state)
+{
+	static struct machine m; /* large */
+	struct wtl_consumers *consumers;
+	struct wtl_per_cpu watts;
+
+	(void)state;
+	start(&m);
+	unit_write(m.bench.root, "idle", IDLE "package-0 rapl-powercap 20000000 100000" SEEN);
+	m.bench.options.weight = WATTLE_WEIGHT_LEARNED;
+	reopen(&m);
+	for (int i = 0; i < 40; i++) {
+		m.energy_uj[PACKAGE] += 5000000;
+		pass(&m, S, 500 * MS, 0);
+		assert_return_code(wattle_meter_tick(m.bench.meter), 0);
+	}
+	consumers = m.bench.meter->attached->session.consumers;
+	wtl_consumers_per_cpu(consumers,
+			      (size_t)wtl_workload_find(wtl_consumers_workload(consumers), m.a),
+			      &watts);
+	/* 10 W; without that, ± 38. */
+	assert_in_range(watts.power_uw, 8000000, 13000000);
+	assert_in_range(watts.uncertainty_uw, 5000000, 12000000);
+	finish(&m);
+}
+
 /*
  * A program measures, UTC is set, and it records itself for five seconds: bills are dated as the recording's window is,
  * so that a part of it has the bills of its time.
@@ -1368,6 +1397,7 @@ int main(void)
 		cmocka_unit_test(test_no_memory_for_calibrations),
 		cmocka_unit_test(test_watts_of_gpu_users),
 		cmocka_unit_test(test_watts_are_kept),
+		cmocka_unit_test(test_watts_beside_known_idle),
 		cmocka_unit_test(test_recorded_after_utc_was_set),
 		cmocka_unit_test(test_no_memory_for_gpus),
 		cmocka_unit_test(test_no_answer),

@@ -242,12 +242,22 @@ static void test_meter(void **state)
 	(void)state;
 	start(&bench);
 	assert_null(wtl_calibrated_wall(bench.meter->calibrated));
+	bench.meter->catalog.channels[channel_of(&bench, "package-0")].max_uw = 100000000;
 	load(&bench, HEAD "other:package-0" LINE "@:wall" LINE "@:package-0" LINE
 			  "@:package-0 2000000 0 0 0 0 0 0\n");
 	assert_string_equal(bench.log, "");
 	wall = wtl_calibrated_wall(bench.meter->calibrated);
 	assert_non_null(wall);
 	assert_int_equal(wall->zero_uw, 2000000);
+	assert_int_equal(bench.meter->catalog.channels[channel_of(&bench, "package-0")].max_uw,
+			 127000000);
+	assert_int_equal(
+		wtl_meter_zero_uw(bench.meter, (size_t)wattle_meter_find(bench.meter, "package-0")),
+		200000);
+	assert_int_equal(
+		wtl_meter_zero_uw(bench.meter, (size_t)wattle_meter_find(bench.meter, "dram-0")),
+		0);
+	assert_int_equal(wtl_meter_zero_uw(bench.meter, SIZE_MAX), 200000);
 	assert_string_equal(meter_bench_domain(&bench, "package-0").device,
 			    "Abacus, calibrated 2023-11-14");
 	meter_bench_tick(&bench, S);

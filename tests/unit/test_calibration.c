@@ -82,6 +82,21 @@ static void known_lines(void **state)
 	wtl_buf_done(&figures);
 }
 
+/* Time does not go back in it, nor stand still. */
+static void a_log_goes_on(void **state)
+{
+	static const int64_t times_ns[] = {5, 5, 4, 6, 6, 5, 9};
+	struct wtl_power_log log = {.n = 0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(times_ns) / sizeof(times_ns[0]); i++)
+		assert_int_equal(wtl_power_log_add(&log, times_ns[i], (double)i), 0);
+	assert_int_equal(log.n, 3);
+	assert_true(log.points[0].power_w == 0.0 && log.points[1].power_w == 3.0 &&
+		    log.points[2].power_w == 6.0);
+	wtl_power_log_done(&log);
+}
+
 /* One step differs: with a lag, one of the two is even, and what its squares leave is rounding. */
 static void an_even_stretch_does_not_correlate(void **state)
 {
@@ -322,6 +337,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(known_lines),
+		cmocka_unit_test(a_log_goes_on),
 		cmocka_unit_test(an_even_stretch_does_not_correlate),
 		cmocka_unit_test(what_cannot_be_fitted),
 		cmocka_unit_test(a_lag_that_is_too_long_is_none),

@@ -262,6 +262,8 @@ static void test_first_reading(void **state)
 
 	(void)state;
 	assert_int_equal(wtl_counter_uj(&counter), 0);
+	assert_int_equal(wtl_counter_feed(&counter, 4 * S, INTEL), WTL_STEP_BAD);
+	counter = start(INTEL, WTL_UNIT_MICRO, 0);
 	assert_int_equal(wtl_counter_feed(&counter, 5 * S, 123456), WTL_STEP_OK);
 	assert_int_equal(wtl_counter_uj(&counter), 0);
 	assert_times(&counter, 0, 0);

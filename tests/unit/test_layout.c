@@ -98,6 +98,12 @@ static void check_cut(const char *text, size_t at_most, const struct wtl_output_
 	check(wtl_layout_cut, text, at_most, style, expected);
 }
 
+static void check_cut_middle(const char *text, size_t at_most, const struct wtl_output_style *style,
+			     const char *expected)
+{
+	check(wtl_layout_cut_middle, text, at_most, style, expected);
+}
+
 static void check_cut_begin(const char *text, size_t at_most, const struct wtl_output_style *style,
 			    const char *expected)
 {
@@ -107,6 +113,10 @@ static void check_cut_begin(const char *text, size_t at_most, const struct wtl_o
 static void cutting(void **state)
 {
 	(void)state;
+	check_cut_middle("abcdefghij", 10, &plain, "abcdefghij");
+	check_cut_middle("abcdefghijk", 10, &plain, "abc…fghijk");
+	check_cut_middle("abcdefghijk", 10, &ascii, "a...fghijk");
+	check_cut_middle("漢字漢字漢字", 10, &plain, "漢…字漢字");
 	check_cut("abcdef", 6, &plain, "abcdef");
 	check_cut("abcdef", 5, &plain, "abcd…");
 	check_cut("abcdef", 5, &ascii, "ab...");

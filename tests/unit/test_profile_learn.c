@@ -12,7 +12,13 @@
 #include "profile/split.h"
 #include "unit.h"
 
-enum { FUNCTIONS = 3, SEEDS = 20, SECONDS = 20, SAMPLES_MAX = 40000 };
+enum {
+	FUNCTIONS = 3,
+	SEEDS = UNIT_TRIES(20),
+	PROGRAMS = UNIT_TRIES(100),
+	SECONDS = 20,
+	SAMPLES_MAX = 40000
+};
 
 #define STEP_S	   0.0001
 #define TICK_S	   0.005
@@ -221,14 +227,14 @@ static void count_covered(struct world *world, int *n, int *n_doubted, int *n_co
 	wtl_split_result_done(&result);
 }
 
-/* A hundred programs whose phases take 2 ms to 5 s. */
+/* Programs whose phases take 2 ms to 5 s. */
 static void test_what_is_not_known(void **state)
 {
 	const bool learns = true;
 	int n = 0, n_doubted = 0, n_covered = 0;
 
 	(void)state;
-	for (int seed = 0; seed < 100; seed++) {
+	for (int seed = 0; seed < PROGRAMS; seed++) {
 		struct world world;
 
 		random_state = (uint64_t)seed * 104729 + 3;
@@ -237,7 +243,7 @@ static void test_what_is_not_known(void **state)
 		count_covered(&world, &n, &n_doubted, &n_covered);
 		end(&world);
 	}
-	assert_true(n >= 200);
+	assert_true(n >= 2 * PROGRAMS);
 	assert_true(n_doubted >= n * 9 / 10); /* one that has all has no doubts */
 	assert_true(n_covered >= n * 95 / 100);
 }

@@ -9,6 +9,7 @@
 
 #include <wattle-recording.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "energy/catalog.h"
 #include "energy/units.h"
@@ -591,6 +592,130 @@ static void test_own_cpu_time(void **state)
 	}
 }
 
+/* ---- Many samples at once ---- */
+
+enum { ROWS = 5, CHANNELS_MAX = 16 };
+
+/* Samples one after the other; or all but the last as rows. */
+static void record_rows(struct fixture *f, bool as_rows)
+{
+	static const struct wtl_device_value devices[] = {{0, WTL_DEVICE_TEMPERATURE_C, 61},
+							  {1, WTL_DEVICE_THROTTLE, 4}};
+	const int64_t *columns[CHANNELS_MAX], *device_columns[UNIT_COUNT(devices)];
+	int64_t times[ROWS], values[CHANNELS_MAX][ROWS], device_values[UNIT_COUNT(devices)][ROWS];
+	size_t n = f->bench.meter->catalog.n_channels;
+	const struct wtl_recorder_rows rows = {.n = ROWS - 1,
+					       .t_mono_ns = times,
+					       .values = columns,
+					       .n_devices = UNIT_COUNT(devices),
+					       .devices = devices,
+					       .device_values = device_columns};
+
+	assert_in_range(n, 2, CHANNELS_MAX);
+	for (size_t k = 0; k < ROWS; k++)
+		times[k] = METER_BENCH_START_NS + (int64_t)(10 + k) * S;
+	for (size_t i = 0; i < n; i++) {
+		columns[i] = values[i];
+		for (size_t k = 0; k < ROWS; k++)
+			values[i][k] = (int64_t)(1000 * (i + 1) + k * k);
+	}
+	for (size_t d = 0; d < UNIT_COUNT(devices); d++) {
+		device_columns[d] = device_values[d];
+		for (size_t k = 0; k < ROWS; k++)
+			device_values[d][k] = (int64_t)(100 * d + k);
+	}
+	if (as_rows)
+		assert_true(wtl_recorder_rows(f->recorder, &rows));
+	for (size_t k = as_rows ? ROWS - 1 : 0; k < ROWS; k++) {
+		struct wtl_reading readings[CHANNELS_MAX];
+		const struct wtl_sample sample = {
+			.begin_ns = times[k], .end_ns = times[k], .readings = readings, .n = n};
+		struct wtl_device_value told[UNIT_COUNT(devices)];
+
+		for (size_t i = 0; i < n; i++)
+			readings[i] = (struct wtl_reading){.t_mono_ns = times[k],
+							   .value = (uint64_t)values[i][k],
+							   .status = WATTLE_STATUS_OK};
+		wtl_meter_pass_on(f->bench.meter, &sample);
+		for (size_t d = 0; d < UNIT_COUNT(devices); d++) {
+			told[d] = devices[d];
+			told[d].value = device_values[d][k];
+		}
+		wtl_recorder_devices(f->recorder, told, UNIT_COUNT(devices));
+	}
+	assert_int_equal(wtl_recorder_commit(f->recorder, NULL), 0);
+}
+
+/* The values of every series but those of wattle's own clocks and cost. */
+static void print_series(const struct fixture *f, struct wtl_buf *text)
+{
+	struct wtl_store_reader *reader;
+	const int64_t *values;
+	size_t n;
+
+	assert_int_equal(wtl_store_open(f->path, &reader, NULL), 0);
+	for (uint32_t i = 0; i < reader->names.n; i++) {
+		const char *name = wtl_store_series_name(reader, i);
+
+		if (strncmp(name, "second.", 7) == 0)
+			continue;
+		assert_int_equal(wtl_store_values(reader, i, 0, &values, &n, NULL), 0);
+		wtl_buf_printf(text, "%s:", name);
+		for (size_t k = 0; k < n; k++)
+			wtl_buf_printf(text, " %lld", (long long)values[k]);
+		wtl_buf_puts(text, "\n");
+	}
+	wtl_store_close(reader);
+}
+
+static void test_rows(void **state)
+{
+	struct wtl_buf texts[2];
+
+	(void)state;
+	for (int as_rows = 0; as_rows < 2; as_rows++) {
+		struct fixture f;
+
+		start(&f);
+		record_rows(&f, as_rows);
+		stop(&f);
+		wtl_buf_init(&texts[as_rows], 1 << 20);
+		print_series(&f, &texts[as_rows]);
+		finish(&f);
+	}
+	assert_string_equal(wtl_buf_str(&texts[1]), wtl_buf_str(&texts[0]));
+	assert_non_null(strstr(wtl_buf_str(&texts[0]), " 1016\n"));
+	wtl_buf_done(&texts[0]);
+	wtl_buf_done(&texts[1]);
+}
+
+/* Not where a channel is in a gap, nor once the recording has stopped. */
+static void test_no_rows(void **state)
+{
+	const int64_t *columns[CHANNELS_MAX], nothing = 0;
+	const struct wtl_recorder_rows none = {.n = 0, .t_mono_ns = &nothing, .values = columns};
+	struct fixture f;
+
+	(void)state;
+	for (size_t i = 0; i < CHANNELS_MAX; i++)
+		columns[i] = &nothing;
+	start(&f);
+	assert_true(wtl_recorder_rows(f.recorder, &none));
+	meter_bench_write(&f.bench, PACKAGE0, "!errno EIO\n");
+	meter_bench_tick(&f.bench, S);
+	assert_false(wtl_recorder_rows(f.recorder, &none));
+	meter_bench_write(&f.bench, PACKAGE0, "4000000\n");
+	for (int i = 0; i < 3; i++)
+		meter_bench_tick(&f.bench, S);
+	assert_true(wtl_recorder_rows(f.recorder, &none));
+	wtl_recorder_writer(f.recorder)->error = -ENOSPC;
+	assert_int_equal(wtl_recorder_commit(f.recorder, NULL), -ENOSPC);
+	assert_false(wtl_recorder_rows(f.recorder, &none));
+	assert_null(wtl_store_put_many(wtl_recorder_writer(f.recorder), 0, 1));
+	assert_int_equal(wtl_recorder_end(f.recorder, NULL), -ENOSPC);
+	finish(&f);
+}
+
 /* It is said once that the recording has stopped, and once more at the end. */
 static void test_stopped(void **state)
 {
@@ -674,6 +799,8 @@ int main(void)
 		cmocka_unit_test(test_cancelled),
 		cmocka_unit_test(test_between_samples),
 		cmocka_unit_test(test_own_cpu_time),
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_no_rows),
 		cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_disk),
 		cmocka_unit_test(test_a_channel_fails),

@@ -184,6 +184,7 @@ static void test_record(void **state)
 
 	recording = play();
 	assert_string_equal(wattle_recording_fact(recording, "job"), "night");
+	assert_null(wattle_recording_fact(recording, "interval-ns"));
 	assert_string_equal(wattle_recording_fact(recording, "window.1.exit_reason"),
 			    "the program recorded itself");
 	check_window(recording, 0, "w", &window, energies);
@@ -213,6 +214,7 @@ static void test_thread(void **state)
 		end(recorder);
 		recording = play();
 		assert_int_equal(energies[0].energy_uj, 7000000);
+		assert_string_equal(wattle_recording_fact(recording, "interval-ns"), "10000000");
 		check_window(recording, 0, "w", &window, energies);
 		wattle_recording_close(recording);
 		unlink(path);
@@ -492,10 +494,12 @@ static void test_fed(void **state)
 	struct wattle_meter *meter = open_fed();
 	struct wattle_recorder *recorder;
 	struct wattle_recording *recording;
+	struct wattle_error error = {.size = sizeof(error)};
 
 	(void)state;
 	assert_int_equal(wattle_meter_domains(meter), 2);
-	assert_int_equal(wattle_recorder_open(path, meter, NULL, &recorder, NULL), -ENODATA);
+	assert_int_equal(wattle_recorder_open(path, meter, NULL, &recorder, &error), -ENODATA);
+	assert_non_null(strstr(error.text, "fed with nothing yet"));
 	assert_int_equal(feed(meter, 0), 0);
 	recorder = record(meter);
 	assert_int_equal(wattle_window_begin(meter, "all"), 0);

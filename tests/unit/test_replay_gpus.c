@@ -130,6 +130,41 @@ static void test_users(void **state)
 	check_users("users", "", "100 60 0 0 0", "50 20 0 0 0 2 5");
 }
 
+/* One is on two GPUs, another on one and for a while on the other; and one is of another container. */
+static void test_users_of_two(void **state)
+{
+	struct replay_setup setup = {.root = "xeon-2s-dram", .store = {.period_ns = 2 * S}};
+	char script[1024];
+	struct replay_bench f;
+	int first, second;
+
+	(void)state;
+	world_first_pids(&first, &second);
+	snprintf(script, sizeof(script),
+		 "gpu Fake\n  power 0 const 100\n  sensor counter gpu 100\n"
+		 "  process %d C 100 40 0 0 0\n  process %d C 50 20 0 0 0\n"
+		 "  process 70001 C 25 10 0 0 0 3 5\nprocess-name 70001 elsewhere\n"
+		 "gpu Fake\n  power 0 const 60\n  sensor counter gpu 100\n"
+		 "  process %d C 300 30 0 0 0\n  process %d G 75 10 0 0 0 2 4\n",
+		 first, second, first, second);
+	setup.script = script;
+	replay_bench_start_on(&f, &setup);
+	assert_int_equal(world_fork(&f.world, 1), first);
+	assert_int_equal(world_fork(&f.world, 1), second);
+	replay_bench_begin(&f);
+	live(&f, first, second, 7);
+	assert_int_equal(
+		wtl_consumers_get(f.consumers, (size_t)wtl_workload_find(
+						       wtl_consumers_workload(f.consumers), first))
+			->gpu_memory_bytes,
+		400 << 20);
+	replay_bench_end(&f);
+	replay_bench_stop(&f);
+	replay_bench_check(&f, NULL);
+	replay_bench_golden(&f, "users-of-two");
+	replay_bench_finish(&f);
+}
+
 /* Only memory is told: a guess. */
 static void test_guess(void **state)
 {
@@ -150,54 +185,68 @@ static void check_summary(struct replay_bench *f)
 	wtl_player_close(player);
 }
 
-/* One that draws 100 W while it keeps all SMs busy, and one that draws 300: apart, then together. */
-static void test_watts(void **state)
+/* One that draws 100 W while it keeps all SMs busy, and one that draws 300: apart and together, for more than the
+ * minute that is divided anew. */
+static void live_by_watts(struct replay_bench *f, const char *head, int pids[2])
 {
-	enum { LIGHT_W = 100, HEAVY_W = 300, PHASES = 9, PHASE_S = 8 };
-	static const int phases[PHASES][2] = {{60, 0},	{0, 60}, {30, 30}, {60, 0}, {0, 60},
-					      {30, 30}, {60, 0}, {0, 60},  {40, 40}};
+	enum { LIGHT_W = 100, HEAVY_W = 300, PHASES = 18, PHASE_S = 8 };
+	static const int phases[][2] = {{60, 0},  {0, 60},  {30, 30}, {20, 40}, {60, 0},
+					{40, 20}, {30, 30}, {10, 50}, {40, 40}};
 	struct replay_setup setup = {.root = "xeon-2s-dram",
 				     .weight = WTL_WEIGHT_LEARNED,
 				     .store = {.period_ns = 20 * S}};
+	char script[4096];
+	int len;
+
+	world_first_pids(&pids[0], &pids[1]);
+	len = snprintf(script, sizeof(script), "%s", head);
+	for (int i = 0; i < PHASES; i++) {
+		const int *phase = phases[i % 9];
+
+		len += snprintf(script + len, sizeof(script) - (size_t)len, "  power %d const %d\n",
+				i * PHASE_S, 50 + (LIGHT_W * phase[0] + HEAVY_W * phase[1]) / 100);
+		for (int k = 0; k < 2; k++)
+			len += snprintf(script + len, sizeof(script) - (size_t)len,
+					"process %d C 100 %d 0 0 0 %d %d\n", pids[k], phase[k],
+					i * PHASE_S, (i + 1) * PHASE_S);
+	}
+	setup.script = script;
+	replay_bench_start_on(f, &setup);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(world_fork(&f->world, 1), pids[i]);
+	replay_bench_begin(f);
+	live(f, pids[0], pids[1], 10 * PHASE_S);
+	/* More is in doubt from here on. */
+	wtl_consumers_machine_changed(f->consumers);
+	live(f, pids[0], pids[1], 8 * PHASE_S - 1);
+}
+
+static void test_watts(void **state)
+{
 	struct wtl_share_energy light, heavy;
 	struct replay_bench f;
 	struct wtl_per_cpu watts;
 	size_t slots[2];
-	char script[2048];
-	int pids[2], len;
+	int pids[2];
 
 	(void)state;
-	world_first_pids(&pids[0], &pids[1]);
-	len = snprintf(script, sizeof(script), "gpu Fake\n  sensor counter gpu 100\n");
-	for (int i = 0; i < PHASES; i++) {
-		len += snprintf(script + len, sizeof(script) - (size_t)len, "  power %d const %d\n",
-				i * PHASE_S,
-				50 + (LIGHT_W * phases[i][0] + HEAVY_W * phases[i][1]) / 100);
-		for (int k = 0; k < 2; k++)
-			len += snprintf(script + len, sizeof(script) - (size_t)len,
-					"process %d C 100 %d 0 0 0 %d %d\n", pids[k], phases[i][k],
-					i * PHASE_S, (i + 1) * PHASE_S);
-	}
-	setup.script = script;
-	replay_bench_start_on(&f, &setup);
-	for (int i = 0; i < 2; i++)
-		assert_int_equal(world_fork(&f.world, 1), pids[i]);
-	replay_bench_begin(&f);
-	live(&f, pids[0], pids[1], PHASES * PHASE_S - 1);
+	live_by_watts(&f, "gpu Fake\n  sensor counter gpu 100\n", pids);
 	for (int i = 0; i < 2; i++)
 		slots[i] = (size_t)wtl_workload_find(wtl_consumers_workload(f.consumers), pids[i]);
 	/* The samples are the driver's of the second before, and blur it. */
 	wtl_consumers_per_gpu(f.consumers, slots[0], &watts);
 	assert_in_range(watts.power_uw, 60000000, 110000000);
+	assert_in_range(watts.uncertainty_uw, 30000000, 90000000);
 	wtl_consumers_per_gpu(f.consumers, slots[1], &watts);
 	assert_in_range(watts.power_uw, 240000000, 330000000);
-	/* By use alone it would be 1.6 times as much. */
+	/* By use alone it would be 0.9 times as much. */
 	wtl_consumers_energy(f.consumers, slots[0], WTL_PART_GPU, &light);
 	wtl_consumers_energy(f.consumers, slots[1], WTL_PART_GPU, &heavy);
-	assert_in_range(100 * heavy.full_uj / light.full_uj, 220, 270);
+	assert_in_range(100 * heavy.full_uj / light.full_uj, 240, 290);
 	replay_bench_end(&f);
 	replay_bench_stop(&f);
 	replay_bench_check(&f, NULL);
+	replay_bench_golden(&f, "watts");
 	check_summary(&f);
 	/* When accounts begin anew, whoever is next in the slot of one that ended has not its watts. */
 	world_end(&f.world, pids[0]);
@@ -208,6 +257,73 @@ static void test_watts(void **state)
 	assert_non_null(wtl_consumers_get(f.consumers, slots[0]));
 	wtl_consumers_per_gpu(f.consumers, slots[0], &watts);
 	assert_int_equal(watts.power_uw, 0);
+	replay_bench_finish(&f);
+}
+
+/* The same two on a GPU that tells power alone. */
+static void test_watts_by_power_alone(void **state)
+{
+	struct replay_bench f;
+	int pids[2];
+
+	(void)state;
+	live_by_watts(
+		&f,
+		"gpu NVIDIA GeForce GTX 1050\n  arch pascal\n  cc 6.1\n  sensor usage gpu 20 10\n",
+		pids);
+	replay_bench_end(&f);
+	replay_bench_stop(&f);
+	replay_bench_check(&f, NULL);
+	replay_bench_golden(&f, "watts-by-power-alone");
+	replay_bench_finish(&f);
+}
+
+/*
+ * Eight that draw 60 to 340 W on all of a GPU, each for twelve seconds, two at a time; then they end, and more have ended
+ * than are kept apart: what their watts were divided by goes with their energy.
+ */
+static void test_watts_of_many(void **state)
+{
+	enum { USERS = 8, STEP_S = 6, FIRST_W = 60, MORE_W = 40 };
+	struct replay_setup setup = {.root = "xeon-2s-dram",
+				     .weight = WTL_WEIGHT_LEARNED,
+				     .store = {.period_ns = 20 * S}};
+	char script[2048];
+	struct replay_bench f;
+	int first, second, len;
+
+	(void)state;
+	world_first_pids(&first, &second);
+	len = snprintf(script, sizeof(script), "gpu Fake\n  sensor counter gpu 100\n");
+	for (int i = 0; i <= USERS; i++) {
+		int watts = 50 + (i > 0 ? 3 * (FIRST_W + MORE_W * (i - 1)) / 10 : 0) +
+			    (i < USERS ? 5 * (FIRST_W + MORE_W * i) / 10 : 0);
+
+		len += snprintf(script + len, sizeof(script) - (size_t)len, "  power %d const %d\n",
+				i * STEP_S, watts);
+	}
+	for (int i = 0; i < USERS; i++)
+		len += snprintf(
+			script + len, sizeof(script) - (size_t)len,
+			"process %d C 100 50 0 0 0 %d %d\nprocess %d C 100 30 0 0 0 %d %d\n",
+			first + i, i * STEP_S, (i + 1) * STEP_S, first + i, (i + 1) * STEP_S,
+			(i + 2) * STEP_S);
+	setup.script = script;
+	replay_bench_start_on(&f, &setup);
+	for (int i = 0; i < USERS; i++)
+		assert_int_equal(world_fork(&f.world, 1), first + i);
+	replay_bench_begin(&f);
+	for (int i = 0; i <= USERS; i++) {
+		live(&f, first + (i < USERS ? i : USERS - 1), first + (i > 0 ? i - 1 : 0), STEP_S);
+		if (i > 0)
+			world_end(&f.world, first + i - 1);
+	}
+	live(&f, 1, 1, 2);
+	replay_bench_end(&f);
+	replay_bench_stop(&f);
+	replay_bench_check(&f, NULL);
+	replay_bench_golden(&f, "watts-of-many");
+	check_summary(&f);
 	replay_bench_finish(&f);
 }
 
@@ -256,11 +372,19 @@ static void test_a_user_of_elsewhere(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_eight),  cmocka_unit_test(test_mig),
-		cmocka_unit_test(test_lost),   cmocka_unit_test(test_reload),
-		cmocka_unit_test(test_asleep), cmocka_unit_test(test_power_only),
-		cmocka_unit_test(test_users),  cmocka_unit_test(test_guess),
-		cmocka_unit_test(test_watts),  cmocka_unit_test(test_a_user_of_elsewhere),
+		cmocka_unit_test(test_eight),
+		cmocka_unit_test(test_mig),
+		cmocka_unit_test(test_lost),
+		cmocka_unit_test(test_reload),
+		cmocka_unit_test(test_asleep),
+		cmocka_unit_test(test_power_only),
+		cmocka_unit_test(test_users),
+		cmocka_unit_test(test_users_of_two),
+		cmocka_unit_test(test_guess),
+		cmocka_unit_test(test_watts),
+		cmocka_unit_test(test_watts_of_many),
+		cmocka_unit_test(test_watts_by_power_alone),
+		cmocka_unit_test(test_a_user_of_elsewhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

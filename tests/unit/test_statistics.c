@@ -157,6 +157,9 @@ static void test_ratio(void **state)
 	assert_true(wtl_ratio_is_significant(&ratio));
 	ratio = ratio_of(a, b, 4, 0.4);
 	assert_false(wtl_ratio_is_significant(&ratio));
+	/* Two pairs that agree are enough. */
+	ratio = ratio_of((const double[]){1.0, 1.0}, (const double[]){2.0, 2.001}, 2, 0.0);
+	assert_true(ratio.low > 1.9 && wtl_ratio_is_significant(&ratio));
 	ratio = ratio_of(b, a, 4, 0.0);
 	assert_true(ratio.high < 1.0 && wtl_ratio_is_significant(&ratio));
 	/* The same each time. */

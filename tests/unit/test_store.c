@@ -953,11 +953,17 @@ static void test_paths(void **state)
 	for (size_t i = 0; i < UNIT_COUNT(names); i++) {
 		struct wtl_store_writer *writer;
 		struct wtl_store_reader *reader;
+		struct wtl_err err;
+		const int64_t *values;
+		size_t n;
 
 		assert_int_equal(wtl_store_create(names[i], &bench->options, &writer, NULL), 0);
 		assert_int_equal(wtl_store_end(writer, NULL), 0);
 		assert_int_equal(access(names[i], F_OK), 0);
 		assert_int_equal(wtl_store_open(names[i], &reader, NULL), 0);
+		assert_int_equal(wtl_store_values(reader, UINT32_MAX, 0, &values, &n, &err),
+				 -ERANGE);
+		assert_string_equal(err.path, names[i][0] == ' ' ? "" : names[i]);
 		wtl_store_close(reader);
 	}
 	assert_int_equal(unit_entries(bench->dir, ""), UNIT_COUNT(names));

@@ -475,6 +475,27 @@ static void test_times_of_periods(void **state)
 	}
 }
 
+/* Each row is as it was written, but one has another's name. */
+static void test_a_name_twice(void **state)
+{
+	struct store_bench *bench = *state;
+	struct wtl_store_reader *reader;
+	struct wtl_row_series row = {.id = STORE_SERIES};
+	struct lines lines;
+
+	make_whole(bench, 15);
+	reader = store_bench_open(bench);
+	snprintf(row.name, sizeof(row.name), "%s", wtl_store_series_name(reader, 0));
+	assert_false(wtl_store_is_damaged(reader));
+	wtl_store_close(reader);
+	put_row(bench, &wtl_table_series, &row);
+	reader = store_bench_open(bench);
+	assert_true(wtl_store_is_damaged(reader));
+	wtl_store_close(reader);
+	assert_int_equal(check_lines(bench, &lines), 1);
+	assert_string_equal(lines.text, "table series: its rows do not fit each other\n");
+}
+
 /* ---- What is beside it and cannot be read ---- */
 
 /* As somebody who may not write there. Exits with 0 where all is as it should be. */
@@ -524,11 +545,17 @@ static void test_wal_in_a_closed_directory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		STORE_TEST(test_first_is_missed),     STORE_TEST(test_first_of_a_ring),
-		STORE_TEST(test_nothing_recorded),    STORE_TEST(test_too_many_values),
-		STORE_TEST(test_many_large_periods),  STORE_TEST(test_too_many_values_in_parts),
-		STORE_TEST(test_parts_that_are_none), STORE_TEST(test_times_of_rows),
-		STORE_TEST(test_times_of_periods),    STORE_TEST(test_wal_in_a_closed_directory),
+		STORE_TEST(test_first_is_missed),
+		STORE_TEST(test_first_of_a_ring),
+		STORE_TEST(test_nothing_recorded),
+		STORE_TEST(test_too_many_values),
+		STORE_TEST(test_many_large_periods),
+		STORE_TEST(test_too_many_values_in_parts),
+		STORE_TEST(test_parts_that_are_none),
+		STORE_TEST(test_times_of_rows),
+		STORE_TEST(test_times_of_periods),
+		STORE_TEST(test_a_name_twice),
+		STORE_TEST(test_wal_in_a_closed_directory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

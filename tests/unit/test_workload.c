@@ -669,6 +669,23 @@ static void test_reset(void **state)
 	assert_int_equal(world_row(world, "cc1", NULL)->cpu_ns, 5 * MS);
 }
 
+/* Fewer slots than are needed in any case are asked for. Where none is left, an outsider has none. */
+static void test_few_slots(void **state)
+{
+	const struct wtl_workload_options options = {.max_slots = 1};
+	struct world *world = *state;
+	int64_t slot = 0;
+	int n = 0;
+
+	world_open(world, &options);
+	world_look(world, WTL_NS_PER_S);
+	for (; slot >= 0 && n < 1000; n++)
+		slot = wtl_workload_outsider(world->workload, 5000 + n, "x");
+	assert_int_equal(slot, -ENOSPC);
+	assert_in_range(n, 40, 64);
+	assert_true(wtl_workload_outsider(world->workload, 5000, "x") >= 0);
+}
+
 static void test_slots(void **state)
 {
 	struct world *world = *state;
@@ -845,6 +862,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_proc_vanishes, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_reset, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_slots, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_few_slots, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_ticks, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_other_numbers, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_means, world_setup, world_teardown),

@@ -282,6 +282,27 @@ static void test_teardown(void **state)
 	assert_int_equal(world->accounts[WTL_SLOT_UNSEEN], 0);
 }
 
+/* One that was there before ends: its parent is told of all that it and its children ever used, which is no news. */
+static void test_elder_with_children(void **state)
+{
+	struct world *world = *state;
+	int shell = world_fork(world, 1), elder = world_fork(world, shell);
+	uint32_t slot;
+
+	world_run(world, elder, 400 * MS);
+	world_at(world, elder)->child_ns = 3000 * (int64_t)MS;
+	world_open(world, NULL);
+	assert_int_equal(world_look(world, WTL_NS_PER_S), 0);
+	slot = (uint32_t)wtl_workload_find(world->workload, elder);
+	world_run(world, elder, 100 * MS);
+	world_end(world, elder);
+	world_run(world, shell, MS);
+	world_unseen(world, 500 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_null(world_row(world, "short-lived", NULL));
+	assert_int_equal(wtl_workload_consumer(world->workload, slot)->cpu_ns, 100 * MS);
+}
+
 /* Of several rows, each has as much of it as it has processes. */
 static void test_teardown_of_several(void **state)
 {
@@ -329,6 +350,34 @@ static void test_teardown_of_seen_and_below(void **state)
 	assert_in_range(world_row(world, "cc1", NULL)->cpu_ns, 49 * 5 * MS + 25 * MS,
 			49 * 6 * (int64_t)MS);
 	assert_int_equal(world->accounts[WTL_SLOT_UNSEEN], 0);
+}
+
+/* Children are folded before their parent says what their ends took: that goes where they went. */
+static void test_teardown_of_folded(void **state)
+{
+	struct world *world = *state;
+	const struct wtl_workload_options options = {.max_exited = 4};
+	int shell = world_fork(world, 1), pids[40];
+
+	world->n_cpus = 4;
+	world_open(world, &options);
+	world_look(world, WTL_NS_PER_S);
+	for (int i = 0; i < 40; i++) {
+		pids[i] = world_fork(world, shell);
+		world_exec(world, pids[i], "make", "");
+		world_run(world, pids[i], 5 * MS);
+	}
+	world_look(world, WTL_NS_PER_S);
+	for (int i = 0; i < 40; i++)
+		world_end(world, pids[i]);
+	world_look(world, WTL_NS_PER_S);
+	world_run(world, shell, MS);
+	world_unseen(world, 200 * MS);
+	world_at(world, shell)->child_ns += 200 * MS;
+	world_look(world, WTL_NS_PER_S);
+	assert_null(world_row(world, "short-lived", NULL));
+	assert_in_range(world_row(world, "make", NULL)->cpu_ns, 370 * (int64_t)MS,
+			390 * (int64_t)MS);
 }
 
 /* Records are lost: that one parent's children are nobody's by name leaves those of another as they were. */
@@ -946,6 +995,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_ended_unread, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_zombies, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_threads, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_teardown_of_folded, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_elder_with_children, world_setup,
+						world_teardown),
 		cmocka_unit_test_setup_teardown(test_threads_of_a_reused_number, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_old_threads, world_setup, world_teardown),

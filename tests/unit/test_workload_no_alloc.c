@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A look that finds nobody new allocates nothing, whoever runs. Linked with tests/alloc/failmalloc.c,
  * which counts. */
+#include <errno.h>
 #include <stdio.h>
 
 #include "allocations.h"
@@ -125,12 +126,49 @@ static void test_learned_looks(void **state)
 	world_done(&world);
 }
 
+/* Without memory it does not open: not with the counters that were asked for missing. */
+static void test_no_memory(void **state)
+{
+	const struct wtl_workload_options options = {.weight = WTL_WEIGHT_INSTRUCTIONS};
+	static struct world world; /* large */
+	unsigned long failures = 0;
+	bool has_failed = true;
+
+	(void)state;
+	need_counter();
+	for (unsigned long n = 1; has_failed; n++) {
+		const struct wtl_env env = {.io = &world.io};
+		int pid, rc;
+
+		assert_in_range(n, 1, LOOKS);
+		world_init(&world);
+		world.has_pmu = true;
+		pid = world_fork(&world, 1);
+		world_at(&world, pid)->per_us = 1000;
+		failures = wattle_test_failures();
+		wattle_test_fail_alloc(n, false);
+		rc = wtl_workload_new(&env, &options, &world.workload, NULL);
+		wattle_test_fail_alloc(0, false);
+		has_failed = wattle_test_failures() > failures;
+		assert_true(rc == 0 || (rc == -ENOMEM && has_failed));
+		for (int i = 0; i < 3 && rc == 0; i++) {
+			world_run(&world, pid, 10 * MS);
+			world_look(&world, WTL_NS_PER_S);
+		}
+		if (rc == 0)
+			assert_int_equal(wtl_workload_weight(world.workload),
+					 WTL_WEIGHT_INSTRUCTIONS);
+		world_done(&world);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_looks),
 		cmocka_unit_test(test_counted_looks),
 		cmocka_unit_test(test_learned_looks),
+		cmocka_unit_test(test_no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

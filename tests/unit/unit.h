@@ -10,6 +10,16 @@
 
 #include <cmocka.h>
 
+/* So often is tried what is counted, not only done: the sanitizers, which make it slow, see in a fifth what there is for them. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define UNIT_TRIES(n) ((n) / 5)
+#endif
+#endif
+#ifndef UNIT_TRIES
+#define UNIT_TRIES(n) (n)
+#endif
+
 #define UNIT_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* All of these fail the running test when they cannot do what they say. */

@@ -240,7 +240,7 @@ static int world_dir_read(struct wtl_io *io, const char *path, struct wtl_buf *n
 	assert_string_equal(path, "/proc");
 	for (unsigned i = 0; i < world->births_in_listing; i++)
 		world_run(world, world_fork(world, 1), 1000000);
-	for (int pid = 1; pid < WORLD_PIDS; pid++) {
+	for (int pid = 1; pid <= world->highest; pid++) {
 		char name[16];
 
 		if (!world->of[pid] || world->of[pid]->is_unlisted)
@@ -515,6 +515,8 @@ static struct world_process *process_add(struct world *world, int pid, int paren
 	assert_non_null(process);
 	assert_null(world->of[pid]);
 	world->of[pid] = process;
+	if (pid > world->highest)
+		world->highest = pid;
 	process->pid = pid;
 	process->parent = parent;
 	process->n_threads = 1;
@@ -542,7 +544,7 @@ void world_init(struct world *world)
 void world_done(struct world *world)
 {
 	wtl_workload_free(world->workload);
-	for (int pid = 0; pid < WORLD_PIDS; pid++)
+	for (int pid = 0; pid <= world->highest; pid++)
 		free(world->of[pid]);
 	free(world->queue);
 	free(world->accounts);
@@ -650,7 +652,7 @@ void world_exit(struct world *world, int pid)
 		    process->n_threads > 1);
 	world_run(world, pid, world->teardown_ns);
 	/* Who has children has forked. */
-	for (int i = 1; i < WORLD_PIDS && process->has_forked; i++)
+	for (int i = 1; i <= world->highest && process->has_forked; i++)
 		if (world->of[i] && world->of[i]->parent == pid)
 			world->of[i]->parent = 1;
 }

@@ -50,7 +50,7 @@ struct world {
 	struct wtl_workload *workload;
 
 	struct world_process *of[WORLD_PIDS]; /* by pid; NULL: nobody */
-	int newest;
+	int newest, highest;		      /* highest: of all there have been */
 	int pid_max;
 	unsigned n_cpus;
 	int64_t mono_ns, boot_ns;

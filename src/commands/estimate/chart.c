@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 
 /* The rate's axis counts in thousandths: the plot's numbers are whole. */
 enum {
@@ -23,13 +22,6 @@ struct chart {
 	struct wtl_err *err;
 	double rate_max;
 };
-
-bool wtl_estimate_is_picture(const char *path, enum wtl_plot_format *ret_format)
-{
-	const char *dot = path ? strrchr(path, '.') : NULL;
-
-	return dot && wtl_plot_format_find(dot + 1, ret_format) == 0;
-}
 
 /* A straight line of n points. */
 static struct wtl_plot_series *add_line(struct chart *chart, const char *name, size_t n,

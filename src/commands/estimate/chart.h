@@ -13,7 +13,4 @@
 int wtl_estimate_chart(const struct wtl_estimate_energy *energy, struct wtl_plot_sheet *sheet,
 		       struct wtl_err *err);
 
-/* Whether a path is that of a picture, and of what format. */
-bool wtl_estimate_is_picture(const char *path, enum wtl_plot_format *ret_format);
-
 #endif

@@ -131,7 +131,7 @@ int wtl_estimate_check_options(struct wtl_app *app, const struct wtl_estimate_op
 				    "%s is about prices, which are a device's: --device NAME "
 				    "(--list-devices)",
 				    used);
-	if (wtl_estimate_is_picture(app->settings.output_path, &format))
+	if (wtl_plot_is_picture(app->settings.output_path, &format))
 		return wtl_complain(app,
 				    "a picture shows energy, which is a device's: --device NAME "
 				    "(--list-devices)");
@@ -217,7 +217,7 @@ int wtl_estimate_prices(struct wtl_app *app, const struct wtl_estimate_options *
 
 	if (wtl_estimate_load_devices(app, options, &devices) == 0 &&
 	    wtl_estimate_energy(app, options, &devices, &sweep, network, path, &energy) == 0)
-		code = wtl_estimate_is_picture(app->settings.output_path, &format)
+		code = wtl_plot_is_picture(app->settings.output_path, &format)
 			       ? draw(app, &energy, format)
 			       : wtl_estimate_tell(app, &wtl_estimate_energy_thing, &energy);
 	wtl_estimate_energy_done(&energy);

@@ -7,7 +7,7 @@
 #include "cli/command.h"
 #include "cli/complain.h"
 #include "cli/options.h"
-#include "commands/estimate/chart.h"
+#include "draw/plot.h"
 #include "commands/estimate/host.h"
 #include "commands/estimate/tell.h"
 #include "text/layout.h"
@@ -207,7 +207,7 @@ int wtl_estimate_check_host(struct wtl_app *app, const struct wtl_estimate_optio
 	if (used)
 		return wtl_complain(app, "%s is about devices with prices, not about this machine",
 				    used);
-	if (wtl_estimate_is_picture(app->settings.output_path, &format))
+	if (wtl_plot_is_picture(app->settings.output_path, &format))
 		return wtl_complain(app, "there is no picture of this machine's estimate");
 	return 0;
 }

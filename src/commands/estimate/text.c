@@ -35,22 +35,13 @@ static void add_number(struct wtl_grid *grid, uint64_t number)
 	wtl_grid_next(grid);
 }
 
-/* A name that is too wide loses its middle: its end tells layers apart, its beginning where they are. */
 static void add_name(struct wtl_grid *grid, const char *name, size_t columns,
 		     const struct wtl_output_style *style)
 {
-	struct wtl_buf *buf = &grid->rows;
-	const size_t head = columns * 2 / 5, tail = columns - head;
-	const char *end = name;
-	size_t start = buf->len;
+	size_t start = grid->rows.len;
 
-	wtl_layout_text(buf, name, style);
-	if (!buf->error && wtl_layout_columns(buf->data + start, buf->len - start) > columns) {
-		wtl_layout_cut(buf, start, head, style);
-		while (*end && wtl_layout_columns(end, strlen(end)) > tail)
-			end = wtl_text_next(end);
-		wtl_layout_text(buf, end, style);
-	}
+	wtl_layout_text(&grid->rows, name, style);
+	wtl_layout_cut_middle(&grid->rows, start, columns, style);
 	wtl_grid_next(grid);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/text.h"
@@ -153,7 +154,11 @@ void wtl_limit_plan(const struct wtl_app *app, const struct wtl_gpu *gpus, const
 
 void wtl_limit_complain_denied(struct wtl_app *app, const struct wtl_limit_denied *denied)
 {
-	wtl_complain(app, "GPU %u: setting the %s needs root, as in: sudo wattle limit ...",
+	wtl_complain(app,
+		     geteuid() == 0
+			     ? "GPU %u: the driver lets not even root set the %s here, as in many "
+			       "containers and virtual machines"
+			     : "GPU %u: setting the %s needs root, as in: sudo wattle limit ...",
 		     denied->gpu, denied->what);
 }
 

@@ -111,11 +111,10 @@ static int run_live(struct wtl_app *app)
 static int find_format(struct wtl_app *app)
 {
 	struct wtl_plot_settings *plot = app->own;
-	const char *path = app->settings.output_path, *dot = path ? strrchr(path, '.') : NULL;
+	const char *path = app->settings.output_path;
 
-	if (!path || wtl_option_is_used(app, "--format"))
-		return 0;
-	if (dot && !strchr(dot, '/') && wtl_plot_format_find(dot + 1, &plot->format) == 0)
+	if (!path || wtl_option_is_used(app, "--format") ||
+	    wtl_plot_is_picture(path, &plot->format))
 		return 0;
 	return wtl_complain(
 		app,

@@ -69,8 +69,8 @@ static int add_series(json_t *list, const json_t *series)
 	return 0;
 }
 
-/* The runs of one command of a comparison. */
-static int add_compared(json_t *list, const json_t *command)
+/* The runs of one command of a comparison; energy: which of theirs is compared. */
+static int add_compared(json_t *list, const json_t *command, json_t *energy)
 {
 	const json_t *series = json_object_get(command, "series");
 	const char *name = wtl_plot_json_text(command, "name");
@@ -82,7 +82,8 @@ static int add_compared(json_t *list, const json_t *command)
 	json_array_foreach(runs, i, run)
 	{
 		if (name && json_is_object(run) &&
-		    json_object_set_new(run, WTL_PLOT_JSON_NAME, json_string(name)) < 0)
+		    (json_object_set_new(run, WTL_PLOT_JSON_NAME, json_string(name)) < 0 ||
+		     (energy && json_object_set(run, WTL_PLOT_JSON_COMPARED, energy) < 0)))
 			return -ENOMEM;
 	}
 	return add_series(list, series);
@@ -98,7 +99,9 @@ static int add_document(json_t *list, json_t *document)
 	if (has_schema(document, "wattle.compare/1") && json_is_array(commands)) {
 		json_array_foreach(commands, i, command)
 		{
-			rc = rc < 0 ? rc : add_compared(list, command);
+			rc = rc < 0 ? rc
+				    : add_compared(list, command,
+						   json_object_get(document, "compared"));
 		}
 		return rc;
 	}

@@ -16,6 +16,8 @@ enum { WTL_PLOT_DOMAINS_MAX = 64, WTL_PLOT_COMPARED_MAX = 8 };
 #define WTL_PLOT_JSON_FILE " file"
 /* Put into each run of a comparison: what its command is called there. */
 #define WTL_PLOT_JSON_NAME " name"
+/* And, if the document says it: which energy is compared. */
+#define WTL_PLOT_JSON_COMPARED " compared"
 
 /* The reports that are wanted, and what they have in common. */
 struct wtl_plot_chosen {

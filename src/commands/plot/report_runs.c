@@ -352,13 +352,17 @@ static int make(const struct wtl_plot_chosen *chosen, const enum quantity quanti
 	return 0;
 }
 
-/* As wattle compare has it: what is above idle, where that is known of every run. */
+/* What is above idle, if that was compared, or if nothing says so and it is known of every run. */
 static bool is_compared_above_idle(const struct wtl_plot_chosen *chosen)
 {
 	bool is_known = chosen->n_compared > 0 && chosen->wanted->n_domains == 0;
 
-	for (size_t i = 0; i < chosen->n; i++)
-		is_known &= isfinite(wtl_plot_json_dynamic(chosen->reports[i], 0).y);
+	for (size_t i = 0; i < chosen->n; i++) {
+		const char *energy = wtl_plot_json_text(chosen->reports[i], WTL_PLOT_JSON_COMPARED);
+
+		is_known &= isfinite(wtl_plot_json_dynamic(chosen->reports[i], 0).y) &&
+			    (!energy || strcmp(energy, "energy_j") != 0);
+	}
 	return is_known;
 }
 

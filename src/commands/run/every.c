@@ -37,13 +37,14 @@ enum {
 static const struct wtl_doc_table table = {
 	.name = "intervals",
 	.columns = "0:time_s,duration_s,energy_j,uncertainty_j,mean_w,too_short,"
-		   "command_dynamic_j,command_full_j,command_uncertainty_j,command_cpu_s",
+		   "method,command_dynamic_j,command_full_j,command_uncertainty_j,command_cpu_s",
 };
 
 /* One interval. */
 struct interval {
 	int64_t t_ns, duration_ns; /* its end since the run's start, and its length */
-	bool has_energy, is_negative, is_short;
+	bool has_energy, is_negative, is_short, is_modelled; /* modelled: at least a part */
+	enum wattle_method method;
 	uint64_t energy_uj, uncertainty_uj;
 	bool has_command;
 	struct wtl_share_energy command;
@@ -93,6 +94,18 @@ static void put_head(struct wtl_run_every *every)
 		       MEASURE_COLUMNS, "machine", POWER_COLUMNS, "mean");
 }
 
+static void put_command(struct wtl_buf *buf, const struct interval *line, bool ascii)
+{
+	const struct wtl_share_energy *share = &line->command;
+
+	wtl_buf_puts(buf, line->is_modelled && share->full_uj > 0 ? "~" : "");
+	wtl_format_measure(buf, share->has_dynamic ? share->dynamic_uj : share->full_uj,
+			   share->uncertainty_uj, WTL_FORMAT_J, ascii);
+	wtl_buf_puts(buf, share->has_dynamic ? " dynamic" : " full");
+	if (share->full_uj == 0)
+		wtl_buf_puts(buf, line->cpu_ns > 0 ? ": the sensors saw none" : ": no CPU time");
+}
+
 static void put_line(struct wtl_run_every *every, const struct interval *line)
 {
 	struct wtl_buf *buf = &every->buf;
@@ -104,6 +117,7 @@ static void put_line(struct wtl_run_every *every, const struct interval *line)
 		       (long long)(line->t_ns % WTL_NS_PER_S / WTL_NS_PER_MS));
 	start = buf->len;
 	if (line->has_energy) {
+		wtl_buf_puts(buf, line->is_modelled ? "~" : "");
 		wtl_buf_puts(buf, line->is_negative && line->energy_uj ? "-" : "");
 		wtl_format_measure(buf, line->energy_uj, line->uncertainty_uj, WTL_FORMAT_J, ascii);
 		wtl_buf_puts(buf, line->is_short ? " !" : "");
@@ -117,13 +131,8 @@ static void put_line(struct wtl_run_every *every, const struct interval *line)
 				   wtl_power_uw(line->uncertainty_uj, line->duration_ns),
 				   WTL_FORMAT_W, ascii);
 	pad(buf, start, POWER_COLUMNS);
-	if (line->has_command) {
-		const struct wtl_share_energy *share = &line->command;
-
-		wtl_format_measure(buf, share->has_dynamic ? share->dynamic_uj : share->full_uj,
-				   share->uncertainty_uj, WTL_FORMAT_J, ascii);
-		wtl_buf_puts(buf, share->has_dynamic ? " dynamic" : " full");
-	}
+	if (line->has_command)
+		put_command(buf, line, ascii);
 	while (buf->len > 0 && buf->data[buf->len - 1] == ' ')
 		wtl_layout_truncate(buf, buf->len - 1);
 	wtl_buf_putc(buf, '\n');
@@ -147,6 +156,7 @@ static void put_row(struct wtl_run_every *every, const struct interval *line)
 			wtl_doc_micro(to, "mean_w",
 				      wtl_power_uw(line->energy_uj, line->duration_ns));
 		wtl_doc_flag(to, "too_short", line->is_short);
+		wtl_doc_text(to, "method", wattle_method_name(line->method));
 	}
 	if (line->has_command) {
 		if (line->command.has_dynamic)
@@ -180,6 +190,17 @@ static void put(struct wtl_run_every *every, const struct interval *line)
 	flush(every);
 }
 
+static bool is_modelled(const struct wtl_run_every *every)
+{
+	struct wattle_domain domain;
+
+	for (size_t i = 0; wtl_meter_domain(every->billing->meter, i, &domain) == 0; i++)
+		if (domain.in_total && every->energies[i].has_energy &&
+		    every->energies[i].method == WATTLE_METHOD_MODELLED)
+			return true;
+	return false;
+}
+
 /* What the machine used since the last line, and its uncertainty by a window of its own. */
 static void find_machine(struct wtl_run_every *every, const struct wattle_window *window,
 			 const struct wattle_window *own, struct interval *line)
@@ -192,6 +213,8 @@ static void find_machine(struct wtl_run_every *every, const struct wattle_window
 	if (!total->has_energy)
 		return;
 	line->has_energy = true;
+	line->method = total->method;
+	line->is_modelled = is_modelled(every);
 	line->is_negative = total->energy_uj < every->told_uj;
 	line->energy_uj = line->is_negative ? every->told_uj - total->energy_uj
 					    : total->energy_uj - every->told_uj;

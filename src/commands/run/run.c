@@ -178,8 +178,8 @@ static void show_progress(const struct wtl_run_session *session)
 	if (n_left > 0.0 && time.n > 0)
 		snprintf(left, sizeof(left), ", about %.*f s left", time.mean * n_left < 10.0,
 			 time.mean * n_left);
-	wtl_progress_show(session->app, is_alone_on_terminal(), "%zu%s runs done%s%s", session->n,
-			  of, mean, left);
+	wtl_progress_show(session->app, is_alone_on_terminal(), "%zu%s run%s done%s%s", session->n,
+			  of, session->n == 1 && !settings->repeat ? "" : "s", mean, left);
 }
 
 /* 0 or the exit code to stop with; then the runs before it still count. */

@@ -40,7 +40,8 @@ static int set_sort(struct wtl_app *app, const struct wtl_option *option, const 
 
 		return wtl_complain(app,
 				    meant ? "--sort: there is no field '%s': did you mean '%s'?"
-					  : "--sort: there is no field '%s'",
+					  : "--sort: there is no field '%s': "
+					    "such as w, gpu_w, j, cpu or mem",
 				    text, meant);
 	}
 	settings->sort = text;
