@@ -36,16 +36,16 @@ run: deps
 	$(call heading,wattle run: 400 MB of zeros compressed and hashed)
 	build/wattle run -- sh -c 'head -c 400M /dev/zero | gzip -6 | sha256sum'
 
-# Most of the command's and Python's tests wait: what only works is done beside them, when a processor has nothing else to do.
+# Tests of the command and of Python wait most of the time. Builds and sanitizers run beside them, at idle priority.
 test: deps-test layers format-check test-limits
 	$(call beside,build-page/made wheel-installed test-sanitized test-threads test-nojson,test-cli-beside test-page)
 	$(call beside,test-deb test-python-types,test-python-beside)
 	@$(MAKE) --no-print-directory TESTED=yes test-cli-alone test-python-alone
 
-# $(1) at idle priority, and beside it $(2). What the first says comes at the end.
+# Runs the targets $(1) at idle priority and, at the same time, $(2). The output of $(1) is printed at the end.
 beside = @log=$$(mktemp); chrt --idle 0 $(MAKE) --no-print-directory TESTED=yes $(1) >"$$log" 2>&1 & \
 	$(MAKE) --no-print-directory TESTED=yes $(2); rc=$$?; wait $$! || rc=$$?; cat "$$log"; rm "$$log"; exit $$rc
-# In `make test`, what others of its targets need has been made before them.
+# A prerequisite, unless `make test` has made it already.
 first = $(if $(TESTED),,$(1))
 
 layers:
@@ -121,7 +121,7 @@ test-cli-% test-page test-python-%: export WATTLE_SHARED_DATA = $(abspath ../sha
 test-cli-% test-page test-python-%: export TMPDIR = $(shell [ "$$(df -m --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 2000 ] 2>/dev/null \
 	&& echo /dev/shm || echo /tmp)
 # A test that waits for real processes may fail once on a busy machine. It is tried again, and named as RERUN in the summary.
-# What still fails side by side is tried a last time with nothing beside it but what has idle priority.
+# What still fails side by side is tried a last time, beside nothing but targets at idle priority.
 PYTEST = -B -m pytest -q -o cache_dir=$(CURDIR)/build-gcc/pytest --reruns 1 -rR
 side_by_side = $(1) $(PYTEST) -n $(2) -m 'not alone' $(3) || \
 	{ [ $$? = 1 ] && $(1) $(PYTEST) --maxfail 1 --last-failed --last-failed-no-failures none -m 'not alone' $(3); }

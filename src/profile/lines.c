@@ -250,10 +250,10 @@ static int ask_all(struct asking *asking)
 	qsort(asking->list, asking->n, sizeof(*asking->list), by_module);
 	while (asking->next < asking->n && asking->error == 0) {
 		const struct wtl_modules *modules = asking->modules;
-		int64_t took_ns = asking->lines->error ? asking->lines->error
-				  : modules->apart     ? modules->apart(tell, hear, asking)
-						       : -ENOSYS;
+		int64_t took_ns = asking->lines->error;
 
+		if (took_ns == 0)
+			took_ns = modules->apart ? modules->apart(tell, hear, asking) : -ENOSYS;
 		if (took_ns < 0)
 			asking->lines->error = (int)took_ns;
 		else

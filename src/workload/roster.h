@@ -50,7 +50,7 @@ struct wtl_place {
 	uint64_t start_ticks;	   /* 0: not known */
 	int64_t clock_ns;	   /* CPU time since birth, as far as it is billed */
 	int64_t resident_clock_ns; /* that, when its RSS was read last (memory.c) */
-	char *command; /* the consumer's, or NULL: a restored consumer's is not its own */
+	char *command; /* the consumer's, to be freed; NULL: there is none, or it is borrowed (restored) */
 	/* What its parent's child times are held against (short_lived.c). */
 	uint64_t child_ticks;
 	int64_t children_ns; /* of children that ended, as far as billed, since child_ticks was read */

@@ -989,6 +989,16 @@ static void test_uncertainty_of_shares(void **state)
 	finish_gpu(&g);
 }
 
+/* Two use a GPU of 90 W alike, of which the script tells the second one so; and that one ends. */
+static void use_until_one_ends(struct gpu_fixture *g, const char *second)
+{
+	script_of_two(g, "", "100 40 0 0 0", second);
+	set_gpu_time(g, 2.5);
+	begin(&g->f);
+	bill_gpu(g, 90, 3.5);
+	world_end(&g->f.world, pid_of(g, 1));
+}
+
 /* Until it ended it used the GPU: half of the interval on average, and it is not the other's. */
 static void test_gpu_user_ends(void **state)
 {
@@ -996,11 +1006,7 @@ static void test_gpu_user_ends(void **state)
 	struct wtl_ledger ledger;
 
 	(void)state;
-	script_of_two(&g, "", "100 40 0 0 0", "100 40 0 0 0 0 4");
-	set_gpu_time(&g, 2.5);
-	begin(&g.f);
-	bill_gpu(&g, 90, 3.5);
-	world_end(&g.f.world, pid_of(&g, 1));
+	use_until_one_ends(&g, "100 40 0 0 0 0 4");
 	bill_gpu(&g, 90, 4.5);
 	ledger = ledger_of(&g.f, "gpu-0");
 	assert_int_equal(ledger.exited_uj, 75000000);
@@ -1018,11 +1024,7 @@ static void test_gpu_user_is_still_listed(void **state)
 	struct gpu_fixture g;
 
 	(void)state;
-	script_of_two(&g, "", "100 40 0 0 0", "100 40 0 0 0");
-	set_gpu_time(&g, 2.5);
-	begin(&g.f);
-	bill_gpu(&g, 90, 3.5);
-	world_end(&g.f.world, pid_of(&g, 1));
+	use_until_one_ends(&g, "100 40 0 0 0");
 	bill_gpu(&g, 90, 4.5);
 	assert_int_equal(ledger_of(&g.f, "gpu-0").unattributed_uj, 0);
 	assert_int_equal(gpu_uj(&g, 0), 90000000);
@@ -1040,11 +1042,7 @@ static void test_gpu_user_ended_before(void **state)
 	struct gpu_fixture g;
 
 	(void)state;
-	script_of_two(&g, "", "100 40 0 0 0", "100 40 0 0 0 0 4");
-	set_gpu_time(&g, 2.5);
-	begin(&g.f);
-	bill_gpu(&g, 90, 3.5);
-	world_end(&g.f.world, pid_of(&g, 1));
+	use_until_one_ends(&g, "100 40 0 0 0 0 4");
 	begin(&g.f);
 	bill_gpu(&g, 90, 4.5);
 	assert_int_equal(gpu_uj(&g, 0), 90000000);

@@ -32,6 +32,24 @@ static void live(struct replay_bench *f, int first, int second, int seconds)
 	}
 }
 
+/* The script names n processes, from this number on: they are born here. */
+static void start_with(struct replay_bench *f, const struct replay_setup *setup, int first, int n)
+{
+	replay_bench_start_on(f, setup);
+	for (int i = 0; i < n; i++)
+		assert_int_equal(world_fork(&f->world, 1), first + i);
+	replay_bench_begin(f);
+}
+
+/* Played, it is the same, and as in the golden file of that name. */
+static void end_and_check(struct replay_bench *f, const char *name)
+{
+	replay_bench_end(f);
+	replay_bench_stop(f);
+	replay_bench_check(f, NULL);
+	replay_bench_golden(f, name);
+}
+
 static void check_script(const char *root, const char *script, int seconds)
 {
 	const struct replay_setup setup = {
@@ -45,10 +63,7 @@ static void check_script(const char *root, const char *script, int seconds)
 	assert_true(meter_bench_find(&f.bench, "gpu-0") > 0);
 	replay_bench_begin(&f);
 	live(&f, first, second, seconds);
-	replay_bench_end(&f);
-	replay_bench_stop(&f);
-	replay_bench_check(&f, NULL);
-	replay_bench_golden(&f, script);
+	end_and_check(&f, script);
 	replay_bench_finish(&f);
 }
 
@@ -107,20 +122,15 @@ static void check_users(const char *name, const char *head, const char *one, con
 		 "process %d C %s\nprocess %d C %s\n",
 		 head, first, one, second, other);
 	setup.script = script;
-	replay_bench_start_on(&f, &setup);
-	assert_int_equal(world_fork(&f.world, 1), first);
-	assert_int_equal(world_fork(&f.world, 1), second);
-	replay_bench_begin(&f);
+	assert_int_equal(second, first + 1);
+	start_with(&f, &setup, first, 2);
 	live(&f, first, second, 7);
-	replay_bench_end(&f);
-	/* Somebody was billed for it, so that there is something to be the same. */
+	end_and_check(&f, name);
+	/* Somebody was billed for it, so that there was something to be the same. */
 	wtl_consumers_energy(f.consumers,
 			     (size_t)wtl_workload_find(wtl_consumers_workload(f.consumers), first),
 			     WTL_PART_GPU, &energy);
 	assert_true(energy.full_uj > 0);
-	replay_bench_stop(&f);
-	replay_bench_check(&f, NULL);
-	replay_bench_golden(&f, name);
 	replay_bench_finish(&f);
 }
 
@@ -148,20 +158,15 @@ static void test_users_of_two(void **state)
 		 "  process %d C 300 30 0 0 0\n  process %d G 75 10 0 0 0 2 4\n",
 		 first, second, first, second);
 	setup.script = script;
-	replay_bench_start_on(&f, &setup);
-	assert_int_equal(world_fork(&f.world, 1), first);
-	assert_int_equal(world_fork(&f.world, 1), second);
-	replay_bench_begin(&f);
+	assert_int_equal(second, first + 1);
+	start_with(&f, &setup, first, 2);
 	live(&f, first, second, 7);
 	assert_int_equal(
 		wtl_consumers_get(f.consumers, (size_t)wtl_workload_find(
 						       wtl_consumers_workload(f.consumers), first))
 			->gpu_memory_bytes,
 		400 << 20);
-	replay_bench_end(&f);
-	replay_bench_stop(&f);
-	replay_bench_check(&f, NULL);
-	replay_bench_golden(&f, "users-of-two");
+	end_and_check(&f, "users-of-two");
 	replay_bench_finish(&f);
 }
 
@@ -211,10 +216,8 @@ static void live_by_watts(struct replay_bench *f, const char *head, int pids[2])
 					i * PHASE_S, (i + 1) * PHASE_S);
 	}
 	setup.script = script;
-	replay_bench_start_on(f, &setup);
-	for (int i = 0; i < 2; i++)
-		assert_int_equal(world_fork(&f->world, 1), pids[i]);
-	replay_bench_begin(f);
+	assert_int_equal(pids[1], pids[0] + 1);
+	start_with(f, &setup, pids[0], 2);
 	live(f, pids[0], pids[1], 10 * PHASE_S);
 	/* More is in doubt from here on. */
 	wtl_consumers_machine_changed(f->consumers);
@@ -243,10 +246,7 @@ static void test_watts(void **state)
 	wtl_consumers_energy(f.consumers, slots[0], WTL_PART_GPU, &light);
 	wtl_consumers_energy(f.consumers, slots[1], WTL_PART_GPU, &heavy);
 	assert_in_range(100 * heavy.full_uj / light.full_uj, 240, 290);
-	replay_bench_end(&f);
-	replay_bench_stop(&f);
-	replay_bench_check(&f, NULL);
-	replay_bench_golden(&f, "watts");
+	end_and_check(&f, "watts");
 	check_summary(&f);
 	/* When accounts begin anew, whoever is next in the slot of one that ended has not its watts. */
 	world_end(&f.world, pids[0]);
@@ -271,10 +271,7 @@ static void test_watts_by_power_alone(void **state)
 		&f,
 		"gpu NVIDIA GeForce GTX 1050\n  arch pascal\n  cc 6.1\n  sensor usage gpu 20 10\n",
 		pids);
-	replay_bench_end(&f);
-	replay_bench_stop(&f);
-	replay_bench_check(&f, NULL);
-	replay_bench_golden(&f, "watts-by-power-alone");
+	end_and_check(&f, "watts-by-power-alone");
 	replay_bench_finish(&f);
 }
 
@@ -309,20 +306,14 @@ static void test_watts_of_many(void **state)
 			first + i, i * STEP_S, (i + 1) * STEP_S, first + i, (i + 1) * STEP_S,
 			(i + 2) * STEP_S);
 	setup.script = script;
-	replay_bench_start_on(&f, &setup);
-	for (int i = 0; i < USERS; i++)
-		assert_int_equal(world_fork(&f.world, 1), first + i);
-	replay_bench_begin(&f);
+	start_with(&f, &setup, first, USERS);
 	for (int i = 0; i <= USERS; i++) {
 		live(&f, first + (i < USERS ? i : USERS - 1), first + (i > 0 ? i - 1 : 0), STEP_S);
 		if (i > 0)
 			world_end(&f.world, first + i - 1);
 	}
 	live(&f, 1, 1, 2);
-	replay_bench_end(&f);
-	replay_bench_stop(&f);
-	replay_bench_check(&f, NULL);
-	replay_bench_golden(&f, "watts-of-many");
+	end_and_check(&f, "watts-of-many");
 	check_summary(&f);
 	replay_bench_finish(&f);
 }

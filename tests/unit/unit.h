@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-/* So often is tried what is counted, not only done: the sanitizers, which make it slow, see in a fifth what there is for them. */
+/* How often a random test is repeated. With the address sanitizer, which makes it slow, a fifth is enough to find its errors. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define UNIT_TRIES(n) ((n) / 5)

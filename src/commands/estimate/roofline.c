@@ -7,9 +7,9 @@
 #include "cli/command.h"
 #include "cli/complain.h"
 #include "cli/options.h"
-#include "draw/plot.h"
 #include "commands/estimate/host.h"
 #include "commands/estimate/tell.h"
+#include "draw/plot.h"
 #include "text/layout.h"
 #include "text/page.h"
 
