@@ -40,10 +40,11 @@ enum {
 enum { SAMPLE_HEAD = 300 };
 #define WAIT_MAX_NS INT64_C(50000000)
 
-/* Few processors: a thread's events, of which each takes some microseconds of its start, are two for each of them. */
+/* Up to so many processors have two sampling events each: each event adds microseconds to the start of a thread. */
 enum { CPUS_FEW = 32 };
 
-/* No sample had to be read at once for so long: then the quiet ones do. To change takes a hundredth of the time at most. */
+/* The quiet event is on when no sample had to be read at once for so long. Where changing events is slow, it is longer:
+ * changes to and fro take a hundredth of the time at most. */
 #define QUIET_AFTER_NS INT64_C(200000000)
 enum { CHANGE_SHARE = 200 };
 
@@ -69,7 +70,7 @@ struct wtl_rings {
 	bool has[WTL_RECORD_EVENTS];
 	int self; /* wattle's own threads have the events too */
 	bool is_quiet, has_program, is_unsure, has_stopped;
-	int64_t needed_ns, quiet_after_ns; /* when each sample had to be read for the last time */
+	int64_t needed_ns, quiet_after_ns; /* when samples had to be read at once for the last time */
 	/* Threads that ran already: their events go into the rings. They are added while another thread drains. */
 	pthread_mutex_t lock;
 	struct wtl_hash
@@ -558,8 +559,8 @@ int64_t wtl_rings_wait_ns(const struct wtl_rings *rings, unsigned n_samples)
 }
 
 /*
- * Another one is on before the first one is off: a record may be told twice, and none is missed. A thread that is born
- * meanwhile may have both or none, so it is done again a moment later.
+ * The new event is on before the old one is off, so a record may come twice, and none is missed. A thread that starts
+ * meanwhile may have both or none. So the change is made once more at the next call.
  */
 static void choose_events(struct wtl_rings *rings, bool needs_each)
 {
