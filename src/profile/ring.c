@@ -70,7 +70,7 @@ struct wtl_rings {
 	bool has[WTL_RECORD_EVENTS];
 	int self; /* wattle's own threads have the events too */
 	bool is_quiet, has_program, is_unsure, has_stopped;
-	int64_t needed_ns, quiet_after_ns; /* when samples had to be read at once for the last time */
+	int64_t needed_ns, quiet_after_ns; /* when samples had last to be read at once */
 	/* Threads that ran already: their events go into the rings. They are added while another thread drains. */
 	pthread_mutex_t lock;
 	struct wtl_hash
