@@ -2,6 +2,7 @@
 #include "profile/record.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "profile/ring.h"
 
@@ -27,7 +28,8 @@ struct sample_id {
 	uint32_t cpu, unused;
 };
 
-void wtl_record_ask(struct perf_event_attr *attr, unsigned stack_bytes)
+/* What samples have, and what stands at the end of every record that is none. */
+static void ask_fields(struct perf_event_attr *attr, unsigned stack_bytes)
 {
 	attr->sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
 			    PERF_SAMPLE_PERIOD;
@@ -38,6 +40,47 @@ void wtl_record_ask(struct perf_event_attr *attr, unsigned stack_bytes)
 	attr->sample_regs_user = SAMPLE_REGISTERS;
 	attr->sample_stack_user = stack_bytes;
 	attr->exclude_callchain_user = 1;
+}
+
+void wtl_record_ask(const struct wtl_rings_options *options, bool has_kernel,
+		    struct perf_event_attr ret_attrs[WTL_RECORD_EVENTS])
+{
+	struct perf_event_attr *loud = &ret_attrs[WTL_RECORD_LOUD];
+	struct perf_event_attr *quiet = &ret_attrs[WTL_RECORD_QUIET];
+	struct perf_event_attr *turns = &ret_attrs[WTL_RECORD_TURNS];
+
+	*loud = (struct perf_event_attr){
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(*loud),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = UINT64_C(1000000000) / options->hz,
+		.inherit = 1,
+		.disabled = options->pid == 0, /* until exec() */
+		.enable_on_exec = options->pid == 0,
+		.exclude_kernel = !has_kernel,
+		.exclude_hv = 1,
+		.mmap = 1,
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.task = 1,
+		.context_switch = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.wakeup_events = 1, /* of samples */
+	};
+	ask_fields(loud, options->stack_bytes);
+	*quiet = *loud;
+	quiet->disabled = 1;
+	quiet->enable_on_exec = 0;
+	quiet->watermark = 1;
+	quiet->wakeup_watermark = 0;
+	*turns = *loud;
+	turns->config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+	turns->freq = 1; /* every so many, that there are hz a second */
+	turns->sample_freq = options->hz;
+	turns->mmap = turns->mmap2 = turns->comm = turns->comm_exec = turns->task = 0;
+	turns->context_switch = 0;
 }
 
 /* Walks over a record's fields; what is beyond its end is zeros. */

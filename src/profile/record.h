@@ -8,6 +8,7 @@
 
 struct wtl_ring_event;
 struct wtl_ring_glance;
+struct wtl_rings_options;
 
 /* The kernel's records, as wtl_record_ask() asks for them: what is in a ring. */
 
@@ -21,8 +22,21 @@ enum { WTL_RECORD_REGISTERS = 17, WTL_RECORD_STACK_POINTER = 7 };
 /* Up to where a sample's stack begins. */
 enum { WTL_RECORD_GLANCE = sizeof(struct perf_event_header) + 56 + 8 * WTL_RECORD_REGISTERS };
 
-/* What samples have, and what stands at the end of every record that is none. */
-void wtl_record_ask(struct perf_event_attr *attr, unsigned stack_bytes);
+/*
+ * Events that sample. To wake the reader can cost the program nearly as much as the sample itself (on a virtual machine,
+ * where a processor that interrupts itself asks the host). So there are two, of which one is on: the loud one's samples
+ * wake each, and the quiet one's do when half of a ring is full. Processes that become another program have the loud one
+ * on from then on: it may be Python.
+ */
+enum wtl_record_event {
+	WTL_RECORD_LOUD,
+	WTL_RECORD_QUIET,
+	WTL_RECORD_TURNS, /* of threads that leave a processor; the kernel is where they are */
+	WTL_RECORD_EVENTS
+};
+
+void wtl_record_ask(const struct wtl_rings_options *options, bool has_kernel,
+		    struct perf_event_attr ret_attrs[WTL_RECORD_EVENTS]);
 
 int64_t wtl_record_time(const struct perf_event_header *record);
 

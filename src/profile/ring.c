@@ -40,8 +40,17 @@ enum {
 enum { SAMPLE_HEAD = 300 };
 #define WAIT_MAX_NS INT64_C(50000000)
 
+/* Up to so many processors have two sampling events each: each event adds microseconds to the start of a thread. */
+enum { CPUS_FEW = 32 };
+
+/* The quiet event is on when no sample had to be read at once for so long. Where changing events is slow, it is longer:
+ * changes to and fro take a hundredth of the time at most. */
+#define QUIET_AFTER_NS INT64_C(200000000)
+enum { CHANGE_SHARE = 200 };
+
 struct ring {
-	int fd, turns_fd, cpu; /* turns_fd < 0: there is none */
+	int fd, cpu;
+	int fds[WTL_RECORD_EVENTS]; /* < 0: there is none, or threads have it each */
 	struct perf_event_mmap_page *head;
 	uint8_t *data;
 	uint64_t size, read_to; /* of the data; what was taken */
@@ -56,16 +65,18 @@ struct ring {
 struct wtl_rings {
 	struct ring *list;
 	size_t n;
-	int epoll, samples;	     /* what the reader waits for; of that, the rings */
-	struct perf_event_attr attr; /* of whatever is looked at */
-	struct perf_event_attr turns;
-	bool sees_turns;
+	int epoll, samples; /* what the reader waits for; of that, the rings */
+	struct perf_event_attr attrs[WTL_RECORD_EVENTS];
+	bool has[WTL_RECORD_EVENTS];
+	int self; /* wattle's own threads have the events too */
+	bool is_quiet, has_program, is_unsure, has_stopped;
+	int64_t needed_ns, quiet_after_ns; /* when samples had last to be read at once */
 	/* Threads that ran already: their events go into the rings. They are added while another thread drains. */
 	pthread_mutex_t lock;
 	struct wtl_hash
-		by_tid; /* the thread's place in the descriptors, n_each of them a thread (-1: closed) */
+		by_tid; /* the thread's place in the descriptors, one a ring of each kind (-1: there is none) */
 	int *fds;
-	size_t n_threads, n_each, room_fds;
+	size_t n_threads, room_fds;
 	bool has_stack;
 	int timer;	   /* for samples to come together */
 	int64_t period_ns; /* of samples */
@@ -82,44 +93,6 @@ int wtl_rings_fd(const struct wtl_rings *rings)
 }
 
 /* ---- Opening ---- */
-
-static void describe(const struct wtl_rings_options *options, bool has_kernel,
-		     struct perf_event_attr *attr)
-{
-	*attr = (struct perf_event_attr){
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(*attr),
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = UINT64_C(1000000000) / options->hz,
-		.inherit = 1,
-		.disabled = options->pid == 0, /* until exec() */
-		.enable_on_exec = options->pid == 0,
-		.exclude_kernel = !has_kernel,
-		.exclude_hv = 1,
-		.mmap = 1,
-		.mmap2 = 1,
-		.comm = 1,
-		.comm_exec = 1,
-		.task = 1,
-		.context_switch = 1,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
-		.wakeup_events = 1, /* of samples */
-	};
-	wtl_record_ask(attr, options->stack_bytes);
-}
-
-/* Every so many, that there are hz a second. The kernel is where a thread turns. */
-static void describe_turns(const struct perf_event_attr *attr, unsigned hz,
-			   struct perf_event_attr *turns)
-{
-	*turns = *attr;
-	turns->config = PERF_COUNT_SW_CONTEXT_SWITCHES;
-	turns->freq = 1;
-	turns->sample_freq = hz;
-	turns->mmap = turns->mmap2 = turns->comm = turns->comm_exec = turns->task = 0;
-	turns->context_switch = 0;
-}
 
 static int open_event(struct perf_event_attr *attr, int tid, int cpu)
 {
@@ -231,9 +204,10 @@ static int open_empty(int cpu)
 }
 
 /* Into its ring. A descriptor, or negative. */
-static int open_turns(struct wtl_rings *rings, int tid, const struct ring *ring)
+static int open_into(struct wtl_rings *rings, enum wtl_record_event kind, int tid,
+		     const struct ring *ring)
 {
-	int fd = open_event(&rings->turns, tid, ring->cpu), rc;
+	int fd = open_event(&rings->attrs[kind], tid, ring->cpu), rc;
 
 	if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) == 0)
 		return fd;
@@ -242,7 +216,19 @@ static int open_turns(struct wtl_rings *rings, int tid, const struct ring *ring)
 	return rc;
 }
 
-/* One event a processor: only so may descendants share a ring. */
+/* Beside the one that has the ring. 0 or negative. */
+static int open_others(struct wtl_rings *rings, struct ring *ring)
+{
+	for (enum wtl_record_event kind = WTL_RECORD_LOUD + 1; kind < WTL_RECORD_EVENTS; kind++) {
+		if (rings->has[kind])
+			ring->fds[kind] = open_into(rings, kind, 0, ring);
+		if (rings->has[kind] && ring->fds[kind] < 0)
+			return ring->fds[kind];
+	}
+	return 0;
+}
+
+/* Each of one processor: only so may descendants share a ring. */
 static int open_rings(struct wtl_rings *rings, const struct wtl_rings_options *options,
 		      struct wtl_err *err)
 {
@@ -255,12 +241,15 @@ static int open_rings(struct wtl_rings *rings, const struct wtl_rings_options *o
 		struct ring *ring = &rings->list[rings->n];
 
 		ring->cpu = cpu;
-		ring->turns_fd = -1;
-		ring->fd = options->pid ? open_empty(cpu) : open_event(&rings->attr, 0, cpu);
+		memset(ring->fds, -1, sizeof(ring->fds));
+		ring->fd = options->pid ? open_empty(cpu)
+					: open_event(&rings->attrs[WTL_RECORD_LOUD], 0, cpu);
 		if (ring->fd == -ENODEV || ring->fd == -ENXIO)
 			continue; /* a processor that is off */
 		if (ring->fd < 0)
 			return fail(err, options->pid, ring->fd);
+		if (!options->pid)
+			ring->fds[WTL_RECORD_LOUD] = ring->fd;
 		rings->n++;
 	}
 	if (rings->n == 0)
@@ -272,8 +261,8 @@ static int open_rings(struct wtl_rings *rings, const struct wtl_rings_options *o
 		struct ring *ring = &rings->list[i];
 
 		rc = watch(rings->samples, ring->fd);
-		if (rc == 0 && rings->sees_turns && !options->pid)
-			rc = ring->turns_fd = open_turns(rings, 0, ring);
+		if (rc == 0 && !options->pid)
+			rc = open_others(rings, ring);
 	}
 	return rc < 0 ? fail(err, options->pid, rc) : 0;
 }
@@ -281,18 +270,20 @@ static int open_rings(struct wtl_rings *rings, const struct wtl_rings_options *o
 /* What may be seen of it: the kernel too, or the program alone. 0 or negative. */
 static int try_event(struct wtl_rings *rings, const struct wtl_rings_options *options)
 {
+	struct perf_event_attr *loud = &rings->attrs[WTL_RECORD_LOUD];
 	int fd;
 
-	describe(options, true, &rings->attr);
-	fd = open_event(&rings->attr, options->pid, -1);
+	wtl_record_ask(options, true, rings->attrs);
+	fd = open_event(loud, options->pid, -1);
 	if (fd == -EACCES || fd == -EPERM) {
-		describe(options, false, &rings->attr);
-		fd = open_event(&rings->attr, options->pid, -1);
+		wtl_record_ask(options, false, rings->attrs);
+		fd = open_event(loud, options->pid, -1);
 	}
 	if (fd >= 0)
 		close(fd);
-	rings->sees_turns = options->sees_turns && !rings->attr.exclude_kernel;
-	describe_turns(&rings->attr, options->hz, &rings->turns);
+	rings->has[WTL_RECORD_LOUD] = true;
+	rings->has[WTL_RECORD_QUIET] = get_nprocs_conf() <= CPUS_FEW;
+	rings->has[WTL_RECORD_TURNS] = options->sees_turns && !loud->exclude_kernel;
 	return fd < 0 ? fd : 0;
 }
 
@@ -303,9 +294,14 @@ static const uint32_t *place_of(const struct wtl_rings *rings, int tid)
 	return wtl_hash_find(&rings->by_tid, wtl_hash_number((uint32_t)tid), NULL, NULL, NULL);
 }
 
+static size_t n_each(const struct wtl_rings *rings)
+{
+	return WTL_RECORD_EVENTS * rings->n;
+}
+
 static void close_thread(struct wtl_rings *rings, size_t place)
 {
-	for (size_t i = place * rings->n_each; i < (place + 1) * rings->n_each; i++) {
+	for (size_t i = place * n_each(rings); i < (place + 1) * n_each(rings); i++) {
 		if (rings->fds[i] >= 0)
 			close(rings->fds[i]);
 		rings->fds[i] = -1;
@@ -324,30 +320,24 @@ static void forget_thread(struct wtl_rings *rings, int tid)
 	pthread_mutex_unlock(&rings->lock);
 }
 
-/* Its events, one or two a ring. 0 or negative; -ESRCH: it has ended. */
+/* Its events. 0 or negative; -ESRCH: it has ended. */
 static int open_thread(struct wtl_rings *rings, int tid, int fds[])
 {
-	for (size_t i = 0; i < rings->n; i++) {
-		fds[i] = open_event(&rings->attr, tid, rings->list[i].cpu);
-		if (fds[i] < 0)
-			return fds[i];
-		if (ioctl(fds[i], PERF_EVENT_IOC_SET_OUTPUT, rings->list[i].fd) < 0)
-			return -errno;
-		if (rings->sees_turns) {
-			int *turns = &fds[rings->n + i];
+	for (enum wtl_record_event kind = 0; kind < WTL_RECORD_EVENTS; kind++)
+		for (size_t i = 0; rings->has[kind] && i < rings->n; i++) {
+			int *fd = &fds[kind * rings->n + i];
 
-			*turns = open_turns(rings, tid, &rings->list[i]);
-			if (*turns < 0)
-				return *turns;
+			*fd = open_into(rings, kind, tid, &rings->list[i]);
+			if (*fd < 0)
+				return *fd;
 		}
-	}
 	return 0;
 }
 
 /* 1, 0: it was there or has ended, or negative. Only one thread adds. */
 static int add_thread(struct wtl_rings *rings, int tid)
 {
-	size_t n_fds = (rings->n_threads + 1) * rings->n_each;
+	size_t n_fds = (rings->n_threads + 1) * n_each(rings);
 	int *fds, rc;
 
 	if (place_of(rings, tid))
@@ -360,9 +350,8 @@ static int add_thread(struct wtl_rings *rings, int tid)
 	pthread_mutex_unlock(&rings->lock);
 	if (rc < 0)
 		return rc;
-	fds = &rings->fds[rings->n_threads * rings->n_each];
-	for (size_t i = 0; i < rings->n_each; i++)
-		fds[i] = -1;
+	fds = &rings->fds[rings->n_threads * n_each(rings)];
+	memset(fds, -1, n_each(rings) * sizeof(*fds));
 	rc = open_thread(rings, tid, fds);
 	if (rc < 0) {
 		close_thread(rings, rings->n_threads);
@@ -370,6 +359,7 @@ static int add_thread(struct wtl_rings *rings, int tid)
 	}
 	pthread_mutex_lock(&rings->lock);
 	wtl_hash_add(&rings->by_tid, wtl_hash_number((uint32_t)tid), (uint32_t)rings->n_threads++);
+	rings->is_unsure = true; /* its loud events are on */
 	pthread_mutex_unlock(&rings->lock);
 	return 1;
 }
@@ -396,26 +386,22 @@ int wtl_rings_add(struct wtl_rings *rings, int pid, struct wtl_err *err)
 	}
 	closedir(threads);
 	if (rc == -EMFILE || rc == -ENFILE)
-		return wtl_err_set(
-			err, rc, "profile", NULL,
-			"process %d has so many threads that there are too few "
-			"file descriptors: each needs one for each processor (ulimit -n)",
-			pid);
+		return wtl_err_set(err, rc, "profile", NULL,
+				   "process %d has so many threads that there are too few "
+				   "file descriptors: each needs %s for each processor (ulimit -n)",
+				   pid, rings->has[WTL_RECORD_QUIET] ? "two" : "one");
 	return rc < 0 ? fail(err, pid, rc) : n;
 }
 
-static void switch_all(struct wtl_rings *rings, unsigned long request)
+static void switch_all(struct wtl_rings *rings, enum wtl_record_event kind, unsigned long request)
 {
-	for (size_t i = 0; i < rings->n; i++) {
-		ioctl(rings->list[i].fd, request, 0);
-		if (rings->list[i].turns_fd >= 0)
-			ioctl(rings->list[i].turns_fd, request, 0);
-	}
-	pthread_mutex_lock(&rings->lock);
-	for (size_t i = 0; i < rings->n_threads * rings->n_each; i++)
-		if (rings->fds[i] >= 0)
-			ioctl(rings->fds[i], request, 0);
-	pthread_mutex_unlock(&rings->lock);
+	for (size_t i = 0; i < rings->n; i++)
+		if (rings->list[i].fds[kind] >= 0)
+			ioctl(rings->list[i].fds[kind], request, 0);
+	for (size_t i = kind * rings->n; i < rings->n_threads * n_each(rings); i += n_each(rings))
+		for (size_t k = i; k < i + rings->n; k++)
+			if (rings->fds[k] >= 0)
+				ioctl(rings->fds[k], request, 0);
 }
 
 static unsigned count_fitting(const struct wtl_rings *rings, unsigned stack_bytes)
@@ -425,7 +411,8 @@ static unsigned count_fitting(const struct wtl_rings *rings, unsigned stack_byte
 	for (size_t i = 0; i < rings->n; i++)
 		if (rings->list[i].size < least)
 			least = rings->list[i].size;
-	return (unsigned)(least / 4 / (stack_bytes + SAMPLE_HEAD)) / (rings->sees_turns ? 2 : 1);
+	return (unsigned)(least / 4 / (stack_bytes + SAMPLE_HEAD)) /
+	       (rings->has[WTL_RECORD_TURNS] ? 2 : 1);
 }
 
 int wtl_rings_open(const struct wtl_rings_options *options, struct wtl_rings **ret_rings,
@@ -449,8 +436,10 @@ int wtl_rings_open(const struct wtl_rings_options *options, struct wtl_rings **r
 	if (rc == 0)
 		rc = try_event(rings, options);
 	rc = rc < 0 ? fail(err, options->pid, rc) : open_rings(rings, options, err);
-	rings->n_each = rings->sees_turns ? 2 * rings->n : rings->n;
-	rings->period_ns = (int64_t)rings->attr.sample_period;
+	rings->self = getpid();
+	rings->needed_ns = wtl_thread_clock_ns();
+	rings->quiet_after_ns = QUIET_AFTER_NS;
+	rings->period_ns = (int64_t)rings->attrs[WTL_RECORD_LOUD].sample_period;
 	rings->n_fit = rc < 0 ? 0 : count_fitting(rings, options->stack_bytes);
 	if (rc < 0)
 		wtl_rings_close(rings);
@@ -461,7 +450,11 @@ int wtl_rings_open(const struct wtl_rings_options *options, struct wtl_rings **r
 
 void wtl_rings_stop(struct wtl_rings *rings)
 {
-	switch_all(rings, PERF_EVENT_IOC_DISABLE);
+	pthread_mutex_lock(&rings->lock);
+	rings->has_stopped = true;
+	for (enum wtl_record_event kind = 0; kind < WTL_RECORD_EVENTS; kind++)
+		switch_all(rings, kind, PERF_EVENT_IOC_DISABLE);
+	pthread_mutex_unlock(&rings->lock);
 }
 
 void wtl_rings_close(struct wtl_rings *rings)
@@ -472,8 +465,10 @@ void wtl_rings_close(struct wtl_rings *rings)
 		unmap_ring(&rings->list[i]);
 		free(rings->list[i].copy);
 		close(rings->list[i].fd);
-		if (rings->list[i].turns_fd >= 0)
-			close(rings->list[i].turns_fd);
+		for (enum wtl_record_event kind = WTL_RECORD_LOUD + 1; kind < WTL_RECORD_EVENTS;
+		     kind++)
+			if (rings->list[i].fds[kind] >= 0)
+				close(rings->list[i].fds[kind]);
 	}
 	if (rings->epoll >= 0)
 		close(rings->epoll);
@@ -564,6 +559,35 @@ int64_t wtl_rings_wait_ns(const struct wtl_rings *rings, unsigned n_samples)
 }
 
 /*
+ * The new event is on before the old one is off, so a record may come twice, and none is missed. A thread that starts
+ * meanwhile may have both or none. So the change is made once more at the next call.
+ */
+static void choose_events(struct wtl_rings *rings, bool needs_each)
+{
+	int64_t now_ns = wtl_thread_clock_ns();
+	bool is_quiet;
+
+	if (!rings->has[WTL_RECORD_QUIET])
+		return;
+	if (needs_each)
+		rings->needed_ns = now_ns;
+	is_quiet = now_ns - rings->needed_ns > rings->quiet_after_ns;
+	pthread_mutex_lock(&rings->lock);
+	if ((is_quiet != rings->is_quiet || rings->is_unsure) && !rings->has_stopped) {
+		switch_all(rings, is_quiet ? WTL_RECORD_QUIET : WTL_RECORD_LOUD,
+			   PERF_EVENT_IOC_ENABLE);
+		switch_all(rings, is_quiet ? WTL_RECORD_LOUD : WTL_RECORD_QUIET,
+			   PERF_EVENT_IOC_DISABLE);
+		rings->is_unsure = is_quiet != rings->is_quiet;
+		rings->is_quiet = is_quiet;
+		rings->quiet_after_ns = CHANGE_SHARE * (wtl_thread_clock_ns() - now_ns);
+		if (rings->quiet_after_ns < QUIET_AFTER_NS)
+			rings->quiet_after_ns = QUIET_AFTER_NS;
+	}
+	pthread_mutex_unlock(&rings->lock);
+}
+
+/*
  * Each sample could wake the reader. After the first one it waits for some more, by the timer; and when none came
  * meanwhile, for the next one: a program that rests wakes nobody.
  */
@@ -576,6 +600,8 @@ static void wait_for_more(struct wtl_rings *rings, bool has_more)
 	if (waits || rings->waits)
 		set_timer(rings, waits ? wtl_rings_wait_ns(rings, rings->n_awaited) : 0);
 	rings->waits = waits;
+	choose_events(rings, !waits || rings->has_program);
+	rings->has_program = false;
 }
 
 void wtl_rings_await(struct wtl_rings *rings, unsigned n_samples)
@@ -627,7 +653,8 @@ static int list_glances(struct wtl_rings *rings)
 		     ring->glanced_to += record->size) {
 			struct wtl_ring_glance *glance = &rings->glances[rings->n_glances];
 
-			if (rings->n_glances == GLANCES || !wtl_record_glance(record, glance))
+			if (rings->n_glances == GLANCES || !wtl_record_glance(record, glance) ||
+			    glance->pid == rings->self)
 				continue;
 			rings->n_glances++;
 			cpu = ring->cpu;
@@ -684,6 +711,18 @@ int wtl_rings_glance(struct wtl_rings *rings,
 	return cpu;
 }
 
+static bool is_theirs(const struct wtl_rings *rings, const struct wtl_ring_event *event)
+{
+	return event->pid != rings->self || event->kind == WTL_RING_LOST;
+}
+
+static bool has_next(const struct wtl_rings *rings, const struct ring *ring)
+{
+	struct wtl_ring_event event;
+
+	return ring->next && wtl_record_read(ring->next, false, &event) && is_theirs(rings, &event);
+}
+
 void wtl_rings_drain(struct wtl_rings *rings, int64_t until_ns,
 		     void (*take_event)(void *context, const struct wtl_ring_event *event),
 		     void *context)
@@ -693,14 +732,17 @@ void wtl_rings_drain(struct wtl_rings *rings, int64_t until_ns,
 
 	for (size_t i = 0; i < rings->n; i++) {
 		look(&rings->list[i]);
-		has_some |= rings->list[i].next != NULL;
+		has_some |= has_next(rings, &rings->list[i]);
 	}
 	while ((ring = earliest(rings)) && ring->next_ns < until_ns) {
 		struct wtl_ring_event event;
 
-		if (wtl_record_read(ring->next, rings->has_stack, &event)) {
+		if (wtl_record_read(ring->next, rings->has_stack, &event) &&
+		    is_theirs(rings, &event)) {
 			if (event.kind == WTL_RING_BORN)
 				forget_thread(rings, event.tid);
+			rings->has_program |= event.kind == WTL_RING_NAME && event.name.is_exec;
+			has_some = true;
 			take_event(context, &event);
 		}
 		advance(ring);

@@ -21,6 +21,8 @@ enum { CPUS_MAX = 1 << 16, SAMPLES_MOST = 1 << 20, SLICES_MOST = 1 << 20, NODES_
 #define LATELY_NS INT64_C(100000000)
 /* Nobody leaves and comes again within that time, to be sure: that much may be wrong where a record was lost. */
 #define NEAR_NS INT64_C(5000000)
+/* Both records of one birth come within that time; the kernel gives no thread's number again so soon. */
+#define TWICE_NS INT64_C(100000)
 
 void wtl_trace_clear(struct wtl_trace *trace)
 {
@@ -541,10 +543,25 @@ static void take_map(struct wtl_trace *trace, const struct wtl_ring_event *event
 				  module);
 }
 
+/* A birth that is told twice is one. */
+static int64_t bear(struct wtl_trace *trace, const struct wtl_ring_event *event)
+{
+	const uint32_t *found = wtl_hash_find(&trace->by_tid, wtl_hash_number((uint32_t)event->tid),
+					      has_tid, trace, &event->tid);
+	const struct wtl_trace_thread *thread = found ? &trace->threads[*found] : NULL;
+	bool is_known = thread && thread->pid == event->pid && thread->born_ns &&
+			event->t_ns - thread->born_ns < TWICE_NS;
+	int64_t number = is_known ? *found : add_thread(trace, event->pid, event->tid);
+
+	if (number >= 0)
+		trace->threads[number].born_ns = event->t_ns;
+	return number;
+}
+
 static void take_birth(struct wtl_trace *trace, const struct wtl_ring_event *event)
 {
 	struct wtl_space *space, *parent;
-	int64_t thread = add_thread(trace, event->pid, event->tid);
+	int64_t thread = bear(trace, event);
 	int64_t from = find_thread(trace, event->born.parent_pid, event->born.parent_tid);
 
 	if (thread < 0 || from < 0)

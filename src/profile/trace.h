@@ -39,7 +39,8 @@ struct wtl_trace_thread {
 	bool is_shown;	/* a sample of it as it leaves was just taken, */
 	uint32_t shown; /* of that node; 0: its stack could not be told */
 	uint64_t n_samples;
-	size_t slice; /* its last one, + 1 */
+	int64_t born_ns; /* 0: it is not known */
+	size_t slice;	 /* its last one, + 1 */
 	uint32_t
 		node; /* of the time of a thread that ended before a sample of it was taken; 0: it has samples */
 	bool has_ended;

@@ -193,6 +193,53 @@ def test_samples_come_together(program, tmp_path):
     assert taken_at.code == 0 and samples > 3000 and turns < samples / 2, (samples, turns)
 
 
+def test_births_where_samples_wake_nobody(profile, tmp_path):
+    """After half a second of native code the reader is not woken. Threads, children and a new program are seen from then on, once each."""
+    (tmp_path / "late.c").write_text("""
+#include <pthread.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static void *burn(void *ms)
+{
+	struct timespec now;
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	while (now.tv_sec * 1000 + now.tv_nsec / 1000000 < (long)ms);
+	return 0;
+}
+__attribute__((noipa)) static void *born(void *ms) { burn(ms); return 0; }
+__attribute__((noipa)) static void becomes(void) { burn((void *)1100); }
+int main(int argc, char **argv)
+{
+	pthread_t threads[8];
+	if (argc > 1) {
+		becomes();
+		return 0;
+	}
+	burn((void *)600);
+	for (int i = 0; i < 8; i++) {
+		pthread_create(&threads[i], 0, born, (void *)50);
+		if (fork() == 0) {
+			born((void *)50);
+			_exit(0);
+		}
+	}
+	for (int i = 0; i < 8; i++)
+		pthread_join(threads[i], 0);
+	while (wait(0) > 0)
+		;
+	execv("/proc/self/exe", (char *[]){argv[0], "again", 0});
+}
+""")
+    subprocess.run(["gcc", "-O1", "-g", "-fno-optimize-sibling-calls", "-pthread", "-o", "late", "late.c"], check=True, cwd=tmp_path)
+    seen = profile(program=tmp_path / "late")
+    assert seen.json["threads"] == 17 and seen.json["lost"] == 0
+    assert seen.used("born", 0.8, 0.1)
+    assert seen.used("becomes", 0.5, 0.05)
+    assert 0.9 * all_cpu_s(seen) < seen.json["samples"] / seen.json["rate_hz"] < 1.1 * all_cpu_s(seen)
+
+
 def test_recursion_is_counted_once(profile):
     seen = profile("deep")
     assert seen.used("recursive", 0.2)

@@ -96,6 +96,26 @@ static void test_turns(void **state)
 	assert_slice(3, 1, 23, 25);
 }
 
+/* Two events may both tell of it; and the same number may be given again. */
+static void test_born_twice(void **state)
+{
+	struct wtl_ring_event event = {.kind = WTL_RING_BORN,
+				       .pid = NOBODY + 1,
+				       .tid = NOBODY + 1,
+				       .t_ns = MS,
+				       .born = {NOBODY, NOBODY}};
+
+	(void)state;
+	wtl_trace_take(&trace, &event);
+	event.t_ns += 2000;
+	wtl_trace_take(&trace, &event);
+	assert_int_equal(trace.n_threads, 2);
+	assert_int_equal(wtl_spaces_find(&trace.spaces, NOBODY + 1)->n_threads, 1);
+	event.t_ns += 1000 * MS;
+	wtl_trace_take(&trace, &event);
+	assert_int_equal(trace.n_threads, 3);
+}
+
 /* The record that it left was lost: it was there up to its last sample, not for ten seconds. */
 static void test_lost_records(void **state)
 {
@@ -298,6 +318,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_turns, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_born_twice, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_lost_records, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_lost_samples, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_it_came_again, set_up, tear_down),
