@@ -388,8 +388,8 @@ static bool open_watch(struct session *session)
 		complain(session, &err);
 	else if (rc > 0)
 		wtl_complain(session->app,
-			     "%s; without, threads are looked at up to %u times a second: what is "
-			     "told are functions of Python, and native code as one row a program",
+			     "%s; without it, threads are looked at up to %u times a second: that "
+			     "tells functions of Python, and native code as one row a program",
 			     err.text, session->watch.how.hz);
 	return rc >= 0;
 }
