@@ -253,15 +253,15 @@ class Profile:
         return sorted(self.functions, key=keys[sort])
 
     def rows(self) -> list[tuple[str, int]]:
-        """Where the measured energy went, in microjoules; they add up to `measured_uj`."""
-        return [
+        """Where the measured energy went, in microjoules; they add up to `measured_uj`. What is not known is no row."""
+        rows = [
             ("the functions", self.functions_uj),
             ("the profiler, taken out of them", self.profiler_uj),
             ("this process, in no function that was seen", self.unseen_uj),
             ("processes that it started", self.children_uj),
             ("other processes, the kernel, nobody", self.others_uj),
-            ("idle: what the machine draws anyway", self.idle_uj),
         ]
+        return [*rows, ("idle: what the machine draws anyway", self.idle_uj)] if self.has_idle else rows
 
     def table(self, sort: str = "energy", n: int | None = 30) -> str:
         """Text for people: the functions, and below them what the meter measured."""
@@ -566,7 +566,7 @@ class _Session:
         profile.is_modelled |= window.verdict == "modelled"
         everything = own = window.energy_uj
         idle = children = 0
-        uncertainty_j = window.uncertainty_j
+        uncertainty_j, is_above = window.uncertainty_j, False
         if consumers is not None and window.own is not None:
             ledger = consumers.ledger()
             everything, idle = ledger.total_uj, ledger.idle_uj if ledger.has_idle else 0
@@ -577,7 +577,7 @@ class _Session:
             tree = round((window.own_j or 0) * 1e6) if is_above else window.own.full_uj
             children = max(0, min(tree - own, everything - idle - own))
             uncertainty_j = window.own.uncertainty_j if is_above else window.own.full_uncertainty_j
-            profile.has_idle &= is_above
+        profile.has_idle &= is_above
         unclaimed = sum(part[1] for thread in self._threads.values() for part in thread._pool)
         scale = own / max(charged_uj + overhead_uj + unclaimed, 1e-9)
         for f in made.values():
@@ -683,7 +683,11 @@ def main(argv: list[str] | None = None) -> int:
     profile, pid, ended = Profile(interval_s=chosen.interval, allocations=chosen.allocations), os.getpid(), None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the table says what is modelled
-        profile.__enter__()
+        try:
+            profile.__enter__()
+        except Error as error:
+            print(f"wattle.profile: {error}", file=sys.stderr)
+            return 2
     try:
         program()
     except BaseException as error:

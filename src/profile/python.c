@@ -191,6 +191,23 @@ struct wtl_python_seen *wtl_python_seen_of(struct wtl_python_process *process, i
 	return seen;
 }
 
+/* What was read of a code object that is not there any more: no sample from now on is of it. */
+static void note_gone(struct wtl_python_process *process, const struct wtl_python_code *code,
+		      int64_t now_ns)
+{
+	for (size_t i = 0; i < process->n_seen; i++)
+		for (size_t k = 0; k < process->seen[i].n; k++) {
+			struct wtl_python_reading *reading = &process->seen[i].readings[k];
+			size_t at = 0;
+
+			while (at < reading->n && (reading->frames[at].frame != code->old_frame ||
+						   reading->frames[at].begin != code->old_begin))
+				at++;
+			if (at < reading->n && reading->gone_ns == INT64_MAX)
+				reading->gone_ns = now_ns;
+		}
+}
+
 static void name_frames(struct wtl_python *python, struct wtl_python_process *process,
 			int64_t now_ns)
 {
@@ -205,6 +222,8 @@ static void name_frames(struct wtl_python *python, struct wtl_python_process *pr
 			code = wtl_python_code_find(&process->codes, python->tree,
 						    &process->target.layout, &python->memory,
 						    process->pid, frame->code, now_ns);
+		if (code && code->has_replaced)
+			note_gone(process, code, now_ns);
 		memset(named, 0, sizeof(*named)); /* they are compared as bytes */
 		named->frame = code ? code->frame : python->unresolved;
 		named->is_entry = frame->is_entry;
@@ -249,6 +268,7 @@ static void keep(const struct wtl_python *python, struct wtl_python_seen *seen, 
 		for (size_t i = 0; i < stack->n && i < WTL_PYTHON_LEFT; i++)
 			seen->readings[at].marks[i] = wtl_python_mark(frames[i].address);
 	}
+	seen->readings[at].gone_ns = INT64_MAX;
 	seen->readings[at].is_cut = stack->is_cut;
 	seen->readings[at].t_ns = t_ns;
 	seen->log[seen->n_logged % WTL_PYTHON_LOG].t_ns = t_ns;

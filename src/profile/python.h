@@ -48,6 +48,7 @@ static inline uint16_t wtl_python_mark(uint64_t address)
 
 struct wtl_python_reading {
 	int64_t t_ns;			 /* when it was read last */
+	int64_t gone_ns;		 /* a function of it was freed by then */
 	bool is_cut;			 /* frames towards its start are missing */
 	uint16_t marks[WTL_PYTHON_LEFT]; /* of the frames' addresses */
 	size_t n;

@@ -16,7 +16,7 @@ enum {
 	TEXT_SIZE = 4 * CHARACTERS + 1,
 	LINE_MAX = 100000000,
 	INSTRUCTIONS_MAX = 1 << 28,
-	GOOD_NS = 100000000, /* it is compared again after so long: another one may lie there */
+	GOOD_NS = 20000000, /* it is compared again after so long: another one may lie there */
 };
 
 void wtl_python_codes_done(struct wtl_python_codes *codes)
@@ -204,11 +204,15 @@ const struct wtl_python_code *wtl_python_code_find(struct wtl_python_codes *code
 
 	if (!entry)
 		return NULL;
+	entry->has_replaced = false;
 	if (entry->seen_ns && !entry->is_once && now_ns - entry->seen_ns < GOOD_NS)
 		return entry;
 	if (read_code(layout, memory, pid, address, &code) < 0)
 		return NULL;
 	if (!entry->seen_ns || code.name != entry->name || code.first_line != entry->first_line) {
+		entry->has_replaced = entry->name != 0;
+		entry->old_frame = entry->frame;
+		entry->old_begin = entry->begin;
 		entry->seen_ns = 0;
 		frame = name_code(tree, layout, memory, pid, &code);
 		if (frame < 0)

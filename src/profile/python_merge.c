@@ -420,7 +420,8 @@ static size_t choose_fitting(struct merge *merge, const struct wtl_python_seen *
 		const struct wtl_python_reading *reading = &seen->readings[i];
 		bool is_lasting;
 
-		if (reading == around->own || !fits(merge, reading, &innermost))
+		if (reading == around->own || merge->sample->t_ns > reading->gone_ns ||
+		    !fits(merge, reading, &innermost))
 			continue;
 		is_lasting = lasts(around, reading, innermost);
 		n += !merge->reading ||

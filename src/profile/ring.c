@@ -150,20 +150,25 @@ static int map_rings(struct wtl_rings *rings, int n_cpus)
 	return rc;
 }
 
+/* What needs a right is EACCES; a seccomp profile that denies the call itself says EPERM or ENOSYS. */
 static int fail(struct wtl_err *err, int pid, int rc)
 {
-	if ((rc == -EACCES || rc == -EPERM) && pid)
+	if (rc == -EPERM || rc == -ENOSYS)
+		return wtl_err_set(err, rc, "profile", NULL,
+				   "a seccomp profile denies perf_event_open: allow it there, or "
+				   "start the container with --cap-add PERFMON (of a systemd unit: "
+				   "SystemCallFilter=)");
+	if (rc == -EACCES && pid)
 		return wtl_err_set(err, rc, "profile", NULL,
 				   "process %d is another user's, or perf_event_open is denied: be "
-				   "that user or root; sysctl kernel.perf_event_paranoid=2 lets "
-				   "users profile their own programs",
+				   "that user or root; sudo sysctl kernel.perf_event_paranoid=2 "
+				   "lets users profile their own programs",
 				   pid);
-	if (rc == -EACCES || rc == -EPERM || rc == -ENOSYS)
-		return wtl_err_set(
-			err, rc, "profile", NULL,
-			"perf_event_open is denied: sysctl kernel.perf_event_paranoid=2 (it is "
-			"higher, or a seccomp profile forbids it) lets users profile their own "
-			"programs");
+	if (rc == -EACCES)
+		return wtl_err_set(err, rc, "profile", NULL,
+				   "perf_event_open is denied: sudo sysctl "
+				   "kernel.perf_event_paranoid=2 (it is higher) lets users profile "
+				   "their own programs");
 	return wtl_err_set(err, rc, "profile", NULL, "the kernel gives no samples: %s",
 			   wtl_err_text(rc));
 }

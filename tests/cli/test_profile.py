@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import REPO, command_path, parse_json, run_wattle
+from conftest import REPO, command_path, finish, mover, parse_json, run_wattle, start_wattle
 
 SUMS = ("stacks_j", "not_seen_j", "unknown_time_j", "outside_j", "others_j", "kernel_j", "idle_j", "unattributed_j")
 
@@ -93,6 +93,7 @@ def check_sums(profile):
     assert sum((row["own_energy_j"] for row in profile["functions"]), Decimal(0)) == own
     for row in profile["functions"]:
         assert row["own_energy_j"] <= row["energy_j"] and row["own_cpu_s"] <= row["cpu_s"]
+        assert row["uncertainty_j"] <= max(row["energy_j"], own - row["energy_j"]) + profile["uncertainty_j"], "a part is within 0 and all"
         assert sum((domain["energy_j"] for domain in row["domains"]), Decimal(0)) >= row["energy_j"]
 
 
@@ -107,6 +108,57 @@ def test_two_functions(profile):
     main = next(row for row in seen.json["functions"] if row["function"] == "main")
     lines = (REPO / "tests" / "cli" / "profiled.c").read_text().splitlines()
     assert main["file"].endswith("profiled.c") and lines[main["line"] - 1].startswith("int main(")
+
+
+def test_the_idle_machine_is_watched_first(machine, tmp_path):
+    """What it draws then is no part of the profile."""
+    server = machine("nvidia-server")
+    zone = server.zone("intel-rapl:0")
+    process = start_wattle("profile", "--root", server.path, "--idle-first", "3", "--idle-file", tmp_path / "idle", "-o", tmp_path / "p.json", "--",
+                           *mover("add", zone, 5_000_000))
+    assert b"watching the idle machine" in process.stderr.readline()
+    zone.write_text(str(int(zone.read_text()) + 70_000_000))
+    result = finish(process)
+    assert result.code == 0, result
+    told = parse_json((tmp_path / "p.json").read_text())
+    check_sums(told)
+    assert told["sums"][-1]["total_j"] == 5
+
+
+def test_a_model_says_so(program):
+    """And what is measured does not."""
+    heads = {}
+    for name in ("vm-nothing", "xeon-2s-dram"):
+        result = run_wattle("profile", "--root", REPO / "tests" / "fixtures" / "roots" / name, "--", program, "two")
+        heads[name] = result.err.split("\n")[0]
+    assert "modelled" in heads["vm-nothing"] and "modelled" not in heads["xeon-2s-dram"], heads
+
+
+def test_no_energy_is_known(program, tmp_path):
+    """It is a profile of CPU time, then, and nothing in it is 0 J."""
+    kept = tmp_path / "p.wprof"
+    result = run_wattle("profile", "--root", REPO / "tests" / "fixtures" / "roots" / "rubbish", "--keep", kept, "--", program, "two")
+    assert result.code == 0 and result.err.startswith("wattle profile: no energy is known"), result
+    assert result.err.index(" heavy") < result.err.index(" light") and " J " not in result.err
+    table = run_wattle("profile", "show", kept, "--table", "--fail-if", "heavy > 1 J", "--fail-if", "heavy > 0.1 s")
+    assert table.code == 124 and "is not decided: no energy is known" in table.err and "fails: it is" in table.err, table
+    assert "innermost" in table.out and "0.000 \u00b1" not in table.out, table
+
+    def written(name):
+        assert run_wattle("profile", "show", kept, "-q", "-o", tmp_path / name).code == 0
+        return (tmp_path / name).read_text()
+    told = json.loads(written("p.json"))
+    assert not [key for row in (told, *told["functions"], *told["calls"]) for key in row if key.endswith(("energy_j", "uncertainty_j", "co2e_g"))]
+    assert all(row["domain"] != "total" for row in told["sums"])
+    folded = dict(line.rsplit(" ", 1) for line in written("p.folded").splitlines())
+    assert 4e8 < sum(int(ns) for stack, ns in folded.items() if "heavy" in stack) < 6e8, folded
+    assert [profile["name"] for profile in json.loads(written("p.speedscope.json"))["profiles"]] == ["CPU time [s]"]
+    assert "events: cpu_us samples\n" in written("p.callgrind")
+    assert json.loads(written("p.pyisession"))["duration"] == pytest.approx(0.6, abs=0.1)
+    assert " s (100.0 %)" in written("p.dot") and ">CPU time" in written("p.svg")
+    written_stats = tmp_path / "p.pstats"
+    assert run_wattle("profile", "show", kept, "-q", "-o", written_stats).code == 0
+    assert any(key[2] == "TOTAL (values are CPU seconds)" for key in pstats.Stats(str(written_stats)).stats)
 
 
 def test_inlined_calls(profile):

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from conftest import parse_csv, parse_json, run_wattle
+from conftest import REPO, parse_csv, parse_json, run_wattle
 from test_profile import built_program  # noqa: F401 (a fixture)
 
 
@@ -57,6 +57,18 @@ def test_text_and_csv(pair, tmp_path):
     run_wattle("profile", "diff", *pair, "-o", tmp_path / "d.csv")
     table = parse_csv((tmp_path / "d.csv").read_text())
     assert {"light", "recursive"} <= {row["function"] for row in table}
+
+
+def test_one_side_has_no_energy(program, pair, tmp_path):
+    """It does not use less: that is not known, and they differ by CPU time alone."""
+    none = tmp_path / "none.wprof"
+    assert run_wattle("profile", "-q", "--root", REPO / "tests" / "fixtures" / "roots" / "rubbish", "-o", none, "--", program, "two").code == 0
+    done = run_wattle("profile", "diff", pair[0], none, "--fail-if", "total < 1 J")
+    assert done.code == 0 and "is not decided: no energy is known" in done.err and "compared by CPU time" in done.out, done
+    heavy = next(line for line in done.out.splitlines() if line.endswith(" heavy"))
+    assert heavy.split()[:4] == ["-"] * 4, done.out
+    found, _ = diff(pair[0], none)
+    assert not [key for key in found["total"] if "energy" in key] and "a_cpu_s" in found["total"]
 
 
 def rows_of(result):

@@ -262,10 +262,17 @@ def test_html_in_a_browser(written, tmp_path):
     page = tmp_path / "page.html"
     page.write_text(written("p.html").read_text().replace("</body>", """<script>
         invert(); search("middle"); choose(tree.children[0]); move("ArrowDown"); zoom(chosen); $("reset").click(); metric = 1; refresh();
-        document.body.dataset.boxes = boxes.length;</script></body>"""))
+        document.body.dataset.boxes = boxes.length;
+        const amount = text => parseFloat(text) * ({ m: 1e-3, "µ": 1e-6 }[text.split(" ")[1][0]] || 1);
+        const inner = functions.find(one => data.names[one.name] === "innermost");
+        document.body.dataset.doubts = [2, 3].map(i => { metric = i; return amount(doubt(inner)); });
+        metric = 1;</script></body>"""))
     dom = run("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=3000", f"--user-data-dir={tmp_path}/chromium",
         "--dump-dom", page.as_uri())
     assert int(re.search(r'data-boxes="(\d+)"', dom)[1]) >= 5
+    row = next(row for row in json.loads(written("p.json").read_text())["functions"] if row["function"] == "innermost")
+    energy_j, co2e_g = map(float, re.search(r'data-doubts="([^"]+)"', dom)[1].split(","))
+    assert energy_j / row["own_energy_j"] == pytest.approx(co2e_g / row["own_co2e_g"], rel=0.1), "what it emits is known no better"
     assert re.search(r'<td class="name">innermost</td><td>\d+(\.\d+)? m?s</td>', dom), dom[-3000:]
     assert "é&lt;/script&gt;" in dom
 

@@ -178,6 +178,18 @@ def test_functions(python, script):
 
 
 @pytest.mark.parametrize("python", INTERPRETERS)
+def test_functions_that_are_made_and_freed(python, tmp_path):
+    """Each comes to lie where the one before the last lay, and has its own time."""
+    path = tmp_path / "script.py"
+    path.write_text("import time\ndef run(name):\n    made = {'time': time}\n"
+                    "    text = f'def {name}():\\n    end = time.thread_time() + 0.25\\n    while time.thread_time() < end:\\n        pass\\n'\n"
+                    "    exec(compile(text, 'script.py', 'exec'), made)\n"
+                    "    made.pop(name)()\nfor name in ('one', 'two', 'three', 'four', 'five', 'six'):\n    run(name)\n")
+    found = profile(python, path)
+    assert all(found.cpu_s.get(name, 0) == pytest.approx(0.25, abs=0.08) for name in ("one", "two", "three", "four", "five", "six")), found.out
+
+
+@pytest.mark.parametrize("python", INTERPRETERS)
 def test_threads(python, script):
     found = profile(python, script, "in_threads", 0.8)
     found.check()

@@ -256,6 +256,13 @@ def test_second_profiler_is_refused():
         pass
 
 
+def test_below_another_profiler(tmp_path):
+    (tmp_path / "program.py").write_text("open('ran', 'w').close()")
+    done = subprocess.run([sys.executable, "-m", "cProfile", "-m", "wattle.profile", "program.py"], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert not (tmp_path / "ran").exists()
+    assert done.stderr.startswith("wattle.profile: another profiler is at work") and "Traceback" not in done.stderr
+
+
 def test_error_in_block_goes_on():
     with pytest.raises(KeyError), Profile() as profile:
         raise KeyError
@@ -271,6 +278,7 @@ def test_machine_without_processes(machine):
         assert not meter.open_windows
     assert profile.measured_uj == 3_000_000 and sum(uj for _, uj in profile.rows()) == 3_000_000
     assert profile.idle_uj == profile.others_uj == 0
+    assert "drawn at rest" in profile.table() and "draws anyway" not in profile.table(), "what it draws at rest is not known: that is not 0 J"
 
 
 def heavy(machine):

@@ -642,6 +642,31 @@ static void test_samples_that_are_not_read(void **state)
 	end_merging(&merging);
 }
 
+/* Another function comes to lie where one lay. Samples from before are of that one, and those from then on are not. */
+static void test_code_that_is_freed(void **state)
+{
+	static const int64_t ms = 1000000;
+	struct merging merging;
+
+	(void)state;
+	begin_merging(&merging, 12);
+	run_codes(&merging, INNER, MAIN, UNKNOWN);
+	for (unsigned i = 0; i < 2; i++)
+		MERGE(true, true, LOOP, LOOP, START);
+	put_code(merging.memory, INNER, "other", 40);
+	merging.t_ns += 20 * ms;
+	for (unsigned i = 0; i < 2; i++)
+		assert_string_equal(MERGE(true, true, LOOP, LOOP, START),
+				    "main (/a/b.py:30);outer (/a/b.py:20);other (/a/b.py:40)");
+	merging.t_ns -= 7 * ms; /* between both */
+	assert_string_equal(MERGE(true, false, LOOP, LOOP, START),
+			    "main (/a/b.py:30);outer (/a/b.py:20);other (/a/b.py:40)");
+	merging.t_ns -= 33 * ms; /* between the first two */
+	assert_string_equal(MERGE(true, false, LOOP, LOOP, START),
+			    "main (/a/b.py:30);outer (/a/b.py:20);inner (/a/b.py:10)");
+	end_merging(&merging);
+}
+
 static void test_unresolved(void **state)
 {
 	struct merging merging;
@@ -694,6 +719,7 @@ int main(void)
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_merging),
 		cmocka_unit_test(test_samples_that_are_not_read),
+		cmocka_unit_test(test_code_that_is_freed),
 		cmocka_unit_test(test_unresolved),
 	};
 

@@ -111,17 +111,14 @@ bool wtl_bound_is_kept(struct wtl_app *app, const struct wtl_bounds *bounds,
 	return !bounds->is_strict;
 }
 
-bool wtl_bound_unseen(struct wtl_app *app, const struct wtl_bounds *bounds,
-		      const struct wtl_bound *bound)
+bool wtl_bound_unknown(struct wtl_app *app, const struct wtl_bounds *bounds,
+		       const struct wtl_bound *bound, const char *why)
 {
 	if (bounds->is_strict)
-		wtl_complain(app,
-			     "--fail-if '%s' is not decided, which fails by --fail-strict: no such "
-			     "function was seen",
-			     bound->text);
+		wtl_complain(app, "--fail-if '%s' is not decided, which fails by --fail-strict: %s",
+			     bound->text, why);
 	else
-		wtl_remark(app, "--fail-if '%s' is not decided: no such function was seen",
-			   bound->text);
+		wtl_remark(app, "--fail-if '%s' is not decided: %s", bound->text, why);
 	return !bounds->is_strict;
 }
 
@@ -212,7 +209,9 @@ int wtl_bounds_check(struct wtl_app *app, const struct wtl_bounds *bounds,
 		if (function == SEVERAL)
 			return -EINVAL;
 		if (function == NOT_SEEN)
-			are_kept &= wtl_bound_unseen(app, bounds, bound);
+			are_kept &= wtl_bound_unknown(app, bounds, bound, WTL_BOUND_NOT_SEEN);
+		else if (bound->unit != WTL_BOUND_S && !wtl_profile_has_energy(stacks->profile))
+			are_kept &= wtl_bound_unknown(app, bounds, bound, WTL_BOUND_NO_ENERGY);
 		else
 			are_kept &= check_one(app, bounds, bound, stacks, function);
 	}

@@ -74,8 +74,14 @@ int wtl_bounds_check_diff(struct wtl_app *app, const struct wtl_bounds *bounds,
 
 		if (rc < 0)
 			return rc;
-		are_kept &= rc == 1 ? wtl_bound_unseen(app, bounds, &bounds->list[i])
-				    : check_one(app, bounds, &bounds->list[i], diff, function);
+		if (rc == 1)
+			are_kept &= wtl_bound_unknown(app, bounds, &bounds->list[i],
+						      WTL_BOUND_NOT_SEEN);
+		else if (bounds->list[i].unit != WTL_BOUND_S && !diff->has_energy)
+			are_kept &= wtl_bound_unknown(app, bounds, &bounds->list[i],
+						      WTL_BOUND_NO_ENERGY);
+		else
+			are_kept &= check_one(app, bounds, &bounds->list[i], diff, function);
 	}
 	return are_kept ? 0 : 1;
 }

@@ -28,13 +28,19 @@ static uint64_t cost_at(const struct wtl_stacks *stacks, size_t i, const uint64_
 							     : values[metric];
 }
 
+static void put_values(struct wtl_buf *buf, const struct wtl_stacks *stacks, const uint64_t *values)
+{
+	for (size_t i = 0; i < stacks->n_metrics; i++)
+		if (wtl_stacks_is_known(stacks, metric_at(i)))
+			wtl_buf_printf(buf, " %" PRIu64, cost_at(stacks, i, values));
+	wtl_buf_putc(buf, '\n');
+}
+
 static void put_costs(struct wtl_buf *buf, const struct wtl_stacks *stacks, uint32_t line,
 		      const uint64_t *values)
 {
 	wtl_buf_printf(buf, "%" PRIu32, line);
-	for (size_t i = 0; i < stacks->n_metrics; i++)
-		wtl_buf_printf(buf, " %" PRIu64, cost_at(stacks, i, values));
-	wtl_buf_putc(buf, '\n');
+	put_values(buf, stacks, values);
 }
 
 /* A blank would end the name of an event. */
@@ -46,6 +52,8 @@ static void put_events(struct wtl_buf *buf, const struct wtl_stacks *stacks)
 	for (size_t i = 0; i < stacks->n_metrics; i++) {
 		const struct wtl_stacks_metric *metric = &stacks->metrics[metric_at(i)];
 
+		if (!wtl_stacks_is_known(stacks, metric_at(i)))
+			continue;
 		wtl_buf_putc(buf, ' ');
 		for (const char *at = metric->name; *at; at++)
 			wtl_buf_putc(buf, *at == ' ' || *at == '-' ? '_' : *at);
@@ -134,9 +142,7 @@ static int write_callgrind(struct wtl_buf *buf, const struct wtl_stacks *stacks)
 		qsort(lines, stacks->tree.n_frames, sizeof(*lines), by_function);
 		put_functions(buf, stacks, lines, sums, &edges);
 		wtl_buf_puts(buf, "\ntotals:");
-		for (size_t k = 0; k < stacks->n_metrics; k++)
-			wtl_buf_printf(buf, " %" PRIu64, cost_at(stacks, k, stacks->all));
-		wtl_buf_putc(buf, '\n');
+		put_values(buf, stacks, stacks->all);
 	} else if (!buf->error) {
 		buf->error = rc < 0 ? rc : -ENOMEM;
 	}

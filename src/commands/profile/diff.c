@@ -104,8 +104,11 @@ int wtl_diff_make(struct wtl_diff *diff, struct wtl_saved *runs, size_t n_runs, 
 	int rc = stacks && numbers ? 0 : -ENOMEM;
 	size_t made = 0;
 
-	*diff = (struct wtl_diff){
-		.runs = runs, .n_runs = n_runs, .n_first = n_first, .is_same_machine = true};
+	*diff = (struct wtl_diff){.runs = runs,
+				  .n_runs = n_runs,
+				  .n_first = n_first,
+				  .is_same_machine = true,
+				  .has_energy = true};
 	for (; rc == 0 && made < n_runs; made++) {
 		rc = wtl_stacks_make(&stacks[made], &runs[made].profile, false);
 		if (rc == 0 &&
@@ -114,6 +117,7 @@ int wtl_diff_make(struct wtl_diff *diff, struct wtl_saved *runs, size_t n_runs, 
 		if (rc == 0)
 			rc = number_functions(diff, &stacks[made], numbers[made]);
 		diff->is_same_machine &= is_same_machine(&runs[0], &runs[made]);
+		diff->has_energy &= wtl_profile_has_energy(&runs[made].profile);
 	}
 	if (rc == 0)
 		rc = fill(diff, stacks, numbers);

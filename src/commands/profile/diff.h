@@ -34,6 +34,7 @@ struct wtl_diff {
 	struct wtl_tree keys;	     /* its names: what functions are called */
 	struct wtl_diff_cell *cells; /* n_runs a function, then those of whole runs */
 	bool is_same_machine;	     /* all were measured by the same sensors */
+	bool has_energy; /* else that of a run is not known, and they differ by CPU time */
 };
 
 struct wtl_difference_row {

@@ -49,9 +49,11 @@ static int by_change(const void *a, const void *b)
 /* By what functions themselves differ by, unless --sort says otherwise: those add up to what the runs differ by. */
 static int put_in_order(struct telling *telling, enum wtl_profile_sort sort)
 {
-	enum wtl_diff_what first = sort == WTL_SORT_CALLS ? WTL_DIFF_ALL_UJ
-				   : sort == WTL_SORT_CPU ? WTL_DIFF_OWN_NS
-							  : WTL_DIFF_OWN_UJ;
+	bool has_energy = telling->diff->has_energy;
+	enum wtl_diff_what first = sort == WTL_SORT_CALLS
+					   ? (has_energy ? WTL_DIFF_ALL_UJ : WTL_DIFF_ALL_NS)
+				   : sort == WTL_SORT_CPU || !has_energy ? WTL_DIFF_OWN_NS
+									 : WTL_DIFF_OWN_UJ;
 	size_t n = telling->diff->keys.n_names;
 	struct place *places = calloc(n + 1, sizeof(*places));
 
@@ -93,10 +95,14 @@ static void put_row(struct wtl_buf *buf, const struct wtl_diff *diff, size_t fun
 
 	for (unsigned what = 0; what < WTL_DIFF_WHATS; what++)
 		wtl_diff_row(diff, function, what, &rows[what]);
-	wtl_buf_printf(buf, "%10.3f %10.3f ", rows[WTL_DIFF_OWN_UJ].first / 1e6,
-		       rows[WTL_DIFF_OWN_UJ].second / 1e6);
-	put_change(buf, &rows[WTL_DIFF_OWN_UJ], style);
-	put_change(buf, &rows[WTL_DIFF_ALL_UJ], style);
+	if (diff->has_energy) {
+		wtl_buf_printf(buf, "%10.3f %10.3f ", rows[WTL_DIFF_OWN_UJ].first / 1e6,
+			       rows[WTL_DIFF_OWN_UJ].second / 1e6);
+		put_change(buf, &rows[WTL_DIFF_OWN_UJ], style);
+		put_change(buf, &rows[WTL_DIFF_ALL_UJ], style);
+	} else {
+		wtl_buf_printf(buf, "%10s %10s %10s %23s %13s", "-", "-", "-", "-", "");
+	}
 	wtl_buf_printf(buf, "%+9.3f%c  ", rows[WTL_DIFF_OWN_NS].change / 1e9,
 		       rows[WTL_DIFF_OWN_NS].is_significant ? '*' : ' ');
 }
@@ -104,10 +110,11 @@ static void put_row(struct wtl_buf *buf, const struct wtl_diff *diff, size_t fun
 /* Rows with less than a hundredth of what a whole run used are left out, unless they differ for certain. */
 static bool is_told(const struct wtl_diff *diff, size_t function)
 {
+	enum wtl_diff_what what = diff->has_energy ? WTL_DIFF_ALL_UJ : WTL_DIFF_ALL_NS;
 	struct wtl_difference_row row, whole;
 
-	wtl_diff_row(diff, function, WTL_DIFF_ALL_UJ, &row);
-	wtl_diff_row(diff, diff->keys.n_names, WTL_DIFF_ALL_UJ, &whole);
+	wtl_diff_row(diff, function, what, &row);
+	wtl_diff_row(diff, diff->keys.n_names, what, &whole);
 	return row.is_significant ||
 	       fmax(row.first, row.second) >= 0.01 * fmax(whole.first, whole.second);
 }
@@ -152,7 +159,10 @@ static void put_text(struct wtl_buf *buf, const struct telling *telling, unsigne
 			       n - n_told - n_small, rows);
 	wtl_buf_printf(buf, "* differs by more than its %s (k = 2)\n",
 		       wtl_layout_plus_minus(style));
-	if (!diff->is_same_machine)
+	if (!diff->has_energy)
+		wtl_buf_puts(buf,
+			     "Of one of them no energy is known: they are compared by CPU time\n");
+	else if (!diff->is_same_machine)
 		wtl_buf_puts(buf, "Not by the same sensors of one machine, or by a model: no error "
 				  "is taken to be the same in both\n");
 }
@@ -189,7 +199,8 @@ static void put_figures(struct wtl_node *to, const struct wtl_diff *diff, size_t
 		[WTL_DIFF_ALL_NS] = {"a_cpu_s", "b_cpu_s", "cpu_change_s", "cpu_uncertainty_s",
 				     "cpu_significant"}};
 
-	for (unsigned what = 0; what < WTL_DIFF_WHATS; what++) {
+	for (unsigned what = diff->has_energy ? 0 : WTL_DIFF_OWN_NS; what < WTL_DIFF_WHATS;
+	     what++) {
 		struct wtl_difference_row row;
 
 		wtl_diff_row(diff, function, what, &row);

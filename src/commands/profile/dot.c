@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The graph of calls for Graphviz: functions by their energy, and what goes along each call. */
+/* The graph of calls for Graphviz: functions by their energy (or CPU time), and what goes along each call. */
 #include "base/buf.h"
 #include "commands/profile/edges.h"
 #include "commands/profile/format.h"
@@ -10,9 +10,9 @@
 
 static double share_of(const struct wtl_stacks *stacks, const uint64_t *values)
 {
-	uint64_t all = stacks->all[WTL_METRIC_ENERGY];
+	uint64_t all = stacks->all[stacks->main];
 
-	return all > 0 ? (double)values[WTL_METRIC_ENERGY] / (double)all : 0.0;
+	return all > 0 ? (double)values[stacks->main] / (double)all : 0.0;
 }
 
 static void put_escaped(struct wtl_buf *buf, const char *text)
@@ -29,10 +29,13 @@ static void put_double(struct wtl_buf *buf, double value, unsigned decimals)
 	wtl_format_double(buf, value, decimals);
 }
 
-static void put_energy(struct wtl_buf *buf, const struct wtl_stacks *stacks, const uint64_t *values)
+static void put_value(struct wtl_buf *buf, const struct wtl_stacks *stacks, const uint64_t *values)
 {
-	wtl_format_fixed(buf, (values[WTL_METRIC_ENERGY] + 500) / 1000, 3);
-	wtl_buf_puts(buf, " J (");
+	double factor;
+	const char *symbol = wtl_stacks_unit_symbol(stacks->metrics[stacks->main].unit, &factor);
+
+	put_double(buf, (double)values[stacks->main] / factor, 3);
+	wtl_buf_printf(buf, " %s (", symbol);
 	put_double(buf, 100.0 * share_of(stacks, values), 1);
 	wtl_buf_puts(buf, " %)");
 }
@@ -47,9 +50,9 @@ static void put_node(struct wtl_buf *buf, const struct wtl_stacks *stacks, uint3
 	wtl_buf_printf(buf, "\tn%u [label=\"", function);
 	put_escaped(buf, stacks->functions[function].name);
 	wtl_buf_puts(buf, "\\n");
-	put_energy(buf, stacks, all);
+	put_value(buf, stacks, all);
 	wtl_buf_puts(buf, "\\nitself ");
-	put_energy(buf, stacks, own);
+	put_value(buf, stacks, own);
 	wtl_buf_puts(buf, "\", fillcolor=\"0.03 ");
 	put_double(buf, 0.08 + 0.75 * share, 3);
 	wtl_buf_puts(buf, " 0.97\"];\n");
@@ -61,7 +64,7 @@ static void put_edge(struct wtl_buf *buf, const struct wtl_stacks *stacks,
 	double share = share_of(stacks, edge->all);
 
 	wtl_buf_printf(buf, "\tn%u -> n%u [label=\"", edge->caller, edge->callee);
-	put_energy(buf, stacks, edge->all);
+	put_value(buf, stacks, edge->all);
 	wtl_buf_puts(buf, "\", penwidth=");
 	put_double(buf, 0.5 + 5.0 * share, 2);
 	wtl_buf_puts(buf, "];\n");
@@ -83,7 +86,7 @@ static int write_dot(struct wtl_buf *buf, const struct wtl_stacks *stacks)
 		wtl_buf_done(&command);
 	}
 	wtl_buf_puts(buf, "\\n");
-	put_energy(buf, stacks, stacks->all);
+	put_value(buf, stacks, stacks->all);
 	wtl_buf_printf(buf, "\\nfunctions and calls of less than %g %% are not drawn",
 		       100.0 * LEAST);
 	wtl_buf_puts(buf, "\";\n\tnode [shape=box, style=filled, fontname=\"sans-serif\"];\n"

@@ -167,7 +167,7 @@ static void describe_domain(const struct wtl_profile_energy *energy, size_t i,
 	wtl_text_copy(ret_domain->name, sizeof(ret_domain->name), domain.name);
 	wtl_text_copy(ret_domain->source, sizeof(ret_domain->source), domain.source);
 	ret_domain->kind = domain.kind;
-	ret_domain->method = domain.method;
+	ret_domain->method = energy->energies[i].has_energy ? domain.method : WATTLE_METHOD_NONE;
 	ret_domain->learns = energy->learns[i];
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Folded stacks, as flamegraph.pl, inferno and speedscope read them: "main;work 4711", in microjoules. */
+/* Folded stacks, as flamegraph.pl, inferno and speedscope read them: "main;work 4711", in microjoules, or of CPU
+ * time in nanoseconds. */
 #include <inttypes.h>
 
 #include "base/buf.h"
@@ -17,12 +18,12 @@ static void put_name(struct wtl_buf *buf, const struct wtl_stacks *stacks, uint3
 static int write_folded(struct wtl_buf *buf, const struct wtl_stacks *stacks)
 {
 	for (uint32_t i = 1; i < stacks->tree.n_nodes; i++) {
-		uint64_t uj = stacks->own[i * stacks->n_metrics + WTL_METRIC_ENERGY];
+		uint64_t value = stacks->own[i * stacks->n_metrics + stacks->main];
 
-		if (uj == 0)
+		if (value == 0)
 			continue;
 		wtl_profile_stack(buf, stacks, i, ';', put_name);
-		wtl_buf_printf(buf, " %" PRIu64 "\n", uj);
+		wtl_buf_printf(buf, " %" PRIu64 "\n", value);
 	}
 	return buf->error;
 }

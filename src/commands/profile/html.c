@@ -14,7 +14,7 @@ extern const char wtl_profile_page[]; /* tools/mkfile.py makes it */
 
 static void put_metrics(struct wtl_buf *buf, const struct wtl_stacks *stacks)
 {
-	wtl_buf_printf(buf, ",\"metric\":%d,\"metrics\":[", WTL_METRIC_ENERGY);
+	wtl_buf_printf(buf, ",\"metric\":%zu,\"metrics\":[", stacks->main);
 	for (size_t i = 0; i < stacks->n_metrics; i++) {
 		double factor;
 		const char *symbol = wtl_stacks_unit_symbol(stacks->metrics[i].unit, &factor);
@@ -42,6 +42,16 @@ static void put_functions(struct wtl_buf *buf, const struct wtl_stacks *stacks)
 	wtl_buf_puts(buf, "],\"lines\":[");
 	for (size_t i = 0; i < n; i++)
 		wtl_buf_printf(buf, "%s%" PRIu32, i ? "," : "", stacks->functions[i].line);
+	/* The ± of what it used itself, in microjoules. */
+	wtl_buf_puts(buf, "],\"doubts\":[");
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t *own = &stacks->functions_own[i * stacks->n_metrics];
+
+		wtl_buf_printf(buf, "%s%.0f", i ? "," : "",
+			       wtl_profile_uncertainty_uj(
+				       stacks->profile, (double)own[WTL_METRIC_ENERGY],
+				       own[WTL_METRIC_SAMPLES], stacks->functions_doubts[2 * i]));
+	}
 	wtl_buf_puts(buf, stacks->functions_peaks ? "],\"peaks\":[" : "]");
 	for (size_t i = 0; stacks->functions_peaks && i < n; i++)
 		wtl_buf_printf(buf, "%s%" PRIu64, i ? "," : "", stacks->functions_peaks[i]);
@@ -104,11 +114,8 @@ static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile)
 
 	wtl_buf_init(&text, 1 << 20);
 	wtl_profile_json_command(buf, "command", "", profile);
-	wtl_format_fixed(&text, profile->dynamic_uj / 1000, 3);
-	wtl_buf_puts(&text, " \xc2\xb1 ");
-	wtl_format_fixed(&text, profile->uncertainty_uj / 1000, 3);
-	wtl_buf_printf(&text, " J %s in ",
-		       profile->has_idle ? "above idle" : "(idle power is not known)");
+	wtl_profile_put_sum(&text, profile, &(struct wtl_output_style){.ascii = false});
+	wtl_buf_puts(&text, ", ");
 	wtl_format_fixed(&text, (uint64_t)profile->window->duration_ns / 1000000, 3);
 	wtl_buf_printf(&text, " s; %zu samples at %u Hz, %zu thread%s; ", profile->trace->n_samples,
 		       profile->hz, profile->trace->n_threads,
@@ -116,12 +123,6 @@ static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile)
 	wtl_format_utc(&text, profile->window->begin_utc_ns);
 	wtl_buf_puts(&text, "; wattle " WATTLE_VERSION);
 	wtl_profile_json_text(buf, "head", wtl_buf_str(&text));
-	wtl_buf_puts(buf, ",\"uncertainty\":");
-	wtl_format_double(buf,
-			  profile->dynamic_uj
-				  ? (double)profile->uncertainty_uj / (double)profile->dynamic_uj
-				  : 0.0,
-			  6);
 	wtl_buf_done(&text);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* pprof's profile.proto, all costs of each stack at once. In gzip's frame, as its readers ask for, and not compressed. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -91,11 +92,14 @@ static void put_types(struct pprof *pprof)
 {
 	for (size_t i = 0; i < pprof->stacks->n_metrics; i++) {
 		const struct wtl_stacks_metric *metric = &pprof->stacks->metrics[i];
-		uint64_t name = name_of(pprof, metric);
+		uint64_t name;
 
+		if (!wtl_stacks_is_known(pprof->stacks, i))
+			continue;
+		name = name_of(pprof, metric);
 		put_type(pprof, PROFILE_SAMPLE_TYPE, name,
 			 string_of(pprof, wtl_stacks_unit_name(metric->unit)));
-		if (i == WTL_METRIC_ENERGY)
+		if (i == pprof->stacks->main)
 			put_number(pprof->buf, PROFILE_DEFAULT_TYPE, name);
 	}
 }
@@ -158,7 +162,8 @@ static void put_samples(struct pprof *pprof)
 			put_varint(&pprof->packed, stacks->tree.nodes[node].frame + UINT64_C(1));
 		put_part(&pprof->part, 1, &pprof->packed);
 		for (size_t k = 0; k < stacks->n_metrics; k++)
-			put_varint(&pprof->packed, own[k]);
+			if (wtl_stacks_is_known(stacks, k))
+				put_varint(&pprof->packed, own[k]);
 		put_part(&pprof->part, 2, &pprof->packed);
 		put_peak(pprof, stacks->peaks ? stacks->peaks[i] : 0, strings);
 		put_part(pprof->buf, PROFILE_SAMPLE, &pprof->part);
@@ -168,7 +173,10 @@ static void put_samples(struct pprof *pprof)
 static void put_profile(struct pprof *pprof)
 {
 	const struct wtl_profile *profile = pprof->stacks->profile;
+	char comment[96];
 
+	snprintf(comment, sizeof(comment), "wattle " WATTLE_VERSION ": energy %s",
+		 wtl_profile_has_energy(profile) ? wtl_profile_kind(profile) : "not known");
 	string_of(pprof, "");
 	put_types(pprof);
 	put_samples(pprof);
@@ -178,8 +186,7 @@ static void put_profile(struct pprof *pprof)
 	put_type(pprof, PROFILE_PERIOD_TYPE, string_of(pprof, "cpu"),
 		 string_of(pprof, "nanoseconds"));
 	put_number(pprof->buf, PROFILE_PERIOD, (uint64_t)(WTL_NS_PER_S / profile->hz));
-	put_number(pprof->buf, PROFILE_COMMENT,
-		   string_of(pprof, "wattle " WATTLE_VERSION ": energy is above idle"));
+	put_number(pprof->buf, PROFILE_COMMENT, string_of(pprof, comment));
 	wtl_buf_add(pprof->buf, wtl_buf_str(&pprof->strings), pprof->strings.len);
 	if (pprof->strings.error && !pprof->buf->error)
 		pprof->buf->error = pprof->strings.error;

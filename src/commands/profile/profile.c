@@ -36,18 +36,18 @@
 enum { ROWS = 400, ROWS_MAX = 10000, STACK_MAX = 65528, DURATION_MAX_S = 86400 };
 
 static const struct wtl_option options[] = {
-	{"rate", 'F', "HZ", "Samples a second of CPU time of each thread (default 997)",
+	{"rate", 'F', "HZ", "Samples for each second of a thread's CPU time (default 997)",
 	 WTL_OPTION_NUMBER, WTL_OWN(struct wtl_profile_settings, hz), .least = 1,
 	 .most = WTL_PROFILE_HZ_MAX},
-	{"stack", 0, "BYTES", "Of each sample's stack, the kernel copies so much (default 16384)",
+	{"stack", 0, "BYTES", "Bytes of the stack that each sample keeps (default 16384)",
 	 WTL_OPTION_NUMBER, WTL_OWN(struct wtl_profile_settings, stack_bytes), .least = 1024,
 	 .most = STACK_MAX},
 	{"output", 'o', "FILE",
-	 "Write the profile to FILE; what it is called says the format, such as profile.wprof "
-	 "(all of it, for wattle profile show), profile.html, profile.pb.gz or profile.speedscope.json (-: text on standard output)",
+	 "Write the profile to FILE. Its name says the format: profile.html (a flame graph), profile.wprof (all of it, "
+	 "for wattle profile show), profile.pb.gz, profile.speedscope.json and others. -: text on standard output",
 	 WTL_OPTION_OUTPUT, WTL_SHARED(output_path), .what = "a file", .file = WTL_FILE_OUTPUT},
 	{"format", 'f', "FORMAT",
-	 "What FILE is, whatever it is called: text, wprof, html, svg, json, csv, folded, speedscope, pprof, pstats, "
+	 "The format of FILE, whatever it is called: text, wprof, html, svg, json, csv, folded, speedscope, pprof, pstats, "
 	 "callgrind, firefox, trace, dot, pyinstrument, mprof or kineto",
 	 WTL_OPTION_WORD, WTL_OWN(struct wtl_profile_settings, format),
 	 .words = wtl_profile_format_names},
@@ -65,11 +65,11 @@ static const struct wtl_option options[] = {
 	 .most = 60 * WTL_NS_PER_S, .is_ms = true},
 #if HAVE_RECORDINGS
 	{"keep", 0, "FILE",
-	 "Keep all of the profile in FILE (.wprof) as well, whatever -o writes, for wattle profile show",
+	 "Beside what -o writes, keep all of the profile in FILE (.wprof), for wattle profile show",
 	 WTL_OPTION_PATH, WTL_OWN(struct wtl_profile_settings, keep), .what = "a file",
 	 .file = WTL_FILE_PROFILE},
 	{"window", 0, "NAME",
-	 "Of the program's windows of that NAME only, as wattle mark begins and ends them",
+	 "Only the program's windows of that NAME (wattle mark begins and ends them)",
 	 WTL_OPTION_TEXT, WTL_OWN(struct wtl_profile_settings, only)},
 	{"policy", 0, "RULES",
 	 "Of a recording: compute again with idle=learned, idle=none or idle=DOMAIN:WATTS, as wattle "
@@ -80,12 +80,13 @@ static const struct wtl_option options[] = {
 	{"to", 0, "TIME", WTL_TO_TEXT, WTL_OPTION_WHEN, WTL_OWN(struct wtl_profile_settings, to)},
 #endif
 	{"fail-if", 0, "EXPR",
-	 "End with status 124 if the profile is not within it: NAME or total, > or <, a number, and J, kJ, s (CPU "
-	 "time), gCO2e or %, such as 'train > 300 J'; several times",
+	 "End with status 124 if that is so: NAME or total, > or <, a number, and J, kJ, s (CPU time), gCO2e or %, such "
+	 "as 'train > 300 J'. May be given several times",
 	 WTL_OPTION_OWN, WTL_OWN(struct wtl_profile_settings, bounds),
 	 .takes = "an expression such as 'train > 300 J' or 'total > 5 kJ' (J, kJ, s, gCO2e or %)",
 	 .set = wtl_bound_set},
-	{"fail-strict", 0, NULL, "With --fail-if: what is within its uncertainty fails as well",
+	{"fail-strict", 0, NULL,
+	 "With --fail-if: what is not decided, as the limit is within the value's uncertainty, fails as well",
 	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_profile_settings, bounds.is_strict)},
 	{"memory", 0, NULL,
 	 "Tell how much memory the processes had, and which functions it grew in (implied by -o FILE.dat)",
@@ -99,12 +100,12 @@ static const struct wtl_option options[] = {
 	{"table", 0, NULL, "Functions by their own energy, instead of a tree of calls",
 	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_profile_settings, is_table)},
 	{"sort", 0, "WHAT",
-	 "With --table or diff: by energy (default), energy with calls (calls), CPU time (cpu), samples, or CPU time "
-	 "and waiting (wall); not the last two of diff",
+	 "The order of --table and diff: energy (default), calls (energy with calls), cpu (CPU time), and of --table "
+	 "also samples, or wall (CPU time and waiting)",
 	 WTL_OPTION_WORD, WTL_OWN(struct wtl_profile_settings, sort),
 	 .words = wtl_profile_sort_names},
 	{"rows", 0, "N",
-	 "Rows of the tree, table or difference at the most (default 400); files have all",
+	 "So many rows of the tree, the table or the difference at the most (default 400); files have all",
 	 WTL_OPTION_NUMBER, WTL_OWN(struct wtl_profile_settings, rows), .least = 1,
 	 .most = ROWS_MAX},
 	{0},
@@ -149,10 +150,12 @@ static int64_t sample_now(void *context)
 static void ticked(void *context)
 {
 	struct session *session = context;
+	bool has_begun = session->energy.consumers; /* else --idle-first watches the machine */
 
-	wtl_profile_energy_look(&session->energy);
+	if (has_begun)
+		wtl_profile_energy_look(&session->energy);
 	wtl_billing_look(&session->billing);
-	if (session->billing.session.due_ns == session->seen_due_ns)
+	if (!has_begun || session->billing.session.due_ns == session->seen_due_ns)
 		return;
 	session->seen_due_ns = session->billing.session.due_ns;
 	wtl_profile_energy_bill(&session->energy);
@@ -385,8 +388,8 @@ static bool open_watch(struct session *session)
 		complain(session, &err);
 	else if (rc > 0)
 		wtl_complain(session->app,
-			     "%s; without, threads are looked at up to %u times a second: what is "
-			     "told are functions of Python, and native code as one row a program",
+			     "%s; without it, threads are looked at up to %u times a second: that "
+			     "tells functions of Python, and native code as one row a program",
 			     err.text, session->watch.how.hz);
 	return rc >= 0;
 }
@@ -526,11 +529,11 @@ const struct wtl_command wtl_command_profile = {
 	.summary = "Find where in the code a program's energy goes",
 	.synopsis = "[OPTION...] [--] COMMAND [ARG...] | show FILE | diff A B",
 	.description =
-		"Runs the command and looks at its call stacks so many times a second of CPU time, "
-		"without stopping or changing it, and divides the energy that it was billed among "
-		"them: what belongs to functions, what the program used unseen, and all that others "
-		"used add up to what was measured.\n\n"
-		"show FILE tells a profile that -o FILE.wprof has kept, in any view or format. diff A B "
+		"Runs the command and looks at its call stacks while it works, without stopping or "
+		"changing it. The energy that the command was billed is divided among its functions, "
+		"those of Python and those of native code. What was not seen, and what others used, are "
+		"rows below them. All rows add up to what was measured.\n\n"
+		"show FILE tells again what -o FILE.wprof has kept, in any view or format. diff A B "
 		"says what two of them differ by, function by function. A program that is called show or "
 		"diff is run by: wattle profile -- show.",
 	.examples =

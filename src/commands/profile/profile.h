@@ -118,6 +118,14 @@ enum wtl_profile_gpu_by { WTL_GPU_BY_NOTHING, WTL_GPU_BY_LAUNCHES, WTL_GPU_BY_CP
 enum wtl_profile_gpu_by wtl_profile_gpu_by(const struct wtl_profile *profile);
 uint64_t wtl_profile_co2e_ug(const struct wtl_profile *profile, uint64_t energy_uj);
 
+/* Is any energy of the total known? Else a profile is one of CPU time. */
+bool wtl_profile_has_energy(const struct wtl_profile *profile);
+/* "above idle (modelled)": what its energy is. */
+const char *wtl_profile_kind(const struct wtl_profile *profile);
+/* "12.4 ± 3.1 J above idle", or that no energy is known. */
+void wtl_profile_put_sum(struct wtl_buf *buf, const struct wtl_profile *profile,
+			 const struct wtl_output_style *style);
+
 /* For people: a tree of calls, or a table of functions. */
 /* "± 1.638   ", or "+/- 1.638 ": as wide. */
 void wtl_profile_put_doubt(struct wtl_buf *buf, double energy_j,

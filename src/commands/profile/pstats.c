@@ -129,14 +129,16 @@ static int put_stats(struct wtl_buf *buf, const struct wtl_stacks *stacks, size_
 	return rc < 0 ? rc : buf->error;
 }
 
-static int write_energy(struct wtl_buf *buf, const struct wtl_stacks *stacks)
-{
-	return put_stats(buf, stacks, WTL_METRIC_ENERGY, "TOTAL (values are joules)");
-}
-
 static int write_time(struct wtl_buf *buf, const struct wtl_stacks *stacks)
 {
 	return put_stats(buf, stacks, WTL_METRIC_CPU, "TOTAL (values are CPU seconds)");
+}
+
+static int write_energy(struct wtl_buf *buf, const struct wtl_stacks *stacks)
+{
+	return stacks->main == WTL_METRIC_ENERGY
+		       ? put_stats(buf, stacks, WTL_METRIC_ENERGY, "TOTAL (values are joules)")
+		       : write_time(buf, stacks);
 }
 
 const struct wtl_profile_format wtl_profile_format_pstats = {.name = "pstats",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A session of pyinstrument, for `pyinstrument --load`: stacks from the root on, with joules where it has seconds. */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "base/buf.h"
 #include "commands/profile/format.h"
@@ -22,13 +23,16 @@ static void put_frame(struct wtl_buf *buf, const struct wtl_stacks *stacks, uint
 
 static void put_head(struct wtl_buf *buf, const struct wtl_stacks *stacks)
 {
-	static const char joules[] = "joules above idle, not seconds: ";
 	const struct wtl_profile *profile = stacks->profile;
+	char what[80] = "";
+
+	if (stacks->main == WTL_METRIC_ENERGY)
+		snprintf(what, sizeof(what), "joules %s, not seconds: ", wtl_profile_kind(profile));
 
 	wtl_buf_puts(buf, "{\"start_time\":");
 	wtl_format_fixed(buf, (uint64_t)profile->window->begin_utc_ns / 1000, 6);
 	wtl_buf_puts(buf, ",\"duration\":");
-	wtl_format_fixed(buf, stacks->all[WTL_METRIC_ENERGY], 6);
+	wtl_profile_value(buf, stacks, stacks->main, stacks->all[stacks->main]);
 	wtl_buf_puts(buf, ",\"min_interval\":");
 	wtl_format_double(buf, 1.0 / profile->hz, 9);
 	wtl_buf_puts(buf, ",\"max_interval\":");
@@ -39,8 +43,8 @@ static void put_head(struct wtl_buf *buf, const struct wtl_stacks *stacks)
 		       stacks->all[WTL_METRIC_SAMPLES]);
 	wtl_format_fixed(buf, stacks->all[WTL_METRIC_CPU], 9);
 	wtl_buf_puts(buf, ",\"sys_path\":[],\"sys_prefixes\":[]");
-	wtl_profile_json_command(buf, "target_description", joules, profile);
-	wtl_profile_json_command(buf, "program", joules, profile);
+	wtl_profile_json_command(buf, "target_description", what, profile);
+	wtl_profile_json_command(buf, "program", what, profile);
 }
 
 static int write_pyinstrument(struct wtl_buf *buf, const struct wtl_stacks *stacks)
@@ -50,14 +54,14 @@ static int write_pyinstrument(struct wtl_buf *buf, const struct wtl_stacks *stac
 	put_head(buf, stacks);
 	wtl_buf_puts(buf, ",\"frame_records\":[");
 	for (uint32_t i = 1; i < stacks->tree.n_nodes; i++) {
-		uint64_t uj = stacks->own[i * stacks->n_metrics + WTL_METRIC_ENERGY];
+		uint64_t value = stacks->own[i * stacks->n_metrics + stacks->main];
 
-		if (uj == 0)
+		if (value == 0)
 			continue;
 		wtl_buf_puts(buf, is_first ? "\n[[" : ",\n[[");
 		wtl_profile_stack(buf, stacks, i, ',', put_frame);
 		wtl_buf_puts(buf, "],");
-		wtl_format_fixed(buf, uj, 6);
+		wtl_profile_value(buf, stacks, stacks->main, value);
 		wtl_buf_putc(buf, ']');
 		is_first = false;
 	}

@@ -29,6 +29,8 @@ static void put_costs(struct wtl_node *to, const struct wtl_stacks *stacks, cons
 		wtl_doc_seconds(to, keys[i].cpu, (int64_t)costs[i][WTL_METRIC_CPU]);
 		if (stacks->wait)
 			wtl_doc_seconds(to, keys[i].wait, (int64_t)costs[i][stacks->wait]);
+		if (!wtl_profile_has_energy(stacks->profile))
+			continue;
 		wtl_doc_micro(to, keys[i].energy, uj);
 		wtl_doc_micro(to, keys[i].uncertainty,
 			      (uint64_t)wtl_profile_uncertainty_uj(stacks->profile, (double)uj,
@@ -100,9 +102,14 @@ static void put_sums(struct wtl_doc *doc, const struct wtl_profile *profile)
 		struct wtl_profile_sums sums;
 		struct wtl_node *row;
 
+		if (is_total ? !wtl_profile_has_energy(profile)
+			     : profile->domains[i].method == WATTLE_METHOD_NONE)
+			continue;
 		wtl_profile_sums(profile, is_total ? -1 : (int)i, &sums);
 		row = wtl_doc_object(list, NULL);
 		wtl_doc_text(row, "domain", is_total ? "total" : profile->domains[i].name);
+		if (!is_total)
+			wtl_doc_text(row, "method", wattle_method_name(profile->domains[i].method));
 		wtl_doc_micro(row, "stacks_j", sums.stacks_uj);
 		wtl_doc_micro(row, "not_seen_j", sums.unsampled_uj);
 		wtl_doc_micro(row, "unknown_time_j", sums.unknown_uj);
@@ -153,9 +160,11 @@ static void build(struct wtl_doc *doc, const struct wtl_stacks *stacks)
 	wtl_doc_count(whole, "unresolved", profile->trace->n_unresolved);
 	put_lost_lines(whole, profile->trace);
 	wtl_doc_seconds(whole, "profiler_cpu_s", profile->own_cpu_ns);
-	wtl_doc_micro(doc->root, "energy_j", profile->dynamic_uj);
-	wtl_doc_micro(doc->root, "uncertainty_j", profile->uncertainty_uj);
-	wtl_doc_flag(doc->root, "above_idle", profile->has_idle);
+	if (wtl_profile_has_energy(profile)) {
+		wtl_doc_micro(doc->root, "energy_j", profile->dynamic_uj);
+		wtl_doc_micro(doc->root, "uncertainty_j", profile->uncertainty_uj);
+		wtl_doc_flag(doc->root, "above_idle", profile->has_idle);
+	}
 	wtl_doc_known(doc->root, "gpu_energy_by", gpu_by[wtl_profile_gpu_by(profile)]);
 	put_functions(doc, stacks);
 	put_calls(doc, stacks);

@@ -72,10 +72,12 @@ static int write_speedscope(struct wtl_buf *buf, const struct wtl_stacks *stacks
 	wtl_buf_puts(buf, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\"");
 	wtl_profile_json_text(buf, "exporter", "wattle " WATTLE_VERSION);
 	wtl_profile_json_command(buf, "name", "", stacks->profile);
-	wtl_buf_printf(buf, ",\"activeProfileIndex\":%d,\n", WTL_METRIC_ENERGY - WTL_METRIC_CPU);
+	wtl_buf_printf(buf, ",\"activeProfileIndex\":%d,\n", (int)stacks->main - WTL_METRIC_CPU);
 	put_frames(buf, stacks);
 	wtl_buf_puts(buf, "\"profiles\":[\n");
 	for (size_t i = WTL_METRIC_CPU; i < stacks->n_metrics; i++) {
+		if (!wtl_stacks_is_known(stacks, i))
+			continue;
 		wtl_buf_puts(buf, i > WTL_METRIC_CPU ? ",\n" : "");
 		put_profile(buf, stacks, i);
 	}

@@ -47,6 +47,12 @@ uint32_t wtl_stacks_line(const struct wtl_stacks *stacks, size_t node)
 
 /* ---- Metrics ---- */
 
+bool wtl_stacks_is_known(const struct wtl_stacks *stacks, size_t metric)
+{
+	return (metric != WTL_METRIC_ENERGY && metric != WTL_METRIC_CO2E) ||
+	       wtl_profile_has_energy(stacks->profile);
+}
+
 static bool has_energy(const struct wtl_profile *profile, size_t domain)
 {
 	for (size_t i = 0; i < profile->ticks->n_bills; i++)
@@ -402,6 +408,7 @@ int wtl_stacks_make(struct wtl_stacks *stacks, const struct wtl_profile *profile
 	if (rc == 0) {
 		add_up(stacks, rows);
 		add_doubts(stacks, rows);
+		stacks->main = stacks->all[WTL_METRIC_ENERGY] ? WTL_METRIC_ENERGY : WTL_METRIC_CPU;
 	}
 	return rc;
 }

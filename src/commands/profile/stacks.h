@@ -39,8 +39,9 @@ struct wtl_stacks {
 	const struct wtl_profile *profile;
 	struct wtl_stacks_metric *metrics;
 	size_t n_metrics, end_domains; /* behind those of domains */
-	size_t wait;		       /* time on no processor; 0: nobody asked */
-	size_t growth;		       /* of memory; 0: it was not looked at */
+	size_t main;   /* of formats with one: energy, or CPU time if there is none */
+	size_t wait;   /* time on no processor; 0: nobody asked */
+	size_t growth; /* of memory; 0: it was not looked at */
 	/* Names are functions' numbers, and lines frames' addresses (0: all of them). Node 0 is the root. */
 	struct wtl_tree tree;
 	struct wtl_tree files;		       /* its names: those of files */
@@ -59,6 +60,8 @@ struct wtl_stacks {
 int wtl_stacks_make(struct wtl_stacks *stacks, const struct wtl_profile *profile, bool has_lines);
 void wtl_stacks_done(struct wtl_stacks *stacks);
 
+/* No energy may be known, nor then what it emits. */
+bool wtl_stacks_is_known(const struct wtl_stacks *stacks, size_t metric);
 uint32_t wtl_stacks_function(const struct wtl_stacks *stacks, size_t node); /* not of the root */
 uint32_t wtl_stacks_line(const struct wtl_stacks *stacks, size_t node);	    /* 0: not known */
 

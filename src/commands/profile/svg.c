@@ -143,6 +143,7 @@ static void put_boxes(struct svg *svg)
 static void put_head(struct svg *svg)
 {
 	struct wtl_buf command;
+	bool is_energy = svg->metric == WTL_METRIC_ENERGY;
 	unsigned rows = 1;
 
 	for (uint32_t i = 1; i < svg->stacks->tree.n_nodes; i++)
@@ -159,21 +160,17 @@ static void put_head(struct svg *svg)
 	wtl_profile_command_line(&command, svg->stacks->profile);
 	put_name(svg, wtl_buf_str(&command), WIDTH - 2 * MARGIN);
 	wtl_buf_done(&command);
-	wtl_buf_printf(svg->buf, "</text>\n<text x=\"%d\" y=\"40\" fill=\"#545b64\">%s%s:", MARGIN,
-		       svg->stacks->metrics[svg->metric].title,
-		       svg->metric == WTL_METRIC_ENERGY && svg->stacks->profile->has_idle
-			       ? " above idle"
-			       : "");
+	wtl_buf_printf(svg->buf,
+		       "</text>\n<text x=\"%d\" y=\"40\" fill=\"#545b64\">%s%s%s:", MARGIN,
+		       svg->stacks->metrics[svg->metric].title, is_energy ? " " : "",
+		       is_energy ? wtl_profile_kind(svg->stacks->profile) : "");
 	put_value(svg, all_of(svg, 0));
 	wtl_buf_puts(svg->buf, "</text>\n");
 }
 
 static int write_svg(struct wtl_buf *buf, const struct wtl_stacks *stacks)
 {
-	struct svg svg = {.buf = buf,
-			  .stacks = stacks,
-			  .metric = stacks->all[WTL_METRIC_ENERGY] ? WTL_METRIC_ENERGY
-								   : WTL_METRIC_CPU};
+	struct svg svg = {.buf = buf, .stacks = stacks, .metric = stacks->main};
 
 	svg.lefts = calloc(stacks->tree.n_nodes, sizeof(*svg.lefts));
 	if (!svg.lefts)

@@ -45,16 +45,59 @@ double wtl_profile_uncertainty_uj(const struct wtl_profile *profile, double ener
 	for (size_t i = split->n_nodes; i < split->n_nodes + WTL_SPLIT_ROWS; i++)
 		doubt_all_uj +=
 			wtl_profile_total_uj(profile, &split->doubt_uj[i * split->n_domains]);
-	return hypot(wtl_split_uncertainty_uj(energy_uj, n, profile->trace->n_samples,
-					      (double)doubt_uj, (double)doubt_all_uj),
+	/* A part is not less than nothing, nor more than all. */
+	return hypot(fmin(wtl_split_uncertainty_uj(energy_uj, n, profile->trace->n_samples,
+						   (double)doubt_uj, (double)doubt_all_uj),
+			  fmax(energy_uj, (double)profile->dynamic_uj - energy_uj)),
 		     whole);
 }
 
-/* Where waiting is told, what a tree is by: time on a processor and without one. */
+static size_t count_known(const struct wtl_profile *profile, bool is_modelled)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < profile->calls->n_domains; i++)
+		n += profile->counts[i] && profile->domains[i].method != WATTLE_METHOD_NONE &&
+		     (!is_modelled || profile->domains[i].method == WATTLE_METHOD_MODELLED);
+	return n;
+}
+
+bool wtl_profile_has_energy(const struct wtl_profile *profile)
+{
+	return count_known(profile, false) > 0;
+}
+
+const char *wtl_profile_kind(const struct wtl_profile *profile)
+{
+	static const char *const kinds[2][3] = {
+		{"(idle power is not known)", "(partly modelled; idle power is not known)",
+		 "(modelled; idle power is not known)"},
+		{"above idle", "above idle (partly modelled)", "above idle (modelled)"}};
+	size_t n_modelled = count_known(profile, true);
+
+	return kinds[profile->has_idle]
+		    [(n_modelled > 0) +
+		     (n_modelled > 0 && n_modelled == count_known(profile, false))];
+}
+
+void wtl_profile_put_sum(struct wtl_buf *buf, const struct wtl_profile *profile,
+			 const struct wtl_output_style *style)
+{
+	if (wtl_profile_has_energy(profile))
+		wtl_buf_printf(buf, "%.3f %s %.3f J %s", (double)profile->dynamic_uj / 1e6,
+			       wtl_layout_plus_minus(style), (double)profile->uncertainty_uj / 1e6,
+			       wtl_profile_kind(profile));
+	else
+		wtl_buf_puts(buf, "no energy is known (wattle doctor says why)");
+}
+
+/* What a tree is by: energy, if there is any, or CPU time; where waiting is told, time on a processor and without one. */
 static uint64_t rank_of_call(const struct wtl_profile *profile, const struct wtl_calls_cost *cost)
 {
-	return profile->split->wait_ns ? (uint64_t)(cost->cpu_ns + cost->wait_ns)
-				       : wtl_profile_energy_uj(profile, cost);
+	if (profile->split->wait_ns)
+		return (uint64_t)(cost->cpu_ns + cost->wait_ns);
+	return profile->dynamic_uj > 0 ? wtl_profile_energy_uj(profile, cost)
+				       : (uint64_t)cost->cpu_ns;
 }
 
 static void put_wait(struct wtl_buf *buf, const struct wtl_profile *profile, int64_t wait_ns)
@@ -70,21 +113,31 @@ void wtl_profile_put_doubt(struct wtl_buf *buf, double energy_j,
 		       energy_j);
 }
 
+/* Two columns: "-" where no energy is known. */
+static void put_energy(struct wtl_buf *buf, const struct wtl_profile *profile, double energy_uj,
+		       uint64_t n, uint64_t doubt_uj, const struct wtl_output_style *style)
+{
+	if (!wtl_profile_has_energy(profile)) {
+		wtl_buf_printf(buf, "%10s %10s", "-", "");
+		return;
+	}
+	wtl_buf_printf(buf, "%10.3f ", energy_uj / 1e6);
+	wtl_profile_put_doubt(
+		buf, wtl_profile_uncertainty_uj(profile, energy_uj, n, doubt_uj) / 1e6, style);
+}
+
 static void put_row(struct wtl_buf *buf, const struct wtl_profile *profile,
 		    const struct wtl_calls_cost *cost, const struct wtl_output_style *style)
 {
 	double energy_uj = (double)wtl_profile_energy_uj(profile, cost);
-	double share =
-		profile->dynamic_uj > 0 ? 100.0 * energy_uj / (double)profile->dynamic_uj : 0.0;
+	double all_ns = (double)profile->calls->all[0].cpu_ns;
+	double share = profile->dynamic_uj > 0 ? energy_uj / (double)profile->dynamic_uj
+		       : all_ns > 0.0	       ? (double)cost->cpu_ns / all_ns
+					       : 0.0;
 
-	wtl_buf_printf(buf, "%10.3f ", energy_uj / 1e6);
-	wtl_profile_put_doubt(
-		buf,
-		wtl_profile_uncertainty_uj(profile, energy_uj, cost->n_samples,
-					   wtl_profile_total_uj(profile, cost->doubt_uj)) /
-			1e6,
-		style);
-	wtl_buf_printf(buf, " %5.1f %9.3f ", share, (double)cost->cpu_ns / 1e9);
+	put_energy(buf, profile, energy_uj, cost->n_samples,
+		   wtl_profile_total_uj(profile, cost->doubt_uj), style);
+	wtl_buf_printf(buf, " %5.1f %9.3f ", 100.0 * share, (double)cost->cpu_ns / 1e9);
 	put_wait(buf, profile, cost->wait_ns);
 	wtl_buf_putc(buf, ' ');
 }
@@ -93,30 +146,39 @@ static void put_row(struct wtl_buf *buf, const struct wtl_profile *profile,
 struct cut {
 	size_t n;
 	uint64_t energy_uj;
+	int64_t cpu_ns;
 };
 
-static void leave_out(struct cut *to, size_t n, uint64_t energy_uj)
+static void leave_out(struct cut *to, size_t n, uint64_t energy_uj, int64_t cpu_ns)
 {
 	to->n += n;
 	to->energy_uj += energy_uj;
+	to->cpu_ns += cpu_ns;
 }
 
-static void put_cut(struct wtl_buf *buf, const struct cut *cut, const char *what)
+static void put_cut(struct wtl_buf *buf, const struct wtl_profile *profile, const struct cut *cut,
+		    const char *more, const char *what)
 {
-	if (cut->n > 0)
-		wtl_buf_printf(buf, "%10.3f J in %zu %s, not shown\n", (double)cut->energy_uj / 1e6,
-			       cut->n, what);
+	if (wtl_profile_has_energy(profile))
+		wtl_buf_printf(buf, "%10.3f J", (double)cut->energy_uj / 1e6);
+	else
+		wtl_buf_printf(buf, "%10.3f s", (double)cut->cpu_ns / 1e9);
+	wtl_buf_printf(buf, " in %zu %s%s%s", cut->n, more, what, cut->n == 1 ? "" : "s");
 }
 
-static void put_cuts(struct wtl_buf *buf, const struct wtl_profile_settings *settings,
-		     const struct cut *small, const struct cut *many, const char *what)
+static void put_cuts(struct wtl_buf *buf, const struct wtl_profile *profile,
+		     const struct wtl_profile_settings *settings, const struct cut *small,
+		     const struct cut *many, const char *what)
 {
-	char text[128];
-
-	snprintf(text, sizeof(text), "%s of less than %g %% each", what, settings->least_percent);
-	put_cut(buf, small, text);
-	snprintf(text, sizeof(text), "more %s than --rows %u", what, settings->rows);
-	put_cut(buf, many, text);
+	if (small->n > 0) {
+		put_cut(buf, profile, small, "", what);
+		wtl_buf_printf(buf, " of less than %g %%%s, not shown\n", settings->least_percent,
+			       small->n == 1 ? "" : " each");
+	}
+	if (many->n > 0) {
+		put_cut(buf, profile, many, "more ", what);
+		wtl_buf_printf(buf, " than --rows %u, not shown\n", settings->rows);
+	}
 }
 
 /* ---- The tree ---- */
@@ -191,7 +253,7 @@ static void put_calls(struct tree *tree, uint32_t parent, unsigned depth)
 			leave_out(rank_of_call(tree->profile, &calls->all[node]) < tree->least
 					  ? &tree->small
 					  : &tree->many,
-				  tree->n_below[node], energy_uj);
+				  tree->n_below[node], energy_uj, calls->all[node].cpu_ns);
 			continue;
 		}
 		put_row(tree->buf, tree->profile, &calls->all[node], tree->style);
@@ -206,7 +268,7 @@ static void put_tree(struct tree *tree, const struct wtl_profile_settings *setti
 {
 	if (list_children(tree) == 0)
 		put_calls(tree, 0, 0);
-	put_cuts(tree->buf, settings, &tree->small, &tree->many, "calls");
+	put_cuts(tree->buf, tree->profile, settings, &tree->small, &tree->many, "call");
 	free(tree->first);
 	free(tree->next);
 	free(tree->n_below);
@@ -225,9 +287,10 @@ struct function {
 
 const char *const wtl_profile_sort_names[] = {"energy", "calls", "cpu", "samples", "wall", NULL};
 
-static uint64_t rank_of(const struct function *function, enum wtl_profile_sort sort)
+static uint64_t rank_of(const struct wtl_profile *profile, const struct function *function,
+			enum wtl_profile_sort sort)
 {
-	switch (sort) {
+	switch (profile->dynamic_uj == 0 && sort <= WTL_SORT_CALLS ? WTL_SORT_CPU : sort) {
 	case WTL_SORT_ENERGY:
 		return function->own_uj;
 	case WTL_SORT_CALLS:
@@ -263,8 +326,8 @@ static struct function *list_functions(const struct wtl_profile *profile,
 	struct function all = {
 		.own = calls->all[0], .own_uj = profile->dynamic_uj, .all_uj = profile->dynamic_uj};
 
-	*ret_least =
-		(uint64_t)((double)rank_of(&all, settings->sort) * settings->least_percent / 100.0);
+	*ret_least = (uint64_t)((double)rank_of(profile, &all, settings->sort) *
+				settings->least_percent / 100.0);
 	for (uint32_t node = 1; functions && node < calls->tree.n_nodes; node++) {
 		uint32_t frame = calls->tree.nodes[node].frame;
 		struct function *function = &functions[frame];
@@ -279,7 +342,7 @@ static struct function *list_functions(const struct wtl_profile *profile,
 			function->all_uj += wtl_profile_energy_uj(profile, &calls->all[node]);
 	}
 	for (size_t i = 0; functions && i < calls->tree.n_frames; i++)
-		functions[i].rank = rank_of(&functions[i], settings->sort);
+		functions[i].rank = rank_of(profile, &functions[i], settings->sort);
 	if (functions && calls->tree.n_frames > 0)
 		qsort(functions, calls->tree.n_frames, sizeof(*functions), by_rank);
 	return functions;
@@ -302,25 +365,25 @@ static void put_table(struct wtl_buf *buf, const struct wtl_profile *profile,
 		if (function->rank == 0)
 			break;
 		if (function->rank < least || i >= settings->rows) {
-			leave_out(function->rank < least ? &small : &many, 1, function->own_uj);
+			leave_out(function->rank < least ? &small : &many, 1, function->own_uj,
+				  function->own.cpu_ns);
 			continue;
 		}
-		wtl_buf_printf(buf, "%10.3f ", (double)function->own_uj / 1e6);
-		wtl_profile_put_doubt(buf,
-				      wtl_profile_uncertainty_uj(profile, (double)function->own_uj,
-								 function->own.n_samples,
-								 function->doubt_uj) /
-					      1e6,
-				      style);
-		wtl_buf_printf(buf, " %14.3f %9.3f %8" PRIu64 " ", (double)function->all_uj / 1e6,
-			       (double)function->own.cpu_ns / 1e9, function->own.n_samples);
+		put_energy(buf, profile, (double)function->own_uj, function->own.n_samples,
+			   function->doubt_uj, style);
+		if (wtl_profile_has_energy(profile))
+			wtl_buf_printf(buf, " %14.3f", (double)function->all_uj / 1e6);
+		else
+			wtl_buf_printf(buf, " %14s", "-");
+		wtl_buf_printf(buf, " %9.3f %8" PRIu64 " ", (double)function->own.cpu_ns / 1e9,
+			       function->own.n_samples);
 		put_wait(buf, profile, function->own.wait_ns);
 		wtl_buf_putc(buf, ' ');
 		wtl_layout_text(buf, calls->tree.names[calls->tree.frames[function->name].name],
 				style);
 		wtl_buf_putc(buf, '\n');
 	}
-	put_cuts(buf, settings, &small, &many, "functions");
+	put_cuts(buf, profile, settings, &small, &many, "function");
 	free(functions);
 }
 
@@ -422,12 +485,16 @@ static void put_rest(struct wtl_buf *buf, const struct wtl_profile *profile)
 
 static void put_python(struct wtl_buf *buf, const struct wtl_python *python, const char *of)
 {
-	if (python->n_merged > 0)
+	if (python->n_merged > 0) {
 		wtl_buf_printf(buf,
 			       "%sPython: of %" PRIu64 " samples, %" PRIu64
-			       " have a function that is not known, and of %" PRIu64
-			       " what C did is left out\n",
-			       of, python->n_merged, python->n_missing, python->n_moved);
+			       " have a function that is not known",
+			       of, python->n_merged, python->n_missing);
+		if (python->n_moved > 0)
+			wtl_buf_printf(buf, ", and %" PRIu64 " are told without what C did",
+				       python->n_moved);
+		wtl_buf_putc(buf, '\n');
+	}
 	if (python->n_unknown > 0)
 		wtl_buf_printf(
 			buf,
@@ -491,20 +558,16 @@ static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile,
 	const struct wtl_trace *trace = profile->trace;
 	const char *of = profile->only ? "in all of the profile: " : "";
 
-	wtl_buf_printf(
-		buf,
-		"wattle profile: %.3f %s %.3f J %s, %.3f s, %zu samples at %u Hz, %zu thread%s\n",
-		(double)profile->dynamic_uj / 1e6, wtl_layout_plus_minus(style),
-		(double)profile->uncertainty_uj / 1e6,
-		profile->has_idle ? "above idle" : "(idle power is not known)",
-		(double)profile->window->duration_ns / 1e9, trace->n_samples, profile->hz,
-		trace->n_threads, trace->n_threads == 1 ? "" : "s");
+	wtl_buf_puts(buf, "wattle profile: ");
+	wtl_profile_put_sum(buf, profile, style);
+	wtl_buf_printf(buf, ", %.3f s, %zu samples at %u Hz, %zu thread%s\n",
+		       (double)profile->window->duration_ns / 1e9, trace->n_samples, profile->hz,
+		       trace->n_threads, trace->n_threads == 1 ? "" : "s");
 	if (profile->only)
 		wtl_buf_printf(buf, "in the window '%s' only\n", profile->only);
 	put_losses(buf, trace, of);
 	if (trace->n_broken * BROKEN_PART > trace->n_samples && profile->stack_bytes < STACK_MOST)
-		wtl_buf_printf(buf, "%sof more stacks all callers are told with --stack %d\n", of,
-			       STACK_MOST);
+		wtl_buf_printf(buf, "%smore of them are whole with --stack %d\n", of, STACK_MOST);
 	if (trace->n_halved)
 		wtl_buf_printf(buf, "it was long: one of %" PRIu64 " samples is kept\n",
 			       UINT64_C(1) << trace->n_halved);
@@ -532,7 +595,7 @@ void wtl_profile_text(struct wtl_buf *buf, const struct wtl_profile *profile,
 		.style = style,
 		.rows_max = settings->rows,
 		.least =
-			(uint64_t)((profile->split->wait_ns
+			(uint64_t)((profile->split->wait_ns || !profile->dynamic_uj
 					    ? (double)rank_of_call(profile, &profile->calls->all[0])
 					    : (double)profile->dynamic_uj) *
 				   settings->least_percent / 100.0)};
