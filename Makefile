@@ -89,7 +89,7 @@ test-sanitized:
 	meson compile -C build-sanitized
 	$(SANITIZERS) meson test -C build-sanitized --no-rebuild --print-errorlogs --timeout-multiplier 4
 
-# Only the tests that have threads.
+# Only the tests that have threads, and without what they do not run.
 THREADED := api gpu_watch io_real meter store store_faults store_live store_random stuck thread top_collect top_gpus \
 	window worker
 
