@@ -77,7 +77,7 @@ test-limits: test-gcc
 
 test-nojson:
 	$(call heading,gcc with -Werror without optional libraries: build)
-	$(call configure,build-nojson,gcc,-Dwerror=true -Dtests=disabled -Doptimization=0 -Dc_args=-Wno-format-truncation -Djson=disabled -Dxml=disabled -Dterminal=disabled \
+	$(call configure,build-nojson,gcc,-Dwerror=true -Dtests=disabled -Doptimization=0 -Ddebug=false -Dc_args=-Wno-format-truncation -Djson=disabled -Dxml=disabled -Dterminal=disabled \
 		-Dplots=disabled -Dprofiler=disabled -Drecordings=disabled)
 	meson compile -C build-nojson
 
@@ -89,13 +89,14 @@ test-sanitized:
 	meson compile -C build-sanitized
 	$(SANITIZERS) meson test -C build-sanitized --no-rebuild --print-errorlogs --timeout-multiplier 4
 
-# Only the tests that have threads.
-THREADED := api gpu_watch io_real meter record store store_faults store_live store_random stuck thread top_collect top_gpus \
+# Only the tests that have threads, and without what they do not run.
+THREADED := api gpu_watch io_real meter store store_faults store_live store_random stuck thread top_collect top_gpus \
 	window worker
 
 test-threads:
 	$(call heading,thread sanitizer: build and the tests with threads)
-	$(call configure,build-threads,gcc,-Db_sanitize=thread -Dtests=enabled -Doptimization=1)
+	$(call configure,build-threads,gcc,-Db_sanitize=thread -Dtests=enabled -Doptimization=1 -Dc_args=-g1 -Dserver=disabled -Dprofiler=disabled \
+		-Dplots=disabled -Djson=disabled -Dxml=disabled)
 	meson compile -C build-threads $(addprefix test_,$(THREADED)) nvidia-ml
 	TSAN_OPTIONS=halt_on_error=1 meson test -C build-threads --no-rebuild --print-errorlogs \
 		--timeout-multiplier 4 $(THREADED)

@@ -85,7 +85,6 @@ static unsigned read_in_turn(struct wtl_workload *workload, struct wtl_memory_tu
 		turns->walk_slot = slot + 1;
 		n_read++;
 	}
-	first %= n_slots;
 	for (uint32_t i = 0, from = turns->rss_slot; i < n_slots && n_read < budget; i++) {
 		uint32_t slot = (from + i) % n_slots;
 		bool was_walked = (slot + n_slots - first) % n_slots < n_walked;

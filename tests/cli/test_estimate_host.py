@@ -4,10 +4,12 @@
 import csv
 import io
 import json
+import shutil
 import signal
 import stat
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -207,16 +209,22 @@ def test_prices_are_what_the_simulated_machine_draws(tmp_path):
     assert found["grade"] == "measured" and found["energy_low_j"] < found["energy_j"] < found["energy_high_j"]
 
 
-def test_seconds_are_known_where_energy_is_not(tmp_path, net):
-    """A root is another machine: its processes are not these."""
-    options = ["--root", ROOTS / "xeon-2s-dram", "--idle-file", tmp_path / "idle"]
-    host = as_json("--host", "--repeat", "1", "--idle-first", "3", *options)
+@pytest.fixture(name="measured", scope="module")
+def measured_once(tmp_path_factory):
+    """What was measured without energy, since a root is another machine, whose processes are not these; and where it is kept."""
+    folder = tmp_path_factory.mktemp("measured")
+    return as_json("--host", "--repeat", "1", "--idle-first", "3", "--root", ROOTS / "xeon-2s-dram", "--idle-file", folder / "idle"), folder
+
+
+def test_seconds_are_known_where_energy_is_not(measured, net):
+    host, folder = measured
+    options = ["--root", ROOTS / "xeon-2s-dram", "--idle-file", folder / "idle"]
     assert host["reason"] and "grade" not in host
     for kernel in host["kernels"]:
         assert not [key for key in kernel if key.endswith("_j")]
         assert kernel.get("flop_per_s", 0) > 0 or kernel["byte_per_s"] > 0
     assert [device["grade"] for device in as_json("--list-devices", *options)["devices"] if device["device"] == "host"] == ["measured"]
-    kept = next(tmp_path.glob("host-*")).read_text()
+    kept = next(folder.glob("host-*")).read_text()
     assert "mac fp32 unknown" in kept and "static unknown" in kept
     found = as_json(net, "--device", "host", *options)
     assert host["reason"] in found["reason"] and found["duration_s"] > 0
@@ -265,10 +273,9 @@ def test_a_signal_ends_it(tmp_path):
     assert result.code == 130 and result.out == "" and not list(tmp_path.glob("host-*"))
 
 
-def test_a_damaged_file_is_a_line_with_its_place(tmp_path, net):
+def test_a_damaged_file_is_a_line_with_its_place(tmp_path, net, measured):
     options = ["--root", ROOTS / "xeon-2s-dram", "--idle-file", tmp_path / "idle"]
-    as_json("--host", "--repeat", "1", "--idle-first", "3", *options)
-    kept = next(tmp_path.glob("host-*"))
+    kept = Path(shutil.copy(next(measured[1].glob("host-*")), tmp_path))
     kept.write_text(kept.read_text().replace(" pJ", "").replace("unknown", "12 parrots"))
     said = refused(net, "--device", "host", *options, code=1)
     assert f"{kept}:" in said and "no unit" in said

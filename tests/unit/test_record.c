@@ -2,7 +2,6 @@
 #include "base/io.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -746,74 +745,14 @@ static void test_out_check(void **state)
 	unit_rmtree(dir);
 }
 
-struct reader {
-	struct wtl_io *io;
-	int file;
-	unsigned good;
-};
-
-static void *reader_run(void *context)
-{
-	struct reader *reader = context;
-	char buf[8];
-
-	for (int i = 0; i < 500; i++)
-		reader->good += wtl_io_file_read(reader->io, reader->file, buf, sizeof(buf)) == 1;
-	return NULL;
-}
-
-static void readers_run(struct wtl_io *io)
-{
-	struct reader readers[4];
-	pthread_t threads[4];
-	char path[16];
-
-	for (int i = 0; i < 4; i++) {
-		snprintf(path, sizeof(path), "/%d", i);
-		readers[i] = (struct reader){.io = io, .file = wtl_io_file_open(io, path)};
-		assert_true(readers[i].file >= 0);
-	}
-	for (int i = 0; i < 4; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, reader_run, &readers[i]), 0);
-	for (int i = 0; i < 4; i++) {
-		pthread_join(threads[i], NULL);
-		assert_int_equal(readers[i].good, 500);
-	}
-}
-
-static void test_threads(void **state)
-{
-	char *dir = unit_tmpdir(), *path = unit_path(dir, "tape");
-	struct wtl_io *io, *real;
-
-	(void)state;
-	for (int i = 0; i < 4; i++) {
-		char name[16];
-
-		snprintf(name, sizeof(name), "/%d", i);
-		unit_write(dir, name, "x");
-	}
-	assert_int_equal(wtl_io_real_new(dir, &real, NULL), 0);
-	assert_int_equal(wtl_io_record_new(real, path, &io, NULL), 0);
-	readers_run(io);
-	assert_int_equal(wtl_io_record_error(io), 0);
-	wtl_io_free(io);
-	assert_int_equal(wtl_io_replay_new(path, &io, NULL), 0);
-	readers_run(io);
-	wtl_io_free(io);
-	free(path);
-	unit_rmtree(dir);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_records_and_replays), cmocka_unit_test(test_interrupted_wait),
 		cmocka_unit_test(test_full_disk),	    cmocka_unit_test(test_cut_tape),
-		cmocka_unit_test(test_huge_answer),	    cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_many_processes),	    cmocka_unit_test(test_cpu_fails),
-		cmocka_unit_test(test_out_check),	    cmocka_unit_test(test_largest_tape),
-		cmocka_unit_test(test_most_records),
+		cmocka_unit_test(test_huge_answer),	    cmocka_unit_test(test_many_processes),
+		cmocka_unit_test(test_cpu_fails),	    cmocka_unit_test(test_out_check),
+		cmocka_unit_test(test_largest_tape),	    cmocka_unit_test(test_most_records),
 	};
 
 	return cmocka_run_group_tests_name("record", tests, NULL, NULL);

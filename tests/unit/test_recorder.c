@@ -425,6 +425,32 @@ static void test_cancelled(void **state)
 	finish(&f);
 }
 
+/* Of a window that ends, whoever records by the header has the figures in the file, and need not tell them. */
+static void test_figures_by_the_header(void **state)
+{
+	struct wattle_recorder *recorder;
+	struct fixture f;
+	struct rows rows;
+
+	(void)state;
+	start(&f);
+	stop(&f);
+	unlink(f.path);
+	assert_int_equal(wattle_recorder_open(f.path, f.bench.meter, NULL, &recorder, NULL), 0);
+	assert_int_equal(wattle_window_begin(f.bench.meter, "a"), 0);
+	meter_bench_write(&f.bench, PACKAGE0, "3000000\n");
+	meter_bench_tick(&f.bench, S);
+	assert_int_equal(wtl_window_end(f.bench.meter, "a", NULL, NULL, 0), 0);
+	assert_int_equal(wattle_recorder_close(recorder, NULL), 0);
+	read_rows(&f, &rows);
+	assert_int_equal(rows.n, 2);
+	assert_string_equal(rows.windows[1].name, "a");
+	assert_false(rows.windows[1].is_open);
+	assert_int_equal(rows.windows[1].duration_ns, S);
+	assert_int_equal(rows.energy_uj[1], 2000000);
+	finish(&f);
+}
+
 /* The n-th write fails, and all behind it. Whoever records by the header is told, and has what came before. 1: nothing
  * failed. */
 static int record_on(unsigned n, const char *how, int wanted, unsigned *read)
@@ -797,6 +823,7 @@ int main(void)
 		cmocka_unit_test(test_devices),
 		cmocka_unit_test(test_marked),
 		cmocka_unit_test(test_cancelled),
+		cmocka_unit_test(test_figures_by_the_header),
 		cmocka_unit_test(test_between_samples),
 		cmocka_unit_test(test_own_cpu_time),
 		cmocka_unit_test(test_rows),

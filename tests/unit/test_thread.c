@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/thread.h"
 
+#include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "unit.h"
 
 #define MS	 INT64_C(1000000)
@@ -84,11 +88,72 @@ static void test_waiting(void **state)
 	pthread_mutex_destroy(&flag.lock);
 }
 
+struct reader {
+	struct wtl_io *io;
+	int file;
+	unsigned good;
+};
+
+static void *reader_run(void *context)
+{
+	struct reader *reader = context;
+	char buf[8];
+
+	for (int i = 0; i < 500; i++)
+		reader->good += wtl_io_file_read(reader->io, reader->file, buf, sizeof(buf)) == 1;
+	return NULL;
+}
+
+static void readers_run(struct wtl_io *io)
+{
+	struct reader readers[4];
+	pthread_t threads[4];
+	char path[16];
+
+	for (int i = 0; i < 4; i++) {
+		snprintf(path, sizeof(path), "/%d", i);
+		readers[i] = (struct reader){.io = io, .file = wtl_io_file_open(io, path)};
+		assert_true(readers[i].file >= 0);
+	}
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, reader_run, &readers[i]), 0);
+	for (int i = 0; i < 4; i++) {
+		pthread_join(threads[i], NULL);
+		assert_int_equal(readers[i].good, 500);
+	}
+}
+
+/* A tape is written, and replayed, by several at once. */
+static void test_readers(void **state)
+{
+	char *dir = unit_tmpdir(), *path = unit_path(dir, "tape");
+	struct wtl_io *io, *real;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "/%d", i);
+		unit_write(dir, name, "x");
+	}
+	assert_int_equal(wtl_io_real_new(dir, &real, NULL), 0);
+	assert_int_equal(wtl_io_record_new(real, path, &io, NULL), 0);
+	readers_run(io);
+	assert_int_equal(wtl_io_record_error(io), 0);
+	wtl_io_free(io);
+	assert_int_equal(wtl_io_replay_new(path, &io, NULL), 0);
+	readers_run(io);
+	wtl_io_free(io);
+	free(path);
+	unit_rmtree(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_signals),
 		cmocka_unit_test(test_waiting),
+		cmocka_unit_test(test_readers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

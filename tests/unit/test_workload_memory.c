@@ -195,6 +195,14 @@ static void test_rss_meanwhile(void **state)
 		assert_int_equal(world_consumer(world, pids[i])->rss_bytes,
 				 UINT64_C(4000) * 1024 * 1024);
 	assert_int_equal(count_pss(world, pids, 6), 1);
+	/* Theirs are read again in the same turn, nobody twice before everybody was. */
+	for (int i = 0; i < 6; i++)
+		world_at(world, pids[i])->rss_kb = 5000 * MIB_KB;
+	for (int call = 0; call < 7; call++)
+		assert_int_equal(wtl_workload_read_memory(world->workload, 1), 1);
+	for (int i = 0; i < 6; i++)
+		assert_true(has_pss(world, pids[i]) || world_consumer(world, pids[i])->rss_bytes ==
+							       UINT64_C(5000) * 1024 * 1024);
 }
 
 /* A slot that is not its own any more reads nobody. */
