@@ -90,10 +90,24 @@ void wtl_thread_cond_init(pthread_cond_t *cond)
 	pthread_condattr_destroy(&monotonic);
 }
 
+static struct timespec time_of(int64_t t_ns)
+{
+	return (struct timespec){.tv_sec = (time_t)(t_ns / NS_PER_S),
+				 .tv_nsec = (long)(t_ns % NS_PER_S)};
+}
+
+bool wtl_thread_wait_for(sem_t *semaphore, int64_t until_ns)
+{
+	const struct timespec until = time_of(until_ns);
+	int rc = until_ns == INT64_MAX ? sem_wait(semaphore)
+				       : sem_clockwait(semaphore, CLOCK_MONOTONIC, &until);
+
+	return rc == 0 || errno != ETIMEDOUT;
+}
+
 bool wtl_thread_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until_ns)
 {
-	const struct timespec until = {.tv_sec = (time_t)(until_ns / NS_PER_S),
-				       .tv_nsec = (long)(until_ns % NS_PER_S)};
+	const struct timespec until = time_of(until_ns);
 
 	return pthread_cond_timedwait(cond, lock, &until) != ETIMEDOUT;
 }

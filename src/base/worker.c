@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
 
 #include "base/thread.h"
@@ -13,9 +14,9 @@ struct wtl_worker {
 	void *argument;
 	pthread_t thread;
 
+	/* What wakes either side. With a condition, three of the seven calls of a hand-over were for its lock. */
+	sem_t for_thread, for_owner;
 	pthread_mutex_t lock; /* of all below */
-	/* Any of it: the two sides never wait at once. Told without the lock, which whoever wakes takes first. */
-	pthread_cond_t changed;
 	enum { NOTHING_NEW, ORDERED, DONE } state;
 	bool stop;	/* the owner is closing */
 	bool has_ended; /* the thread touches nothing but the worker any more */
@@ -24,7 +25,8 @@ struct wtl_worker {
 
 static void destroy(struct wtl_worker *worker)
 {
-	pthread_cond_destroy(&worker->changed);
+	sem_destroy(&worker->for_thread);
+	sem_destroy(&worker->for_owner);
 	pthread_mutex_destroy(&worker->lock);
 	free(worker);
 }
@@ -36,9 +38,21 @@ static void do_once(struct wtl_worker *worker)
 	worker->job(worker->argument);
 	pthread_mutex_lock(&worker->lock);
 	worker->state = DONE;
+	/* Whoever wakes takes the lock first. */
 	pthread_mutex_unlock(&worker->lock);
-	pthread_cond_signal(&worker->changed);
+	sem_post(&worker->for_owner);
 	pthread_mutex_lock(&worker->lock);
+}
+
+/* With the lock, which is given up meanwhile. false: it is too late. Others may have woken it. */
+static bool wait_for(struct wtl_worker *worker, sem_t *semaphore, int64_t until_ns)
+{
+	bool is_woken;
+
+	pthread_mutex_unlock(&worker->lock);
+	is_woken = wtl_thread_wait_for(semaphore, until_ns);
+	pthread_mutex_lock(&worker->lock);
+	return is_woken;
 }
 
 static void *work(void *context)
@@ -51,7 +65,7 @@ static void *work(void *context)
 		if (worker->state == ORDERED)
 			do_once(worker);
 		else
-			pthread_cond_wait(&worker->changed, &worker->lock);
+			wait_for(worker, &worker->for_thread, INT64_MAX);
 	}
 	pthread_mutex_unlock(&worker->lock);
 	if (worker->end)
@@ -59,7 +73,7 @@ static void *work(void *context)
 	pthread_mutex_lock(&worker->lock);
 	worker->has_ended = true;
 	is_left = worker->is_left;
-	pthread_cond_signal(&worker->changed);
+	sem_post(&worker->for_owner);
 	pthread_mutex_unlock(&worker->lock);
 	if (is_left)
 		destroy(worker);
@@ -78,7 +92,8 @@ int wtl_worker_new(void (*job)(void *argument), void (*end)(void *argument), voi
 	worker->end = end;
 	worker->argument = argument;
 	pthread_mutex_init(&worker->lock, NULL);
-	wtl_thread_cond_init(&worker->changed);
+	sem_init(&worker->for_thread, 0, 0);
+	sem_init(&worker->for_owner, 0, 0);
 	rc = wtl_thread_start(&worker->thread, work, worker);
 	if (rc < 0) {
 		destroy(worker);
@@ -96,7 +111,11 @@ bool wtl_worker_order(struct wtl_worker *worker)
 	is_free = worker->state != ORDERED;
 	worker->state = ORDERED;
 	pthread_mutex_unlock(&worker->lock);
-	pthread_cond_signal(&worker->changed);
+	/* An answer that nobody waited for has woken nobody. */
+	while (is_free && sem_trywait(&worker->for_owner) == 0)
+		continue;
+	if (is_free)
+		sem_post(&worker->for_thread);
 	return is_free;
 }
 
@@ -107,7 +126,7 @@ bool wtl_worker_take(struct wtl_worker *worker, int64_t wait_ns)
 
 	pthread_mutex_lock(&worker->lock);
 	while (wait_ns > 0 && worker->state == ORDERED &&
-	       wtl_thread_wait(&worker->changed, &worker->lock, until_ns))
+	       wait_for(worker, &worker->for_owner, until_ns))
 		continue;
 	is_new = worker->state == DONE;
 	if (is_new)
@@ -125,8 +144,8 @@ bool wtl_worker_free(struct wtl_worker *worker, int64_t wait_ns)
 		return true;
 	pthread_mutex_lock(&worker->lock);
 	worker->stop = true;
-	pthread_cond_signal(&worker->changed);
-	while (!worker->has_ended && wtl_thread_wait(&worker->changed, &worker->lock, until_ns))
+	sem_post(&worker->for_thread);
+	while (!worker->has_ended && wait_for(worker, &worker->for_owner, until_ns))
 		continue;
 	has_ended = worker->has_ended;
 	worker->is_left = !has_ended;

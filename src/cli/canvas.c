@@ -205,16 +205,22 @@ void wtl_canvas_restyle(struct wtl_canvas *canvas, int row, int column, int widt
 	}
 }
 
-int wtl_text_width(const char *text)
+/* Its first characters are plain. */
+static int width_behind(const char *text, size_t n_plain)
 {
-	size_t width = plain_len(text), len = text[width] ? strlen(text) : width;
+	size_t width = n_plain, len = text[n_plain] ? strlen(text) : n_plain;
 	uint32_t point;
 
-	for (size_t at = width; at < len;) {
+	for (size_t at = n_plain; at < len;) {
 		at += next_point(text + at, len - at, false, &point);
 		width += wtl_point_width(point);
 	}
 	return width > INT_MAX ? INT_MAX : (int)width;
+}
+
+int wtl_text_width(const char *text)
+{
+	return width_behind(text, plain_len(text));
 }
 
 static void add_mark(const struct wtl_canvas *canvas, int row, int column, uint32_t point)
@@ -239,30 +245,28 @@ static bool is_plus_minus(const struct wtl_canvas *canvas, const char *text)
 }
 
 /* On this canvas. */
-static int shown_width(const struct wtl_canvas *canvas, const char *text)
+static int shown_width(const struct wtl_canvas *canvas, const char *text, size_t n_plain)
 {
-	int width = wtl_text_width(text);
+	int width = width_behind(text, n_plain);
 
-	for (; canvas->ascii && *text && width < INT_MAX; text++)
+	for (text += n_plain; canvas->ascii && *text && width < INT_MAX; text++)
 		width += is_plus_minus(canvas, text);
 	return width;
 }
 
-/* all: the width of the text. */
+/* all: the width of the text, of which the first characters are plain. */
 static int put_text(struct wtl_canvas *canvas, int row, int column, int width, enum wtl_style style,
-		    const char *text, int all)
+		    const char *text, size_t n_plain, int all)
 {
-	size_t len = strlen(text);
 	int room = all > width ? width - 1 : width, used = 0;
+	size_t len;
 
 	if (width <= 0)
 		return 0;
-	if (cell_at(canvas, row, column) && room <= canvas->columns - column) {
-		size_t n = plain_len(text);
-
-		for (; used < room && (size_t)used < n; used++)
+	if (cell_at(canvas, row, column) && room <= canvas->columns - column)
+		for (; used < room && (size_t)used < n_plain; used++)
 			put_narrow(canvas, row, column + used, (unsigned char)text[used], style);
-	}
+	len = text[used] ? strlen(text) : (size_t)used;
 	for (size_t at = (size_t)used; at < len;) {
 		bool two = is_plus_minus(canvas, text + at);
 		uint32_t point;
@@ -289,19 +293,23 @@ static int put_text(struct wtl_canvas *canvas, int row, int column, int width, e
 int wtl_canvas_text(struct wtl_canvas *canvas, int row, int column, int width, enum wtl_style style,
 		    const char *text)
 {
-	return put_text(canvas, row, column, width, style, text, shown_width(canvas, text));
+	size_t n_plain = plain_len(text);
+
+	return put_text(canvas, row, column, width, style, text, n_plain,
+			shown_width(canvas, text, n_plain));
 }
 
 int wtl_canvas_right(struct wtl_canvas *canvas, int row, int column, int width,
 		     enum wtl_style style, const char *text)
 {
-	int all = shown_width(canvas, text);
+	size_t n_plain = plain_len(text);
+	int all = shown_width(canvas, text, n_plain);
 
 	if (all < width) {
 		column += width - all;
 		width = all;
 	}
-	return put_text(canvas, row, column, width, style, text, all);
+	return put_text(canvas, row, column, width, style, text, n_plain, all);
 }
 
 int wtl_canvas_printf(struct wtl_canvas *canvas, int row, int column, int width,

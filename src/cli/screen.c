@@ -167,14 +167,30 @@ static void put_point(struct wtl_screen *screen, uint32_t point)
 {
 	char bytes[4];
 
-	put_bytes(screen, bytes, wtl_point_bytes(point, bytes));
+	if (point < 0x80 && screen->n_out < sizeof(screen->out))
+		screen->out[screen->n_out++] = (char)point;
+	else
+		put_bytes(screen, bytes, wtl_point_bytes(point, bytes));
 }
 
-static void put_number(struct wtl_screen *screen, int value)
+/* The digits of a number, which end there; where they begin. Room for WTL_NUM_DIGITS is before it. */
+static char *digits_before(char *end, int value)
 {
-	char room[WTL_NUM_DIGITS], *at = wtl_num_digits((uint64_t)value, 0, room);
+	return wtl_num_digits((uint64_t)value, 0, end - WTL_NUM_DIGITS);
+}
 
-	put_bytes(screen, at, (size_t)(room + WTL_NUM_DIGITS - at));
+/* "\033[12;34H", made from its end. */
+static void put_place(struct wtl_screen *screen, int row, int column)
+{
+	char bytes[2 * WTL_NUM_DIGITS + 4], *end = bytes + sizeof(bytes), *at = end;
+
+	*--at = 'H';
+	at = digits_before(at, column);
+	*--at = ';';
+	at = digits_before(at, row);
+	*--at = '[';
+	*--at = '\033';
+	put_bytes(screen, at, (size_t)(end - at));
 }
 
 /* ---- Looks ---- */
@@ -344,23 +360,12 @@ void wtl_screen_size(struct wtl_screen *screen, int *ret_rows, int *ret_columns)
 
 /* ---- Showing ---- */
 
-static bool is_gone(int fd, short events)
-{
-	struct pollfd watched = {.fd = fd, .events = events};
-
-	return poll(&watched, 1, 0) > 0 && (watched.revents & (POLLHUP | POLLERR | POLLNVAL));
-}
-
 static void place(struct wtl_screen *screen, int row, int column)
 {
 	if (!screen->moves_in_looks)
 		set_style(screen, WTL_STYLE_PLAIN);
 	if (screen->place_is_ansi) {
-		put_bytes(screen, "\033[", 2);
-		put_number(screen, row + 1);
-		put_bytes(screen, ";", 1);
-		put_number(screen, column + 1);
-		put_bytes(screen, "H", 1);
+		put_place(screen, row + 1, column + 1);
 	} else {
 		put_text(screen, tiparm(screen->place, row, column));
 	}
@@ -471,8 +476,6 @@ int wtl_screen_show(struct wtl_screen *screen, const struct wtl_canvas *canvas, 
 {
 	int last = canvas->rows > 0 ? canvas->rows - 1 : 0, rc = 0;
 
-	if (is_gone(STDOUT_FILENO, 0))
-		return -EIO;
 	if (!screen->is_ours)
 		enter(screen);
 	/* A terminal of another size may have moved what it showed. */
@@ -499,7 +502,9 @@ void wtl_screen_leave(struct wtl_screen *screen)
 
 int wtl_screen_read(struct wtl_screen *screen, struct wtl_input *ret_input)
 {
-	if (is_gone(STDIN_FILENO, POLLIN))
+	struct pollfd keys = {.fd = STDIN_FILENO, .events = POLLIN};
+
+	if (poll(&keys, 1, 0) > 0 && (keys.revents & (POLLHUP | POLLERR | POLLNVAL)))
 		return -EIO;
 	return wtl_screen_keys_take(&screen->keys, ret_input);
 }

@@ -275,12 +275,13 @@ static int page_comparison(struct wtl_buf *buf, const void *what,
 		wtl_buf_puts(
 			buf,
 			"What the same sensor of the same machine is wrong by in both alike (its gain and "
-			"zero) is in it only as far as both differ; all else is taken as independent.");
+			"zero), and an intensity that both have, is in it only as far as both differ; all "
+			"else is taken as independent.");
 	else
 		wtl_page_put(
 			&page,
-			"%w were not measured by the same sensors of the same machine, so their errors "
-			"are taken as independent.",
+			"%w were not measured by the same sensors of the same machine, so the errors "
+			"of their energies are taken as independent.",
 			comparison->n_recordings > 2 ? "These" : "The two");
 	return wtl_layout_wrap(buf, start, 0, 0);
 }

@@ -769,7 +769,7 @@ static void test_comparison(void **state)
 		    "420.0 ± 6.3 421.0 ± 6.4 +1.0 ± 9.0 +0.24 % within its error");
 	/* What neither knows has no row. */
 	assert_has_not(page, "gpu-7");
-	assert_has(page, "their errors are taken as independent");
+	assert_has(page, "the errors of their energies are taken");
 	free(page);
 	values[0][1].is_common = true;
 	values[0][1].difference.is_negative = true;

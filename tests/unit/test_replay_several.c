@@ -124,6 +124,56 @@ static void test_same_sensors(void **state)
 	free(other);
 }
 
+/* 1 mg/J, which may be wrong by 5 %, and sensors by 1 %: independently of each other. */
+static void set_emissions(struct fake *fake, const char *dataset)
+{
+	struct wtl_report_carbon *carbon = &fake->runs[0].report.carbon;
+
+	carbon->emitted_ug = fake->runs[0].report.window.total.energy_uj / 1000;
+	carbon->uncertainty_ug = (uint64_t)(2.0 * hypot(0.01, 0.05) * (double)carbon->emitted_ug);
+	carbon->carbon = (struct wattle_carbon){
+		.intensity_mg_per_kwh = 3600000, .uncertainty_ppm = 50000, .location = "FRA"};
+	snprintf(carbon->carbon.dataset, sizeof(carbon->carbon.dataset), "%s", dataset);
+	finish(fake);
+}
+
+/* The uncertainty of what they emitted beyond each other. */
+static double emissions_apart_ug(const char *host, const char *dataset)
+{
+	struct fake *one = make_usual("a", "tea", 500), *other = make_usual("b", host, 600);
+	struct wtl_recorded *const both[] = {&one->recorded, &other->recorded};
+	struct wtl_comparison_data data;
+	struct wtl_difference difference;
+
+	set_emissions(one, "a table");
+	set_emissions(other, dataset);
+	assert_int_equal(wtl_comparison_new(both, 2, &data), 0);
+	difference = find(&data, "CO2e")->values[1].difference;
+	assert_int_equal(difference.value, 200000);
+	wtl_comparison_free(&data);
+	free(one);
+	free(other);
+	return (double)difference.uncertainty;
+}
+
+/* The same intensity is wrong by the same in both, whoever measured the energy. */
+static void test_same_intensity(void **state)
+{
+	const struct {
+		const char *host, *dataset;
+		double expected_ug;
+	} cases[] = {
+		{"tea", "a table", 2.0 * hypot(0.01, 0.05) * 2e5},
+		{"coffee", "a table", 2.0 * hypot(0.01 * hypot(1e6, 1.2e6), 0.05 * 2e5)},
+		{"tea", "another", 2.0 * hypot(0.01 * 2e5, 0.05 * hypot(1e6, 1.2e6))},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(cases); i++)
+		assert_true(fabs(emissions_apart_ug(cases[i].host, cases[i].dataset) -
+				 cases[i].expected_ug) < 1e-3 * cases[i].expected_ug);
+}
+
 static void assert_independent(struct fake *one, struct fake *other)
 {
 	struct wtl_recorded *const both[] = {&one->recorded, &other->recorded};
@@ -542,6 +592,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_same_sensors),
+		cmocka_unit_test(test_same_intensity),
 		cmocka_unit_test(test_other_sensors),
 		cmocka_unit_test(test_domains_of_one_alone),
 		cmocka_unit_test(test_commands),

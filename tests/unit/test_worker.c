@@ -14,37 +14,38 @@
 #define MS	 INT64_C(1000000)
 #define PATIENCE (20000 * MS)
 
-int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock);
-int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *lock,
-				  const struct timespec *until);
+int __wrap_sem_wait(sem_t *semaphore);
+int __wrap_sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *until);
 int __wrap_pthread_create(pthread_t *ret_thread, const pthread_attr_t *attributes,
 			  void *(*run)(void *), void *argument);
-int __real_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock);
-int __real_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *lock,
-				  const struct timespec *until);
+int __real_sem_wait(sem_t *semaphore);
+int __real_sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *until);
 int __real_pthread_create(pthread_t *ret_thread, const pthread_attr_t *attributes,
 			  void *(*run)(void *), void *argument);
 
-/* Every other wait ends at once and for nothing, as POSIX allows. */
+/* Every other wait ends at once and for nothing, as a signal would end it. */
 static bool wakes_for_nothing;
 static unsigned n_waits;
 static bool has_no_threads;
 
 static bool is_for_nothing(void)
 {
-	return __atomic_load_n(&wakes_for_nothing, __ATOMIC_SEQ_CST) &&
-	       __atomic_fetch_add(&n_waits, 1, __ATOMIC_SEQ_CST) % 2 == 0;
+	bool is = __atomic_load_n(&wakes_for_nothing, __ATOMIC_SEQ_CST) &&
+		  __atomic_fetch_add(&n_waits, 1, __ATOMIC_SEQ_CST) % 2 == 0;
+
+	if (is)
+		errno = EINTR;
+	return is;
 }
 
-int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock)
+int __wrap_sem_wait(sem_t *semaphore)
 {
-	return is_for_nothing() ? 0 : __real_pthread_cond_wait(cond, lock);
+	return is_for_nothing() ? -1 : __real_sem_wait(semaphore);
 }
 
-int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *lock,
-				  const struct timespec *until)
+int __wrap_sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *until)
 {
-	return is_for_nothing() ? 0 : __real_pthread_cond_timedwait(cond, lock, until);
+	return is_for_nothing() ? -1 : __real_sem_clockwait(semaphore, clock, until);
 }
 
 int __wrap_pthread_create(pthread_t *ret_thread, const pthread_attr_t *attributes,

@@ -533,12 +533,34 @@ static double common_of(const struct builder *builder, enum wtl_run_figure kind,
 		return common_of_domain(builder, i, name);
 	if (kind == WTL_RUN_ENERGY_J && is_same_total(builder, i, true))
 		return total_gain(builder, i, true);
-	if ((kind == WTL_RUN_POWER_W || kind == WTL_RUN_COMMAND_DYNAMIC_J ||
-	     kind == WTL_RUN_COMMAND_FULL_J) &&
+	if (kind != WTL_RUN_DURATION_S && kind != WTL_RUN_ENERGY_J &&
 	    builder->rows[WTL_RUN_ENERGY_J][i].is_common && first > 0.0)
 		return values[0].measured.common * fabs((double)values[i].measured.value - first) /
 		       first;
 	return -1.0;
+}
+
+static bool is_same_intensity(const struct wattle_carbon *a, const struct wattle_carbon *b)
+{
+	return a->intensity_mg_per_kwh == b->intensity_mg_per_kwh && a->year == b->year &&
+	       a->uncertainty_ppm == b->uncertainty_ppm && strcmp(a->location, b->location) == 0 &&
+	       strcmp(a->dataset, b->dataset) == 0;
+}
+
+/* Of emissions there are two parts that both may err by alike: the sensors', and that of an intensity that both have. Sets
+ * what either has of them; returns what they leave of the difference. */
+static double common_of_emissions(const struct builder *builder, size_t i,
+				  struct wtl_measured *first, struct wtl_measured *other)
+{
+	const struct wattle_carbon *carbon = &report_of(builder, 0)->carbon.carbon;
+	const struct wtl_compared_value *totals = builder->rows[WTL_RUN_ENERGY_J];
+	double relative = totals[i].is_common ? relative_gain(&totals[0]) : 0.0;
+
+	if (is_same_intensity(carbon, &report_of(builder, i)->carbon.carbon))
+		relative = hypot(relative, carbon->uncertainty_ppm / 1e6);
+	first->common = relative * (double)first->value;
+	other->common = relative * (double)other->value;
+	return fabs(other->common - first->common);
 }
 
 static void set_value(const struct builder *builder, enum wtl_run_figure kind, const char *name,
@@ -577,6 +599,7 @@ static void add_row(struct builder *builder, enum wtl_run_figure kind, const cha
 	for (size_t i = 0; i < builder->n; i++)
 		set_value(builder, kind, name, i, &values[i]);
 	for (size_t i = 1; i < builder->n; i++) {
+		struct wtl_measured first = values[0].measured, other = values[i].measured;
 		double common;
 
 		if (!values[0].is_known || !values[i].is_known)
@@ -584,8 +607,9 @@ static void add_row(struct builder *builder, enum wtl_run_figure kind, const cha
 		common = common_of(builder, kind, name, i, values);
 		values[i].has_difference = true;
 		values[i].is_common = common >= 0.0;
-		wtl_difference_of(&values[0].measured, &values[i].measured, common,
-				  &values[i].difference);
+		if (kind == WTL_RUN_EMITTED_G)
+			common = common_of_emissions(builder, i, &first, &other);
+		wtl_difference_of(&first, &other, common, &values[i].difference);
 		values[i].difference.is_significant &= !values[i].has_other_domains;
 	}
 }

@@ -35,6 +35,7 @@ struct plot {
 	const struct wtl_top_domain *layers[LAYERS_MAX]; /* of a stack, from the bottom */
 	enum wtl_style styles[LAYERS_MAX];
 	int n_layers;
+	size_t first, end;		/* of the domains: those of the tile's style lie in there */
 	int row, column, height, width; /* of the cells with dots */
 	unsigned grain;
 	double bins_per_dot;
@@ -43,6 +44,11 @@ struct plot {
 	uint32_t top_mw;    /* at the upper edge */
 	uint32_t *values_mw; /* of each dot, the newest first */
 };
+
+static bool is_summed(const struct wtl_top_domain *domain, const struct tile *tile)
+{
+	return domain->in_total && wtl_top_kind_style(domain->kind) == tile->style;
+}
 
 /* Known where any is known: what is missing shows in its own row. */
 static uint32_t value_at(const struct plot *plot, const struct wtl_top_domain *of, uint64_t back)
@@ -53,13 +59,12 @@ static uint32_t value_at(const struct plot *plot, const struct wtl_top_domain *o
 
 	if (of)
 		return wtl_top_curve_at(view, of, plot->grain, back);
-	for (size_t i = 0; i < view->n_domains; i++) {
-		const struct wtl_top_domain *domain = &view->domains[i];
+	for (size_t i = plot->first; i < plot->end; i++) {
 		uint32_t value;
 
-		if (!domain->in_total || wtl_top_kind_style(domain->kind) != plot->tile->style)
+		if (!is_summed(&view->domains[i], plot->tile))
 			continue;
-		value = wtl_top_curve_at(view, domain, plot->grain, back);
+		value = wtl_top_curve_at(view, &view->domains[i], plot->grain, back);
 		if (value == WTL_TOP_GAP)
 			continue;
 		known = true;
@@ -244,9 +249,14 @@ static void draw_grid(const struct plot *plot)
 	for (uint64_t mw = plot->height > 1 ? 0 : step; mw <= plot->top_mw; mw += step) {
 		int row = row_of(plot, mw);
 		double watts = (double)mw / 1e3;
+		char number[WTL_FIGURE_MAX];
 
-		snprintf(text, sizeof(text), watts < 10000.0 ? "%g W" : "%g kW",
-			 watts < 10000.0 ? watts : watts / 1e3);
+		if (mw % 1000 == 0 && watts < 10000.0)
+			wtl_figure_join(text, sizeof(text), wtl_figure_whole(number, watts), " W",
+					"");
+		else
+			snprintf(text, sizeof(text), watts < 10000.0 ? "%g W" : "%g kW",
+				 watts < 10000.0 ? watts : watts / 1e3);
 		wtl_canvas_right(canvas, row, plot->column - AXIS, AXIS - 1, WTL_STYLE_FAINT, text);
 		for (int x = 0; plot->tile->is_large && mw > 0 && x < plot->width; x += 2)
 			wtl_canvas_put(canvas, row, plot->column + x, 0xb7, WTL_STYLE_FAINT);
@@ -364,6 +374,17 @@ static void find_layers(struct plot *plot)
 	}
 }
 
+static void find_summed(struct plot *plot)
+{
+	const struct wtl_top_view *view = plot->picture->view;
+
+	plot->end = view->n_domains;
+	while (plot->end > 0 && !is_summed(&view->domains[plot->end - 1], plot->tile))
+		plot->end--;
+	while (plot->first < plot->end && !is_summed(&view->domains[plot->first], plot->tile))
+		plot->first++;
+}
+
 static void draw_tile(const struct wtl_top_picture *picture, const struct tile *tile, int row,
 		      int height, int column, int width)
 {
@@ -392,6 +413,7 @@ static void draw_tile(const struct wtl_top_picture *picture, const struct tile *
 	if (clock->n_bins[plot.grain] > 0)
 		plot.newest_dot =
 			(uint64_t)((double)(clock->n_bins[plot.grain] - 1) / plot.bins_per_dot);
+	find_summed(&plot);
 	find_scale(&plot, 2 * plot.width);
 	draw_caption(picture, tile, row, column, width);
 	draw_grid(&plot);

@@ -99,7 +99,7 @@ static bool is_indented(const struct wtl_top_picture *picture, const struct wtl_
 	const struct wtl_top_view *view = picture->view;
 
 	/* No more around it than there are. */
-	for (size_t i = 0; domain && i < view->n_domains; i++) {
+	for (size_t i = 0; domain && domain->inside[0] && i < view->n_domains; i++) {
 		domain = wtl_top_find_domain(view, domain->inside);
 		if (domain && is_shown(picture, domain, detail))
 			return true;
@@ -261,15 +261,16 @@ static const char *pair_text(const struct wtl_gpu *gpu, enum wtl_gpu_number seco
 	char one[WTL_FIGURE_MAX], two[WTL_FIGURE_MAX];
 	bool is_known = gpu->numbers[second].status == WATTLE_STATUS_OK;
 
-	snprintf(text, WTL_FIGURE_MAX, "%.12s%s%.12s", wtl_figure_bytes(one, first),
-		 is_known ? "/" : "",
-		 is_known ? wtl_figure_bytes(two, gpu->numbers[second].value) : "");
-	return text;
+	return wtl_figure_join(text, WTL_FIGURE_MAX, wtl_figure_bytes(one, first),
+			       is_known ? "/" : "",
+			       is_known ? wtl_figure_bytes(two, gpu->numbers[second].value) : "");
 }
 
 static const char *number_text(const struct wtl_gpu *gpu, enum column column, uint64_t value,
 			       char text[WTL_FIGURE_MAX])
 {
+	char one[WTL_FIGURE_MAX], two[WTL_FIGURE_MAX];
+
 	if (column == SLOWED)
 		return slowed_by(value);
 	if (column == MEMORY)
@@ -277,11 +278,13 @@ static const char *number_text(const struct wtl_gpu *gpu, enum column column, ui
 	if (column == PCIE)
 		return pair_text(gpu, WTL_GPU_PCIE_TX_BYTES_PER_S, value, text);
 	if (column == LINK)
-		snprintf(text, WTL_FIGURE_MAX, "%ux%u", (unsigned)value,
-			 (unsigned)gpu->numbers[WTL_GPU_PCIE_WIDTH].value);
-	else
-		snprintf(text, WTL_FIGURE_MAX, "%s%u", column == STATE ? "P" : "", (unsigned)value);
-	return text;
+		return wtl_figure_join(
+			text, WTL_FIGURE_MAX, wtl_figure_whole(one, (double)value), "x",
+			wtl_figure_whole(two, (double)gpu->numbers[WTL_GPU_PCIE_WIDTH].value));
+	if (column == STATE)
+		return wtl_figure_join(text, WTL_FIGURE_MAX, "P",
+				       wtl_figure_whole(one, (double)value), "");
+	return wtl_figure_whole(text, (double)value);
 }
 
 static void draw_numbers(const struct wtl_top_picture *picture, const struct wtl_gpu *gpu, int row,
@@ -460,10 +463,11 @@ static void draw_figures(const struct wtl_top_picture *picture, const struct wtl
 	};
 
 	if (plus_uw) {
-		snprintf(plus, sizeof(plus), "±%s", wtl_figure_watts_wide(text, plus_uw));
+		wtl_figure_join(plus, sizeof(plus), "±", wtl_figure_watts_wide(text, plus_uw), "");
 		/* "+-" takes one more. */
 		if (picture->canvas->ascii && wtl_text_width(plus) >= column_info[PLUS].width)
-			snprintf(plus, sizeof(plus), "±%.0f", (double)plus_uw / 1e6);
+			wtl_figure_join(plus, sizeof(plus), "±",
+					wtl_figure_whole(text, (double)plus_uw / 1e6), "");
 		put(picture, row, columns, PLUS, WTL_STYLE_FAINT, plus);
 	}
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
@@ -526,9 +530,9 @@ static void draw_domain(const struct wtl_top_picture *picture, const struct wtl_
 		draw_trouble(picture, domain, columns, &line);
 		return;
 	}
-	snprintf(watts, sizeof(watts), "%s%s W",
-		 wtl_top_mark(domain->method == WATTLE_METHOD_MODELLED),
-		 wtl_figure_watts_wide(text, domain->power_uw));
+	wtl_figure_join(watts, sizeof(watts),
+			wtl_top_mark(domain->method == WATTLE_METHOD_MODELLED),
+			wtl_figure_watts_wide(text, domain->power_uw), " W");
 	put(picture, row, columns, POWER,
 	    is_doubtful(picture, domain) ? WTL_STYLE_WARN
 	    : domain->in_total		 ? WTL_STYLE_STRONG

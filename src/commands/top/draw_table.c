@@ -135,13 +135,23 @@ static void find_table(const struct wtl_top_picture *picture, struct table *tabl
 
 /* ---- The line above the table ---- */
 
+/* Returns its end. */
+static char *add_part(char *text, size_t size, const char *gap, const char *name, double percent)
+{
+	char number[WTL_FIGURE_MAX], share[WTL_FIGURE_MAX + 4];
+
+	wtl_figure_join(share, sizeof(share), " ", wtl_figure_whole(number, percent), " %");
+	wtl_figure_join(text, size, gap, name, share);
+	return text + strlen(text);
+}
+
 /* The accounts of all counted domains together, as parts of 100: all of them, or those with something in
  * them. */
 static void ledger_text(const struct wtl_top_view *view, bool all, char text[128])
 {
 	static const char *const names[] = {"running", "ended", "kernel", "idle", "not attributed"};
 	uint64_t sums_uj[5] = {0}, total_uj = 0;
-	size_t used = 0;
+	char *at = text;
 
 	for (size_t i = 0; i < view->n_domains; i++) {
 		const struct wtl_ledger *one = &view->domains[i].ledger;
@@ -157,8 +167,8 @@ static void ledger_text(const struct wtl_top_view *view, bool all, char text[128
 		double percent = 100.0 * (double)sums_uj[i] / (double)total_uj;
 
 		if (all || percent >= 0.5)
-			used += (size_t)snprintf(text + used, 128 - used, "%s%s %.0f %%",
-						 used ? "  " : "", names[i], percent);
+			at = add_part(at, (size_t)(text + 128 - at), at > text ? "  " : "",
+				      names[i], percent);
 	}
 }
 
@@ -347,8 +357,7 @@ static const char *figure(char text[WTL_FIGURE_MAX], const struct wtl_field_info
 	case WTL_MEASURE_TEXT:
 		break;
 	}
-	snprintf(text, WTL_FIGURE_MAX, "%.0f", number);
-	return text;
+	return wtl_figure_whole(text, number);
 }
 
 static enum wtl_style style_of(const struct wtl_top_process *process, bool is_group)

@@ -8,6 +8,7 @@
 
 #include "base/io.h"
 #include "base/num.h"
+#include "base/text.h"
 #include "energy/units.h"
 
 /* "%.*f%s", as exactly as printf does: a long double holds the product without rounding. A picture has hundreds of them. */
@@ -27,6 +28,24 @@ static const char *put(char text[WTL_FIGURE_MAX], double value, int decimals, co
 	memcpy(text, at, n);
 	memcpy(text + n, unit, len + 1);
 	return text;
+}
+
+const char *wtl_figure_join(char *text, size_t size, const char *before, const char *figure,
+			    const char *behind)
+{
+	const char *const pieces[] = {before, figure, behind};
+	char *at = text;
+
+	for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+		wtl_text_copy(at, size - (size_t)(at - text), pieces[i]);
+		at += strlen(at);
+	}
+	return text;
+}
+
+const char *wtl_figure_whole(char text[WTL_FIGURE_MAX], double value)
+{
+	return put(text, value, 0, "");
 }
 
 const char *wtl_figure_watts(char text[WTL_FIGURE_MAX], uint64_t power_uw)

@@ -15,6 +15,12 @@
 
 enum { WTL_FIGURE_MAX = 32 };
 
+/* A figure and what stands around it; what does not fit is cut. printf() takes several times as long. */
+const char *wtl_figure_join(char *text, size_t size, const char *before, const char *figure,
+			    const char *behind);
+
+/* "12345" */
+const char *wtl_figure_whole(char text[WTL_FIGURE_MAX], double value);
 /* "0.02", "74.10", "250.1", "12345": watts; two decimals below 100 W (wide: one below 1000 W). */
 const char *wtl_figure_watts(char text[WTL_FIGURE_MAX], uint64_t power_uw);
 const char *wtl_figure_watts_wide(char text[WTL_FIGURE_MAX], uint64_t power_uw);

@@ -245,17 +245,6 @@ const char *wtl_top_mark(bool is_modelled)
 	return is_modelled ? "~" : "";
 }
 
-enum wtl_style wtl_top_kind_style(enum wattle_kind kind)
-{
-	if (kind == WATTLE_KIND_CPU || kind == WATTLE_KIND_CORE || kind == WATTLE_KIND_SOC)
-		return WTL_STYLE_CPU;
-	if (kind == WATTLE_KIND_DRAM)
-		return WTL_STYLE_MEMORY;
-	if (kind == WATTLE_KIND_GPU || kind == WATTLE_KIND_GPU_MEMORY || kind == WATTLE_KIND_UNCORE)
-		return WTL_STYLE_GPU;
-	return WTL_STYLE_OTHER;
-}
-
 struct wtl_top_sum wtl_top_sum(const struct wtl_top_view *view, enum wtl_style style,
 			       bool with_past)
 {

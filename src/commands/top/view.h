@@ -181,8 +181,18 @@ struct wtl_top_sum {
 	bool is_there, has_power, has_idle, is_modelled;
 };
 
-/* The colour of a kind of domain. */
-enum wtl_style wtl_top_kind_style(enum wattle_kind kind);
+/* The colour of a kind of domain; asked for each dot of a curve. */
+static inline enum wtl_style wtl_top_kind_style(enum wattle_kind kind)
+{
+	if (kind == WATTLE_KIND_CPU || kind == WATTLE_KIND_CORE || kind == WATTLE_KIND_SOC)
+		return WTL_STYLE_CPU;
+	if (kind == WATTLE_KIND_DRAM)
+		return WTL_STYLE_MEMORY;
+	if (kind == WATTLE_KIND_GPU || kind == WATTLE_KIND_GPU_MEMORY || kind == WATTLE_KIND_UNCORE)
+		return WTL_STYLE_GPU;
+	return WTL_STYLE_OTHER;
+}
+
 /* Of the domains of a colour (WTL_STYLE_PLAIN: of all) that have power now; or, with_past, of those as well that only
  * had it before. */
 struct wtl_top_sum wtl_top_sum(const struct wtl_top_view *view, enum wtl_style style,
