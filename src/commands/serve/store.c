@@ -324,13 +324,19 @@ static int name_new(const struct wtl_serve_store *store, const struct kept_list 
 		    char path[PATH_MAX])
 {
 	time_t at = time_of_new(kept);
+	struct stat status;
 	char name[64];
 	struct tm utc;
+	int rc;
 
-	if (!gmtime_r(&at, &utc) ||
-	    strftime(name, sizeof(name), PREFIX "%Y%m%d-%H%M%S" SUFFIX, &utc) == 0)
-		return -EOVERFLOW;
-	return path_of(store, name, path);
+	do {
+		if (!gmtime_r(&at, &utc) ||
+		    strftime(name, sizeof(name), PREFIX "%Y%m%d-%H%M%S" SUFFIX, &utc) == 0)
+			return -EOVERFLOW;
+		rc = path_of(store, name, path);
+		at++;
+	} while (rc == 0 && lstat(path, &status) == 0); /* a folder of that name, say */
+	return rc;
 }
 
 /* Two agents would continue each other's counters. A file system without locks has one agent, one hopes. */
