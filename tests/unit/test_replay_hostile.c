@@ -625,8 +625,9 @@ static void put_values(struct hostile *h, int64_t series, const int64_t values[]
 	wtl_buf_done(&block);
 }
 
-/* One in the middle is another, or the last of the last period; or there are more or fewer. */
-static void change_series(struct hostile *h, const char *name)
+/* One in the middle is another, or the last of the last period; or there are more or fewer. Of the period, or of the first
+ * one behind it that has any. */
+static void change_series(struct hostile *h, const char *name, int period)
 {
 	static const struct {
 		const char *word;
@@ -648,11 +649,13 @@ static void change_series(struct hostile *h, const char *name)
 	int64_t own[VALUES_MAX], series;
 	struct lines lines = {.n = 0};
 
+	h->period = period;
+	while (values_of(h, name, &series, own) == 0)
+		if (++h->period > PERIODS)
+			return;
 	for (size_t i = 0; i < UNIT_COUNT(ways); i++) {
 		size_t n = values_of(h, name, &series, own);
 
-		if (n == 0)
-			return;
 		if (ways[i].more == 0) {
 			int64_t *at = &own[h->period == PERIODS ? n - 1 : n / 2];
 
@@ -669,16 +672,15 @@ static void change_period(struct hostile *h, int period)
 	char name[WTL_STORE_NAME_SIZE];
 
 	h->is_played = true;
-	h->period = period;
 	for (size_t i = 0; i < WTL_SINGLES; i++)
-		change_series(h, wtl_single_names[i]);
+		change_series(h, wtl_single_names[i], period);
 	for (enum wtl_of_channel i = 0; i < WTL_OF_CHANNEL; i++) {
 		wtl_channel_series_name(0, i, name);
-		change_series(h, name);
+		change_series(h, name, period);
 	}
 	for (enum wtl_of_gpu i = 0; i < WTL_OF_GPU; i++) {
 		wtl_gpu_series_name(0, i, name);
-		change_series(h, name);
+		change_series(h, name, period);
 	}
 }
 
