@@ -640,6 +640,7 @@ static void change_series(struct hostile *h, const char *name, int period)
 		{"0", 0, false, 0},
 		{"less by 1", -1, true, 0},
 		{"more by 1", 1, true, 0},
+		{"1 << 16", INT64_C(1) << 16, false, 0},
 		{"1 << 31", INT64_C(1) << 31, false, 0},
 		{"1 << 50", INT64_C(1) << 50, false, 0},
 		{"1 << 61", INT64_C(1) << 61, false, 0},
