@@ -124,6 +124,9 @@ static uint64_t shares_of(const struct wtl_consumers *consumers)
 static void add_domains(struct outcome *outcome, const struct wtl_history *history)
 {
 	uint64_t statuses = 0, words = 0, idle_uw = 0, unattributed_uj = 0, kernel_uj = 0;
+	const struct wattle_energy *energies;
+	struct wattle_window window;
+	bool was_billed = wtl_player_billed(history->player, &window, &energies);
 
 	for (size_t i = 0; i < history->n_domains; i++) {
 		struct wattle_domain domain = {.size = sizeof(domain)};
@@ -134,6 +137,9 @@ static void add_domains(struct outcome *outcome, const struct wtl_history *histo
 		wtl_consumers_baseline(history->consumers, i, &idle);
 		wtl_consumers_ledger(history->consumers, i, &ledger);
 		assert_true(wtl_ledger_closed(&ledger));
+		/* What is told as billed is what the accounts hold. */
+		if (was_billed && energies[i].has_energy)
+			assert_int_equal(ledger.total_uj, energies[i].energy_uj);
 		statuses += domain.status + 16 * domain.kind + 256 * domain.method +
 			    4096 * domain.in_total;
 		words += (uint64_t)(strlen(domain.name) +
