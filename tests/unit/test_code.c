@@ -152,6 +152,7 @@ static void test_random(void **state)
 	for (int round = 0; round < 2000; round++) {
 		size_t n = next_random(&random) % UNIT_COUNT(values);
 		unsigned shift = next_random(&random) % 64, stay = next_random(&random) % 8;
+		uint64_t factor = round % 2 ? next_random(&random) : 1;
 		int64_t value = 0;
 
 		for (size_t i = 0; i < n; i++) {
@@ -160,7 +161,8 @@ static void test_random(void **state)
 			if (x % 8 >= stay)
 				value = (int64_t)((uint64_t)value + (x >> shift) -
 						  (x >> shift) / 2);
-			values[i] = value;
+			/* With a step, whatever wraps around. */
+			values[i] = (int64_t)((uint64_t)value * factor);
 		}
 		round_trip(values, n);
 	}
