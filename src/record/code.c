@@ -274,8 +274,7 @@ static struct wtl_code_plan shortest_plan(const int64_t values[], size_t n)
 	plan = plan_of(HOW_SECOND, step, values, n, best.len);
 	if (plan.len < best.len)
 		best = plan;
-	if (step > 1)
-		step = greatest_divisor(step, values[0] < 0 ? 0 - first : first);
+	step = greatest_divisor(step, values[0] < 0 ? 0 - first : first);
 	plan = plan_of(HOW_VALUES, step, values, n, best.len);
 	return plan.len <= best.len ? plan : best;
 }

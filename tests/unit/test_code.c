@@ -238,7 +238,7 @@ static void test_too_many(void **state)
 static void test_exact_bytes(void **state)
 {
 	static const int64_t steps[] = {1000, 1010, 1020, 1030, 1020}, mixed[] = {5, 0, 0, -1},
-			     wide[] = {1, 258, 0}, even_end[] = {5, 7, 7};
+			     wide[] = {1, 258, 0}, even_end[] = {5, 7, 7}, below[] = {-30, 30, -10};
 	struct wtl_buf buf;
 
 	(void)state;
@@ -259,6 +259,11 @@ static void test_exact_bytes(void **state)
 	assert_int_equal(wtl_code_put(&buf, mixed, 4), 0);
 	assert_int_equal(buf.len, 7);
 	assert_memory_equal(buf.data, "\0\4\1\x0a\0\1\1", 7);
+	wtl_buf_clear(&buf);
+	/* 20 divides differences, and 10 the first value as well. */
+	assert_int_equal(wtl_code_put(&buf, below, 3), 0);
+	assert_int_equal(buf.len, 6);
+	assert_memory_equal(buf.data, "\0\3\x0a\5\6\1", 6);
 	wtl_buf_clear(&buf);
 	/* Differences would take one more: how long the run at the end is. */
 	assert_int_equal(wtl_code_put(&buf, even_end, 3), 0);
