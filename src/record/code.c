@@ -149,13 +149,13 @@ static inline bool divides(const struct divisor *by, uint64_t size)
 	return (size & ((UINT64_C(1) << by->shift) - 1)) == 0 && size * by->inverse <= by->most;
 }
 
-static inline __attribute__((always_inline)) uint64_t step_of(enum how how, const int64_t values[],
-							      size_t n)
+/* The greatest divisor of all differences, as signed numbers. */
+static uint64_t step_of(const int64_t values[], size_t n)
 {
 	struct divisor by = {.step = 0};
 
-	for (size_t i = first_coded(how); i < n && by.step != 1; i++) {
-		uint64_t x = coded(how, values, i);
+	for (size_t i = 1; i < n && by.step != 1; i++) {
+		uint64_t x = coded(HOW_DIFFERENCES, values, i);
 		uint64_t size = x >> 63 ? 0 - x : x;
 
 		if (size == 0 || (by.step && divides(&by, size)))
@@ -165,17 +165,11 @@ static inline __attribute__((always_inline)) uint64_t step_of(enum how how, cons
 	return by.step ? by.step : 1;
 }
 
-/* The greatest divisor of all that is coded, as signed numbers. */
-static uint64_t find_step(enum how how, const int64_t values[], size_t n)
-{
-	if (how == HOW_VALUES)
-		return step_of(HOW_VALUES, values, n);
-	if (how == HOW_DIFFERENCES)
-		return step_of(HOW_DIFFERENCES, values, n);
-	return step_of(HOW_SECOND, values, n);
-}
-
-/* Exact: it divides x, both as signed numbers. */
+/*
+ * What times the step is x again, modulo 2^64: the quotient, where the step divides x as signed numbers. Else, something
+ * wrapped around; but whatever does, the powers of two in the step still divide x, and the rest of it is odd and has an
+ * inverse.
+ */
 static inline uint64_t divided(uint64_t x, const struct divisor *by)
 {
 	return (uint64_t)((int64_t)x >> by->shift) * by->inverse;
@@ -267,36 +261,20 @@ static struct wtl_code_plan plan_of(enum how how, uint64_t step, const int64_t v
 	return plan;
 }
 
-/* Is no value so large that a difference, or one of those, wraps around? */
-static bool is_far_from_wrapping(const int64_t values[], size_t n)
-{
-	uint64_t bits = 0;
-
-	for (size_t i = 0; i < n; i++)
-		bits |= (uint64_t)(values[i] ^ values[i] >> 63);
-	return bits >> 60 == 0;
-}
-
 /*
- * The shortest; of equal ones the first in the order of their numbers. What is mostly the longest is tried last. Unless
- * something wraps around, what divides differences divides those of them, and no more does; and the values have a divisor
- * in common with their differences that the first value has.
+ * The shortest; of equal ones the first in the order of their numbers. What is mostly the longest is tried last. What
+ * divides differences divides those of them, and the values have a divisor in common with their differences that the first
+ * value has.
  */
 static struct wtl_code_plan shortest_plan(const int64_t values[], size_t n)
 {
-	uint64_t step = find_step(HOW_DIFFERENCES, values, n), first = (uint64_t)values[0];
+	uint64_t step = step_of(values, n), first = (uint64_t)values[0];
 	struct wtl_code_plan best = plan_of(HOW_DIFFERENCES, step, values, n, SIZE_MAX), plan;
-	bool is_simple = step > 1 && is_far_from_wrapping(values, n);
 
-	if (step > 1 && !is_simple)
-		step = find_step(HOW_SECOND, values, n);
 	plan = plan_of(HOW_SECOND, step, values, n, best.len);
 	if (plan.len < best.len)
 		best = plan;
-	if (is_simple)
-		step = greatest_divisor(step, values[0] < 0 ? 0 - first : first);
-	else
-		step = step > 1 ? find_step(HOW_VALUES, values, n) : 1;
+	step = greatest_divisor(step, values[0] < 0 ? 0 - first : first);
 	plan = plan_of(HOW_VALUES, step, values, n, best.len);
 	return plan.len <= best.len ? plan : best;
 }

@@ -152,6 +152,7 @@ static void test_random(void **state)
 	for (int round = 0; round < 2000; round++) {
 		size_t n = next_random(&random) % UNIT_COUNT(values);
 		unsigned shift = next_random(&random) % 64, stay = next_random(&random) % 8;
+		uint64_t factor = round % 2 ? next_random(&random) : 1;
 		int64_t value = 0;
 
 		for (size_t i = 0; i < n; i++) {
@@ -160,7 +161,8 @@ static void test_random(void **state)
 			if (x % 8 >= stay)
 				value = (int64_t)((uint64_t)value + (x >> shift) -
 						  (x >> shift) / 2);
-			values[i] = value;
+			/* With a step, whatever wraps around. */
+			values[i] = (int64_t)((uint64_t)value * factor);
 		}
 		round_trip(values, n);
 	}
@@ -236,7 +238,7 @@ static void test_too_many(void **state)
 static void test_exact_bytes(void **state)
 {
 	static const int64_t steps[] = {1000, 1010, 1020, 1030, 1020}, mixed[] = {5, 0, 0, -1},
-			     wide[] = {1, 258, 0}, even_end[] = {5, 7, 7};
+			     wide[] = {1, 258, 0}, even_end[] = {5, 7, 7}, below[] = {-30, 30, -10};
 	struct wtl_buf buf;
 
 	(void)state;
@@ -257,6 +259,11 @@ static void test_exact_bytes(void **state)
 	assert_int_equal(wtl_code_put(&buf, mixed, 4), 0);
 	assert_int_equal(buf.len, 7);
 	assert_memory_equal(buf.data, "\0\4\1\x0a\0\1\1", 7);
+	wtl_buf_clear(&buf);
+	/* 20 divides differences, and 10 the first value as well. */
+	assert_int_equal(wtl_code_put(&buf, below, 3), 0);
+	assert_int_equal(buf.len, 6);
+	assert_memory_equal(buf.data, "\0\3\x0a\5\6\1", 6);
 	wtl_buf_clear(&buf);
 	/* Differences would take one more: how long the run at the end is. */
 	assert_int_equal(wtl_code_put(&buf, even_end, 3), 0);

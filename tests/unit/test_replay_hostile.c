@@ -124,6 +124,9 @@ static uint64_t shares_of(const struct wtl_consumers *consumers)
 static void add_domains(struct outcome *outcome, const struct wtl_history *history)
 {
 	uint64_t statuses = 0, words = 0, idle_uw = 0, unattributed_uj = 0, kernel_uj = 0;
+	const struct wattle_energy *energies;
+	struct wattle_window window;
+	bool was_billed = wtl_player_billed(history->player, &window, &energies);
 
 	for (size_t i = 0; i < history->n_domains; i++) {
 		struct wattle_domain domain = {.size = sizeof(domain)};
@@ -134,6 +137,9 @@ static void add_domains(struct outcome *outcome, const struct wtl_history *histo
 		wtl_consumers_baseline(history->consumers, i, &idle);
 		wtl_consumers_ledger(history->consumers, i, &ledger);
 		assert_true(wtl_ledger_closed(&ledger));
+		/* What is told as billed is what the accounts hold. */
+		if (was_billed && energies[i].has_energy)
+			assert_int_equal(ledger.total_uj, energies[i].energy_uj);
 		statuses += domain.status + 16 * domain.kind + 256 * domain.method +
 			    4096 * domain.in_total;
 		words += (uint64_t)(strlen(domain.name) +
@@ -625,8 +631,9 @@ static void put_values(struct hostile *h, int64_t series, const int64_t values[]
 	wtl_buf_done(&block);
 }
 
-/* One in the middle is another, or the last of the last period; or there are more or fewer. */
-static void change_series(struct hostile *h, const char *name)
+/* One in the middle is another, or the last of the last period; or there are more or fewer. Of the period, or of the first
+ * one behind it that has any. */
+static void change_series(struct hostile *h, const char *name, int period)
 {
 	static const struct {
 		const char *word;
@@ -639,6 +646,7 @@ static void change_series(struct hostile *h, const char *name)
 		{"0", 0, false, 0},
 		{"less by 1", -1, true, 0},
 		{"more by 1", 1, true, 0},
+		{"1 << 16", INT64_C(1) << 16, false, 0},
 		{"1 << 31", INT64_C(1) << 31, false, 0},
 		{"1 << 50", INT64_C(1) << 50, false, 0},
 		{"1 << 61", INT64_C(1) << 61, false, 0},
@@ -648,11 +656,13 @@ static void change_series(struct hostile *h, const char *name)
 	int64_t own[VALUES_MAX], series;
 	struct lines lines = {.n = 0};
 
+	h->period = period;
+	while (values_of(h, name, &series, own) == 0)
+		if (++h->period > PERIODS)
+			return;
 	for (size_t i = 0; i < UNIT_COUNT(ways); i++) {
 		size_t n = values_of(h, name, &series, own);
 
-		if (n == 0)
-			return;
 		if (ways[i].more == 0) {
 			int64_t *at = &own[h->period == PERIODS ? n - 1 : n / 2];
 
@@ -669,16 +679,15 @@ static void change_period(struct hostile *h, int period)
 	char name[WTL_STORE_NAME_SIZE];
 
 	h->is_played = true;
-	h->period = period;
 	for (size_t i = 0; i < WTL_SINGLES; i++)
-		change_series(h, wtl_single_names[i]);
+		change_series(h, wtl_single_names[i], period);
 	for (enum wtl_of_channel i = 0; i < WTL_OF_CHANNEL; i++) {
 		wtl_channel_series_name(0, i, name);
-		change_series(h, name);
+		change_series(h, name, period);
 	}
 	for (enum wtl_of_gpu i = 0; i < WTL_OF_GPU; i++) {
 		wtl_gpu_series_name(0, i, name);
-		change_series(h, name);
+		change_series(h, name, period);
 	}
 }
 

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -250,6 +251,35 @@ static void test_a_window_without_figures(void **state)
 	replay_bench_finish(&f);
 }
 
+/* Its last values are of series: where one of those cannot be read, the recording has to be gone by. */
+static void test_last_values_cannot_be_read(void **state)
+{
+	static const char *const names[] = {"look.weight", "gpu.0.weight", "second.utc"};
+	static const struct replay_setup setup = {
+		.root = "nvidia-server", .script = "two", .store = {.period_ns = S}};
+	struct wtl_played second;
+	char sql[256];
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(names); i++) {
+		struct replay_bench f;
+
+		replay_bench_start_on(&f, &setup);
+		replay_bench_begin(&f);
+		replay_bench_live_for(&f, 2);
+		replay_bench_end(&f);
+		replay_bench_stop(&f);
+		snprintf(sql, sizeof(sql),
+			 "UPDATE chunk SET data = randomblob(length(data)) WHERE "
+			 "id >> 16 = (SELECT max(id) FROM period) AND "
+			 "id & 65535 = (SELECT id FROM series WHERE name = '%s')",
+			 names[i]);
+		replay_bench_sql(&f, sql);
+		assert_null(summary_of(f.path, &second));
+		replay_bench_finish(&f);
+	}
+}
+
 /* ---- Parts ---- */
 
 struct part {
@@ -380,6 +410,7 @@ int main(void)
 		cmocka_unit_test(test_repeated_runs_have_to_be_gone_by),
 		cmocka_unit_test(test_what_was_cut_off_has_none),
 		cmocka_unit_test(test_a_window_without_figures),
+		cmocka_unit_test(test_last_values_cannot_be_read),
 		cmocka_unit_test(test_parts_that_meet_make_the_whole),
 		cmocka_unit_test(test_open_windows_can_be_looked_at),
 	};

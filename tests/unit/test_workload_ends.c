@@ -876,6 +876,30 @@ static void test_folding(void **state)
 	assert_in_range(large, 60, 80);
 }
 
+/* One that was seen and one of whom there is only a record are of one row, where they have one name. */
+static void test_seen_and_unseen_in_a_row(void **state)
+{
+	const struct wtl_workload_options options = {.max_exited = 1};
+	struct world *world = *state;
+	int shell = world_fork(world, 1), seen[2];
+
+	world_open(world, &options);
+	for (int i = 0; i < 2; i++) {
+		seen[i] = world_fork(world, shell);
+		world_exec(world, seen[i], "cc1", "cc1");
+	}
+	world_look(world, WTL_NS_PER_S);
+	for (int i = 0; i < 2; i++) {
+		world_run(world, seen[i], (20 + i) * MS);
+		world_end(world, seen[i]);
+	}
+	world_child(world, shell, "cc1", 5 * MS);
+	for (int i = 0; i < 2; i++)
+		world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_row(world, "cc1", NULL)->n_processes, 2);
+	assert_int_equal(world_row(world, "cc1", NULL)->cpu_ns, 25 * MS);
+}
+
 /* However many names there are, rows are bounded. */
 static void test_many_names(void **state)
 {
@@ -1046,6 +1070,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_inner_units, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_not_asked_for, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_folding, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_seen_and_unseen_in_a_row, world_setup,
+						world_teardown),
 		cmocka_unit_test_setup_teardown(test_many_names, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_random_lives, world_setup, world_teardown),
 	};
