@@ -124,13 +124,18 @@ static void test_same_sensors(void **state)
 	free(other);
 }
 
-/* 1 mg/J, which may be wrong by 5 %, and sensors by 1 %: independently of each other. */
-static void set_emissions(struct fake *fake, const char *dataset)
+/* 1 mg/J, which may be wrong by 5 %, and sensors by 1 % and a zero: independently of each other. */
+static void set_emissions(struct fake *fake, const char *dataset, uint32_t zero_w)
 {
 	struct wtl_report_carbon *carbon = &fake->runs[0].report.carbon;
+	double emitted_ug = (double)fake->runs[0].report.window.total.energy_uj / 1e3;
+	double zero_ug = 2.0 * zero_w * 10.0 * 1e3;
 
-	carbon->emitted_ug = fake->runs[0].report.window.total.energy_uj / 1000;
-	carbon->uncertainty_ug = (uint64_t)(2.0 * hypot(0.01, 0.05) * (double)carbon->emitted_ug);
+	for (size_t i = 0; i < 2; i++)
+		fake->sensors[i].offset_uw = zero_w * 1000000;
+	carbon->emitted_ug = (uint64_t)emitted_ug;
+	carbon->uncertainty_ug =
+		(uint64_t)(2.0 * hypot(hypot(0.01 * emitted_ug, zero_ug), 0.05 * emitted_ug));
 	carbon->carbon = (struct wattle_carbon){
 		.intensity_mg_per_kwh = 3600000, .uncertainty_ppm = 50000, .location = "FRA"};
 	snprintf(carbon->carbon.dataset, sizeof(carbon->carbon.dataset), "%s", dataset);
@@ -138,15 +143,15 @@ static void set_emissions(struct fake *fake, const char *dataset)
 }
 
 /* The uncertainty of what they emitted beyond each other. */
-static double emissions_apart_ug(const char *host, const char *dataset)
+static double emissions_apart_ug(const char *host, const char *dataset, uint32_t zero_w)
 {
 	struct fake *one = make_usual("a", "tea", 500), *other = make_usual("b", host, 600);
 	struct wtl_recorded *const both[] = {&one->recorded, &other->recorded};
 	struct wtl_comparison_data data;
 	struct wtl_difference difference;
 
-	set_emissions(one, "a table");
-	set_emissions(other, dataset);
+	set_emissions(one, "a table", zero_w);
+	set_emissions(other, dataset, zero_w);
 	assert_int_equal(wtl_comparison_new(both, 2, &data), 0);
 	difference = find(&data, "CO2e")->values[1].difference;
 	assert_int_equal(difference.value, 200000);
@@ -161,17 +166,21 @@ static void test_same_intensity(void **state)
 {
 	const struct {
 		const char *host, *dataset;
+		uint32_t zero_w;
 		double expected_ug;
 	} cases[] = {
-		{"tea", "a table", 2.0 * hypot(0.01, 0.05) * 2e5},
-		{"coffee", "a table", 2.0 * hypot(0.01 * hypot(1e6, 1.2e6), 0.05 * 2e5)},
-		{"tea", "another", 2.0 * hypot(0.01 * 2e5, 0.05 * hypot(1e6, 1.2e6))},
+		{"tea", "a table", 0, 2.0 * hypot(0.01, 0.05) * 2e5},
+		{"coffee", "a table", 0, 2.0 * hypot(0.01 * hypot(1e6, 1.2e6), 0.05 * 2e5)},
+		{"tea", "another", 0, 2.0 * hypot(0.01 * 2e5, 0.05 * hypot(1e6, 1.2e6))},
+		/* Both took as long: a zero cancels. */
+		{"tea", "a table", 2, 2.0 * hypot(0.01, 0.05) * 2e5},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < UNIT_COUNT(cases); i++)
-		assert_true(fabs(emissions_apart_ug(cases[i].host, cases[i].dataset) -
-				 cases[i].expected_ug) < 1e-3 * cases[i].expected_ug);
+		assert_true(
+			fabs(emissions_apart_ug(cases[i].host, cases[i].dataset, cases[i].zero_w) -
+			     cases[i].expected_ug) < 1e-3 * cases[i].expected_ug);
 }
 
 static void assert_independent(struct fake *one, struct fake *other)

@@ -547,20 +547,29 @@ static bool is_same_intensity(const struct wattle_carbon *a, const struct wattle
 	       strcmp(a->dataset, b->dataset) == 0;
 }
 
-/* Of emissions there are two parts that both may err by alike: the sensors', and that of an intensity that both have. Sets
- * what either has of them; returns what they leave of the difference. */
+/* Two parts of emissions may err alike in both: the sensors', and that of an intensity that both have. Sets what either
+ * has of them; returns what they leave of the difference. */
 static double common_of_emissions(const struct builder *builder, size_t i,
 				  struct wtl_measured *first, struct wtl_measured *other)
 {
 	const struct wattle_carbon *carbon = &report_of(builder, 0)->carbon.carbon;
 	const struct wtl_compared_value *totals = builder->rows[WTL_RUN_ENERGY_J];
-	double relative = totals[i].is_common ? relative_gain(&totals[0]) : 0.0;
+	double gains[2] = {0.0, 0.0}, intensity = 0.0, left;
 
-	if (is_same_intensity(carbon, &report_of(builder, i)->carbon.carbon))
-		relative = hypot(relative, carbon->uncertainty_ppm / 1e6);
-	first->common = relative * (double)first->value;
-	other->common = relative * (double)other->value;
-	return fabs(other->common - first->common);
+	if (totals[i].is_common) {
+		gains[0] = relative_gain(&totals[0]) * (double)first->value;
+		gains[1] = relative_gain(&totals[i]) * (double)other->value;
+	}
+	left = fabs(gains[1] - gains[0]);
+	if (is_same_intensity(carbon, &report_of(builder, i)->carbon.carbon)) {
+		intensity = carbon->uncertainty_ppm / 1e6;
+		/* Emissions are in proportion to energy then, of which a zero cancels. */
+		if (gains[1] > 0.0)
+			left = gains[1] * total_gain(builder, i, true) / totals[i].measured.common;
+	}
+	first->common = hypot(gains[0], intensity * (double)first->value);
+	other->common = hypot(gains[1], intensity * (double)other->value);
+	return hypot(left, intensity * fabs((double)other->value - (double)first->value));
 }
 
 static void set_value(const struct builder *builder, enum wtl_run_figure kind, const char *name,
