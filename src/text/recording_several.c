@@ -274,9 +274,9 @@ static int page_comparison(struct wtl_buf *buf, const void *what,
 	if (is_any_common(comparison))
 		wtl_buf_puts(
 			buf,
-			"What the same sensor of the same machine is wrong by in both alike (its gain and "
-			"zero), and an intensity that both have, is in it only as far as both differ; all "
-			"else is taken as independent.");
+			"What both get wrong alike (the gain and zero of the same sensor, an intensity "
+			"that both have) counts only as far as both differ; all else is taken as "
+			"independent.");
 	else
 		wtl_page_put(
 			&page,

@@ -779,7 +779,7 @@ static void test_comparison(void **state)
 	page = comparison_bench_text("text", &comparison, plain);
 	assert_line(page, "energy [J]", "420.0 ± 6.3 421.0 ± 6.4 -1.0 ± 9.0");
 	assert_line(page, "  gpu-7 [J]", "- 5.000");
-	assert_has(page, "What the same sensor of the same machine is\nwrong by");
+	assert_has(page, "What both get wrong alike (the gain and zero");
 	free(page);
 	/* What is modelled in one of them only. */
 	a.domains[0].energy.method = WATTLE_METHOD_MODELLED;
