@@ -261,7 +261,7 @@ class Profile:
             ("processes that it started", self.children_uj),
             ("other processes, the kernel, nobody", self.others_uj),
         ]
-        return [*rows, ("idle: what the machine draws anyway", self.idle_uj)] if self.has_idle else rows
+        return [*rows, ("idle: what the machine draws anyway", self.idle_uj)] if self.has_idle or self.idle_uj else rows
 
     def table(self, sort: str = "energy", n: int | None = 30) -> str:
         """Text for people: the functions, and below them what the meter measured."""

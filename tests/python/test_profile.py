@@ -236,6 +236,13 @@ def test_decorator_adds_up():
     assert sum(uj for _, uj in profile.rows()) == profile.measured_uj
 
 
+def test_idle_that_is_known_of_a_part():
+    """Of two sessions only one knew it: what it was is a row all the same, or they would not add up."""
+    profile = Profile()
+    profile.has_idle, profile.idle_uj, profile.measured_uj = False, 7, 7
+    assert sum(uj for _, uj in profile.rows()) == profile.measured_uj
+
+
 def test_allocations():
     with Profile(allocations=True) as profile:
         kept = [bytes(1000 + i) for i in range(5000)]
