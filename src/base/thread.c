@@ -96,7 +96,7 @@ static struct timespec time_of(int64_t t_ns)
 				 .tv_nsec = (long)(t_ns % NS_PER_S)};
 }
 
-bool wtl_thread_wait_for(sem_t *semaphore, int64_t until_ns)
+bool wtl_thread_wait_semaphore(sem_t *semaphore, int64_t until_ns)
 {
 	const struct timespec until = time_of(until_ns);
 	int rc = until_ns == INT64_MAX ? sem_wait(semaphore)

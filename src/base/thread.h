@@ -24,6 +24,6 @@ void wtl_thread_cond_init(pthread_cond_t *cond);
 /* As pthread_cond_timedwait(), which may wake for nothing; false: until_ns has come. */
 bool wtl_thread_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until_ns);
 /* The same for a semaphore; INT64_MAX: for ever. */
-bool wtl_thread_wait_for(sem_t *semaphore, int64_t until_ns);
+bool wtl_thread_wait_semaphore(sem_t *semaphore, int64_t until_ns);
 
 #endif

@@ -14,7 +14,7 @@ struct wtl_worker {
 	void *argument;
 	pthread_t thread;
 
-	/* What wakes either side. With a condition, three of the seven calls of a hand-over were for its lock. */
+	/* What each side waits on. A condition would take its lock as well: seven system calls, not four. */
 	sem_t for_thread, for_owner;
 	pthread_mutex_t lock; /* of all below */
 	enum { NOTHING_NEW, ORDERED, DONE } state;
@@ -38,19 +38,19 @@ static void do_once(struct wtl_worker *worker)
 	worker->job(worker->argument);
 	pthread_mutex_lock(&worker->lock);
 	worker->state = DONE;
-	/* Whoever wakes takes the lock first. */
+	/* Unlocked first: whoever wakes takes the lock. */
 	pthread_mutex_unlock(&worker->lock);
 	sem_post(&worker->for_owner);
 	pthread_mutex_lock(&worker->lock);
 }
 
-/* With the lock, which is given up meanwhile. false: it is too late. Others may have woken it. */
+/* With the lock, which is given up meanwhile. false: until_ns has come. true: perhaps woken for nothing. */
 static bool wait_for(struct wtl_worker *worker, sem_t *semaphore, int64_t until_ns)
 {
 	bool is_woken;
 
 	pthread_mutex_unlock(&worker->lock);
-	is_woken = wtl_thread_wait_for(semaphore, until_ns);
+	is_woken = wtl_thread_wait_semaphore(semaphore, until_ns);
 	pthread_mutex_lock(&worker->lock);
 	return is_woken;
 }
@@ -111,12 +111,13 @@ bool wtl_worker_order(struct wtl_worker *worker)
 	is_free = worker->state != ORDERED;
 	worker->state = ORDERED;
 	pthread_mutex_unlock(&worker->lock);
-	/* An answer that nobody waited for has woken nobody. */
-	while (is_free && sem_trywait(&worker->for_owner) == 0)
+	if (!is_free)
+		return false;
+	/* Posts of answers that nobody waited for would wake the next wait for nothing. */
+	while (sem_trywait(&worker->for_owner) == 0)
 		continue;
-	if (is_free)
-		sem_post(&worker->for_thread);
-	return is_free;
+	sem_post(&worker->for_thread);
+	return true;
 }
 
 bool wtl_worker_take(struct wtl_worker *worker, int64_t wait_ns)
