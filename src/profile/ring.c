@@ -364,7 +364,8 @@ static int add_thread(struct wtl_rings *rings, int tid)
 	}
 	pthread_mutex_lock(&rings->lock);
 	wtl_hash_add(&rings->by_tid, wtl_hash_number((uint32_t)tid), (uint32_t)rings->n_threads++);
-	rings->is_unsure = true; /* its loud events are on */
+	if (rings->is_quiet)
+		rings->is_unsure = true; /* its loud events are on */
 	pthread_mutex_unlock(&rings->lock);
 	return 1;
 }
