@@ -374,6 +374,7 @@ int wtl_rings_add(struct wtl_rings *rings, int pid, struct wtl_err *err)
 {
 	const struct dirent *entry;
 	char name[64];
+	unsigned n_kinds = 0;
 	DIR *threads;
 	int rc = 0, n = 0;
 
@@ -391,11 +392,13 @@ int wtl_rings_add(struct wtl_rings *rings, int pid, struct wtl_err *err)
 		n += rc > 0;
 	}
 	closedir(threads);
+	for (enum wtl_record_event kind = 0; kind < WTL_RECORD_EVENTS; kind++)
+		n_kinds += rings->has[kind];
 	if (rc == -EMFILE || rc == -ENFILE)
 		return wtl_err_set(err, rc, "profile", NULL,
 				   "process %d has so many threads that there are too few "
-				   "file descriptors: each needs %s for each processor (ulimit -n)",
-				   pid, rings->has[WTL_RECORD_QUIET] ? "two" : "one");
+				   "file descriptors: each needs %u for each processor (ulimit -n)",
+				   pid, n_kinds);
 	return rc < 0 ? fail(err, pid, rc) : n;
 }
 

@@ -193,6 +193,24 @@ def test_samples_come_together(program, tmp_path):
     assert taken_at.code == 0 and samples > 3000 and turns < samples / 2, (samples, turns)
 
 
+@pytest.mark.parametrize("options", [(), ("--wall",)])
+def test_too_few_descriptors(program, options):  # noqa: ARG001 (a profile can be taken)
+    """Each event of each thread needs one for each processor."""
+    if options and os.geteuid() != 0:
+        pytest.skip("where threads wait is told to root")
+    source = "import threading\nfor _ in range(300):\n    threading.Thread(target=threading.Event().wait).start()\nprint(flush=True)"
+    many = subprocess.Popen([sys.executable, "-c", source], stdout=subprocess.PIPE)
+    try:
+        many.stdout.readline()
+        done = subprocess.run(["sh", "-c", "ulimit -n 512; exec \"$@\"", "sh", command_path(), "profile", *options, "--pid", str(many.pid)],
+                              stderr=subprocess.PIPE, check=False)
+    finally:
+        many.kill()
+        many.communicate()
+    each = (2 if os.sysconf("SC_NPROCESSORS_CONF") <= 32 else 1) + len(options)
+    assert done.returncode == 125 and f"each needs {each} for each processor" in done.stderr.decode(), done
+
+
 def test_births_where_samples_wake_nobody(profile, tmp_path):
     """After half a second of native code the reader is not woken. Threads, children and a new program are seen from then on, once each."""
     (tmp_path / "late.c").write_text("""
