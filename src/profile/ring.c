@@ -150,14 +150,14 @@ static int map_rings(struct wtl_rings *rings, int n_cpus)
 	return rc;
 }
 
-/* What needs a right is EACCES; a seccomp profile that denies the call itself says EPERM or ENOSYS. */
+/* What needs a right is EACCES; a seccomp profile that denies the call itself mostly says EPERM or ENOSYS. */
 static int fail(struct wtl_err *err, int pid, int rc)
 {
 	if (rc == -EPERM || rc == -ENOSYS)
 		return wtl_err_set(err, rc, "profile", NULL,
-				   "a seccomp profile denies perf_event_open: allow it there, or "
-				   "start the container with --cap-add PERFMON (of a systemd unit: "
-				   "SystemCallFilter=)");
+				   "the call perf_event_open is denied, most likely by a seccomp "
+				   "profile: allow it there, or start the container with --cap-add "
+				   "PERFMON (of a systemd unit: SystemCallFilter=)");
 	if (rc == -EACCES && pid)
 		return wtl_err_set(err, rc, "profile", NULL,
 				   "process %d is another user's, or perf_event_open is denied: be "
@@ -165,10 +165,11 @@ static int fail(struct wtl_err *err, int pid, int rc)
 				   "lets users profile their own programs",
 				   pid);
 	if (rc == -EACCES)
-		return wtl_err_set(err, rc, "profile", NULL,
-				   "perf_event_open is denied: sudo sysctl "
-				   "kernel.perf_event_paranoid=2 (it is higher) lets users profile "
-				   "their own programs");
+		return wtl_err_set(
+			err, rc, "profile", NULL,
+			"perf_event_open is denied: sudo sysctl "
+			"kernel.perf_event_paranoid=2 (perhaps it is higher) lets users profile "
+			"their own programs");
 	return wtl_err_set(err, rc, "profile", NULL, "the kernel gives no samples: %s",
 			   wtl_err_text(rc));
 }
