@@ -101,7 +101,7 @@ static void put_row(struct wtl_buf *buf, const struct wtl_diff *diff, size_t fun
 		put_change(buf, &rows[WTL_DIFF_OWN_UJ], style);
 		put_change(buf, &rows[WTL_DIFF_ALL_UJ], style);
 	} else {
-		wtl_buf_printf(buf, "%10s %10s %10s %23s %13s", "-", "-", "-", "-", "");
+		wtl_buf_printf(buf, "%10s %10s %10s %22s %12s", "-", "-", "-", "-", "");
 	}
 	wtl_buf_printf(buf, "%+9.3f%c  ", rows[WTL_DIFF_OWN_NS].change / 1e9,
 		       rows[WTL_DIFF_OWN_NS].is_significant ? '*' : ' ');
@@ -136,7 +136,7 @@ static void put_text(struct wtl_buf *buf, const struct telling *telling, unsigne
 	put_side(buf, diff, "A", 0, diff->n_first);
 	put_side(buf, diff, "B", diff->n_first, diff->n_runs);
 	wtl_buf_puts(buf, "\n A own [J]  B own [J]    own: B - A [J]        with calls: B - A [J] "
-			  "  CPU [s]   function\n");
+			  " CPU [s]   function\n");
 	put_row(buf, diff, n, style);
 	wtl_buf_puts(buf, "all of the program\n");
 	for (size_t i = 0; i < n; i++) {
