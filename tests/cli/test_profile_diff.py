@@ -74,6 +74,9 @@ def test_one_side_has_no_energy(program, pair, tmp_path):
     assert run_wattle("profile", "-q", "--root", REPO / "tests" / "fixtures" / "roots" / "rubbish", "-o", none, "--", program, "two").code == 0
     done = run_wattle("profile", "diff", pair[0], none, "--fail-if", "total < 1 J")
     assert done.code == 0 and "is not decided: no energy is known" in done.err and "compared by CPU time" in done.out, done
+    for words in (("show", none), ("diff", pair[0], none)):
+        strict = run_wattle("profile", *words, "--fail-if", "total < 1 J", "--fail-strict")
+        assert strict.code == 124 and "is not decided, which fails by --fail-strict: no energy is known" in strict.complaint(), strict
     assert seconds_are_below_their_header(done.out)["heavy"].split()[:4] == ["-"] * 4, done.out
     found, _ = diff(pair[0], none)
     assert not [key for key in found["total"] if "energy" in key] and "a_cpu_s" in found["total"]
