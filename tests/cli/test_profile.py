@@ -211,6 +211,20 @@ def test_too_few_descriptors(program, options):  # noqa: ARG001 (a profile can b
     assert done.returncode == 125 and f"each needs {each} for each processor" in done.stderr.decode(), done
 
 
+@pytest.mark.parametrize("options, changes", [((), True), (("--memory",), False)])
+def test_events_that_wake_nobody_are_switched_on(program, tmp_path, options, changes):
+    """While only native code runs, and unless each sample is needed: those that are on from the beginning are not switched."""
+    shim = Path(os.environ.get("WATTLE_BUILD_ROOT") or ".") / "tests/gate/libeventgate.so"
+    if not shim.exists():
+        pytest.skip("WATTLE_BUILD_ROOT does not name a build with the gate")
+    noted = tmp_path / "noted"
+    taken_so = run_wattle("profile", "-q", *options, "-o", tmp_path / "p.json", "--", "sh", "-c", '"$0" two & "$0" two & "$0" two; wait', program,
+                          env={"LD_PRELOAD": shim, "WATTLE_TEST_EVENTS": noted})
+    assert taken_so.code == 0, taken_so
+    n = noted.stat().st_size if noted.exists() else 0
+    assert n >= 2 if changes else n == 0
+
+
 def test_births_where_samples_wake_nobody(profile, tmp_path):
     """After half a second of native code the reader is not woken. Threads, children and a new program are seen from then on, once each."""
     (tmp_path / "late.c").write_text("""
