@@ -750,6 +750,13 @@ def test_descendants_that_run_already(program, running, tmp_path):
     assert seen.cpu_s("[not seen]") < 0.5 * (seen.cpu_s("heavy") + seen.cpu_s("in_thread"))
 
 
+def test_the_profiler_itself_descends_from_it(program, tmp_path):  # noqa: ARG001 (a profile can be taken)
+    """And is no part of the profile."""
+    done = subprocess.run(["sh", "-c", '"$0" profile -q --pid $$ --duration 0.3 -o p.json; exit $?', command_path()], cwd=tmp_path, check=False)
+    told = parse_json((tmp_path / "p.json").read_text())
+    assert done.returncode == 0 and told["threads"] == 1, told["threads"]
+
+
 def test_children_that_are_born_while_it_attaches(program, running, tmp_path):
     """None is missing, and none is seen twice."""
     shell = running("sh", "-c", f"while :; do '{program}' short; done")
