@@ -143,6 +143,8 @@ def test_no_energy_is_known(program, tmp_path):
     table = run_wattle("profile", "show", kept, "--table", "--fail-if", "heavy > 1 J", "--fail-if", "heavy > 0.1 s")
     assert table.code == 124 and "is not decided: no energy is known" in table.err and "fails: it is" in table.err, table
     assert "innermost" in table.out and "0.000 \u00b1" not in table.out, table
+    by_calls = run_wattle("profile", "show", kept, "--table", "--sort", "calls").out
+    assert by_calls.index(" main\n") < by_calls.index(" heavy\n") < by_calls.index(" light\n"), by_calls
 
     def written(name):
         assert run_wattle("profile", "show", kept, "-q", "-o", tmp_path / name).code == 0
