@@ -569,8 +569,8 @@ int64_t wtl_rings_wait_ns(const struct wtl_rings *rings, unsigned n_samples)
 }
 
 /*
- * The new event is on before the old one is off, so a record may come twice, and none is missed. A thread that starts
- * meanwhile may have both or none. So the change is made once more at the next call.
+ * The new event is on before the old one is off. Records may come twice, but none of a thread that was there is missed. A
+ * thread born meanwhile may have both events on, or neither; so the next call makes the change again.
  */
 static void choose_events(struct wtl_rings *rings, bool needs_each)
 {

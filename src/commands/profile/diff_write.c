@@ -160,8 +160,8 @@ static void put_text(struct wtl_buf *buf, const struct telling *telling, unsigne
 	wtl_buf_printf(buf, "* differs by more than its %s (k = 2)\n",
 		       wtl_layout_plus_minus(style));
 	if (!diff->has_energy)
-		wtl_buf_puts(buf,
-			     "Of one of them no energy is known: they are compared by CPU time\n");
+		wtl_buf_puts(buf, "No energy is known of one of them, or of both: they are "
+				  "compared by CPU time\n");
 	else if (!diff->is_same_machine)
 		wtl_buf_puts(buf, "Not by the same sensors of one machine, or by a model: no error "
 				  "is taken to be the same in both\n");
