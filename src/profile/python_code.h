@@ -21,7 +21,8 @@ struct wtl_python_code {
 	uint64_t begin, end; /* of its instructions */
 	int64_t seen_ns;     /* when that was compared */
 	bool is_once;	     /* a file's own code: it runs once, and is freed */
-	bool has_replaced; /* since the call before, another one, whose frame and instructions were: */
+	/* The last call found another code here than before; that one's frame and first instruction: */
+	bool has_replaced;
 	uint32_t old_frame;
 	uint64_t old_begin;
 };

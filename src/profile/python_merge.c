@@ -459,7 +459,8 @@ static bool choose_reading(struct merge *merge, const struct wtl_python_seen *se
 	merge->innermost = 0;
 	merge->is_guess = !around.own;
 	merge->reading = around.own;
-	if (!around.own && around.before && t_ns - around.before_ns < LAST_NS)
+	if (!around.own && around.before && t_ns - around.before_ns < LAST_NS &&
+	    t_ns <= around.before->gone_ns)
 		merge->reading = around.before;
 	merge->is_doubtful = merge->is_guess || is_seen(merge, merge->loops[0]);
 	merge->python->n_moved += merge->is_doubtful && around.own;

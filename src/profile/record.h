@@ -23,10 +23,10 @@ enum { WTL_RECORD_REGISTERS = 17, WTL_RECORD_STACK_POINTER = 7 };
 enum { WTL_RECORD_GLANCE = sizeof(struct perf_event_header) + 56 + 8 * WTL_RECORD_REGISTERS };
 
 /*
- * Events that sample. To wake the reader can cost the program nearly as much as the sample itself (on a virtual machine,
- * where a processor that interrupts itself asks the host). So there are two, of which one is on: the loud one's samples
- * wake each, and the quiet one's do when half of a ring is full. Processes that become another program have the loud one
- * on from then on: it may be Python.
+ * Two events take samples, one of them on at a time. The loud one wakes the reader at each sample, the quiet one when half
+ * of a ring is full: on a virtual machine to wake costs the program nearly as much as the sample, as a processor that
+ * interrupts itself asks the host. A process that execs gets the loud one at once (with --pid: when its record is read),
+ * as the program may be Python.
  */
 enum wtl_record_event {
 	WTL_RECORD_LOUD,

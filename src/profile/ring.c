@@ -150,14 +150,14 @@ static int map_rings(struct wtl_rings *rings, int n_cpus)
 	return rc;
 }
 
-/* What needs a right is EACCES; a seccomp profile that denies the call itself says EPERM or ENOSYS. */
+/* What needs a right is EACCES; a seccomp profile that denies the call itself mostly says EPERM or ENOSYS. */
 static int fail(struct wtl_err *err, int pid, int rc)
 {
 	if (rc == -EPERM || rc == -ENOSYS)
 		return wtl_err_set(err, rc, "profile", NULL,
-				   "a seccomp profile denies perf_event_open: allow it there, or "
-				   "start the container with --cap-add PERFMON (of a systemd unit: "
-				   "SystemCallFilter=)");
+				   "the call perf_event_open is denied, most likely by a seccomp "
+				   "profile: allow it there, or start the container with --cap-add "
+				   "PERFMON (of a systemd unit: SystemCallFilter=)");
 	if (rc == -EACCES && pid)
 		return wtl_err_set(err, rc, "profile", NULL,
 				   "process %d is another user's, or perf_event_open is denied: be "
@@ -165,10 +165,11 @@ static int fail(struct wtl_err *err, int pid, int rc)
 				   "lets users profile their own programs",
 				   pid);
 	if (rc == -EACCES)
-		return wtl_err_set(err, rc, "profile", NULL,
-				   "perf_event_open is denied: sudo sysctl "
-				   "kernel.perf_event_paranoid=2 (it is higher) lets users profile "
-				   "their own programs");
+		return wtl_err_set(
+			err, rc, "profile", NULL,
+			"perf_event_open is denied: sudo sysctl "
+			"kernel.perf_event_paranoid=2 (perhaps it is higher) lets users profile "
+			"their own programs");
 	return wtl_err_set(err, rc, "profile", NULL, "the kernel gives no samples: %s",
 			   wtl_err_text(rc));
 }
@@ -364,7 +365,8 @@ static int add_thread(struct wtl_rings *rings, int tid)
 	}
 	pthread_mutex_lock(&rings->lock);
 	wtl_hash_add(&rings->by_tid, wtl_hash_number((uint32_t)tid), (uint32_t)rings->n_threads++);
-	rings->is_unsure = true; /* its loud events are on */
+	if (rings->is_quiet)
+		rings->is_unsure = true; /* its loud events are on */
 	pthread_mutex_unlock(&rings->lock);
 	return 1;
 }
@@ -373,6 +375,7 @@ int wtl_rings_add(struct wtl_rings *rings, int pid, struct wtl_err *err)
 {
 	const struct dirent *entry;
 	char name[64];
+	unsigned n_kinds = 0;
 	DIR *threads;
 	int rc = 0, n = 0;
 
@@ -390,11 +393,13 @@ int wtl_rings_add(struct wtl_rings *rings, int pid, struct wtl_err *err)
 		n += rc > 0;
 	}
 	closedir(threads);
+	for (enum wtl_record_event kind = 0; kind < WTL_RECORD_EVENTS; kind++)
+		n_kinds += rings->has[kind];
 	if (rc == -EMFILE || rc == -ENFILE)
 		return wtl_err_set(err, rc, "profile", NULL,
 				   "process %d has so many threads that there are too few "
-				   "file descriptors: each needs %s for each processor (ulimit -n)",
-				   pid, rings->has[WTL_RECORD_QUIET] ? "two" : "one");
+				   "file descriptors: each needs %u for each processor (ulimit -n)",
+				   pid, n_kinds);
 	return rc < 0 ? fail(err, pid, rc) : n;
 }
 
@@ -564,8 +569,8 @@ int64_t wtl_rings_wait_ns(const struct wtl_rings *rings, unsigned n_samples)
 }
 
 /*
- * The new event is on before the old one is off, so a record may come twice, and none is missed. A thread that starts
- * meanwhile may have both or none. So the change is made once more at the next call.
+ * The new event is on before the old one is off. Records may come twice, but none of a thread that was there is missed. A
+ * thread born meanwhile may have both events on, or neither; so the next call makes the change again.
  */
 static void choose_events(struct wtl_rings *rings, bool needs_each)
 {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/err.h"
@@ -248,7 +249,7 @@ static int attach_all(struct wtl_trace_attach *attach, struct processes *all, st
 	for (size_t i = 0; i < all->n; i++) {
 		int pid = all->list[i].pid;
 
-		if (!is_of(all, &all->list[i], attach->pid))
+		if (pid == getpid() || !is_of(all, &all->list[i], attach->pid))
 			continue;
 		rc = attach_process(attach, pid, err);
 		if ((rc == -EACCES || rc == -EPERM) && pid != attach->pid)

@@ -21,8 +21,9 @@ enum { CPUS_MAX = 1 << 16, SAMPLES_MOST = 1 << 20, SLICES_MOST = 1 << 20, NODES_
 #define LATELY_NS INT64_C(100000000)
 /* Nobody leaves and comes again within that time, to be sure: that much may be wrong where a record was lost. */
 #define NEAR_NS INT64_C(5000000)
-/* Both records of one birth come within that time; the kernel gives no thread's number again so soon. */
-#define TWICE_NS INT64_C(100000)
+/* Both records of one birth come within that time, also where a virtual processor is away between them; the kernel gives no
+ * thread's number again so soon. */
+#define TWICE_NS INT64_C(10000000)
 
 void wtl_trace_clear(struct wtl_trace *trace)
 {

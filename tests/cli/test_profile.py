@@ -143,6 +143,8 @@ def test_no_energy_is_known(program, tmp_path):
     table = run_wattle("profile", "show", kept, "--table", "--fail-if", "heavy > 1 J", "--fail-if", "heavy > 0.1 s")
     assert table.code == 124 and "is not decided: no energy is known" in table.err and "fails: it is" in table.err, table
     assert "innermost" in table.out and "0.000 \u00b1" not in table.out, table
+    by_calls = run_wattle("profile", "show", kept, "--table", "--sort", "calls").out
+    assert by_calls.index(" main\n") < by_calls.index(" heavy\n") < by_calls.index(" light\n"), by_calls
 
     def written(name):
         assert run_wattle("profile", "show", kept, "-q", "-o", tmp_path / name).code == 0
@@ -191,6 +193,38 @@ def test_samples_come_together(program, tmp_path):
     turns = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw - before
     samples = parse_json((tmp_path / "p.json").read_text())["samples"]
     assert taken_at.code == 0 and samples > 3000 and turns < samples / 2, (samples, turns)
+
+
+@pytest.mark.parametrize("options", [(), ("--wall",)])
+def test_too_few_descriptors(program, options):  # noqa: ARG001 (a profile can be taken)
+    """Each event of each thread needs one for each processor."""
+    if options and os.geteuid() != 0:
+        pytest.skip("where threads wait is told to root")
+    source = "import threading\nfor _ in range(300):\n    threading.Thread(target=threading.Event().wait).start()\nprint(flush=True)"
+    many = subprocess.Popen([sys.executable, "-c", source], stdout=subprocess.PIPE)
+    try:
+        many.stdout.readline()
+        done = subprocess.run(["sh", "-c", "ulimit -n 512; exec \"$@\"", "sh", command_path(), "profile", *options, "--pid", str(many.pid)],
+                              stderr=subprocess.PIPE, check=False)
+    finally:
+        many.kill()
+        many.communicate()
+    each = (2 if os.sysconf("SC_NPROCESSORS_CONF") <= 32 else 1) + len(options)
+    assert done.returncode == 125 and f"each needs {each} for each processor" in done.stderr.decode(), done
+
+
+@pytest.mark.parametrize("options, changes", [((), True), (("--memory",), False)])
+def test_events_that_wake_nobody_are_switched_on(program, tmp_path, options, changes):
+    """While only native code runs, and unless each sample is needed: those that are on from the beginning are not switched."""
+    shim = Path(os.environ.get("WATTLE_BUILD_ROOT") or ".") / "tests/gate/libeventgate.so"
+    if not shim.exists():
+        pytest.skip("WATTLE_BUILD_ROOT does not name a build with the gate")
+    noted = tmp_path / "noted"
+    taken_so = run_wattle("profile", "-q", *options, "-o", tmp_path / "p.json", "--", "sh", "-c", '"$0" two & "$0" two & "$0" two; wait', program,
+                          env={"LD_PRELOAD": shim, "WATTLE_TEST_EVENTS": noted})
+    assert taken_so.code == 0, taken_so
+    n = noted.stat().st_size if noted.exists() else 0
+    assert n >= 2 if changes else n == 0
 
 
 def test_births_where_samples_wake_nobody(profile, tmp_path):
@@ -716,6 +750,13 @@ def test_descendants_that_run_already(program, running, tmp_path):
     assert seen.json["threads"] == 5
     assert seen.cpu_s("heavy") > 0 and seen.cpu_s("in_thread") > 0
     assert seen.cpu_s("[not seen]") < 0.5 * (seen.cpu_s("heavy") + seen.cpu_s("in_thread"))
+
+
+def test_the_profiler_itself_descends_from_it(program, tmp_path):  # noqa: ARG001 (a profile can be taken)
+    """And is no part of the profile."""
+    done = subprocess.run(["sh", "-c", '"$0" profile -q --pid $$ --duration 0.3 -o p.json; exit $?', command_path()], cwd=tmp_path, check=False)
+    told = parse_json((tmp_path / "p.json").read_text())
+    assert done.returncode == 0 and told["threads"] == 1, told["threads"]
 
 
 def test_children_that_are_born_while_it_attaches(program, running, tmp_path):

@@ -55,8 +55,17 @@ def test_text_and_csv(pair, tmp_path):
     assert text.code == 0 and text.out.startswith("A: 1 run of ") and " two\n" in text.out
     assert re.search(r"-0\.\d+\*  all of the program$", text.out, re.M), text.out
     run_wattle("profile", "diff", *pair, "-o", tmp_path / "d.csv")
+    assert "heavy" in seconds_are_below_their_header(text.out)
     table = parse_csv((tmp_path / "d.csv").read_text())
     assert {"light", "recursive"} <= {row["function"] for row in table}
+
+
+def seconds_are_below_their_header(text):
+    """The rows, by what they are of."""
+    header, *lines = re.search(r"^ A own .*\n(?:.+\n)+", text, re.M).group().splitlines()
+    end = header.index("CPU [s]") + len("CPU [s]")
+    assert all(re.search(r" [+-]\d+\.\d{3}$", line[:end]) and line[end] in " *" for line in lines), text
+    return {line[end:].lstrip("* "): line for line in lines}
 
 
 def test_one_side_has_no_energy(program, pair, tmp_path):
@@ -65,8 +74,10 @@ def test_one_side_has_no_energy(program, pair, tmp_path):
     assert run_wattle("profile", "-q", "--root", REPO / "tests" / "fixtures" / "roots" / "rubbish", "-o", none, "--", program, "two").code == 0
     done = run_wattle("profile", "diff", pair[0], none, "--fail-if", "total < 1 J")
     assert done.code == 0 and "is not decided: no energy is known" in done.err and "compared by CPU time" in done.out, done
-    heavy = next(line for line in done.out.splitlines() if line.endswith(" heavy"))
-    assert heavy.split()[:4] == ["-"] * 4, done.out
+    for words in (("show", none), ("diff", pair[0], none)):
+        strict = run_wattle("profile", *words, "--fail-if", "total < 1 J", "--fail-strict")
+        assert strict.code == 124 and "is not decided, which fails by --fail-strict: no energy is known" in strict.complaint(), strict
+    assert seconds_are_below_their_header(done.out)["heavy"].split()[:4] == ["-"] * 4, done.out
     found, _ = diff(pair[0], none)
     assert not [key for key in found["total"] if "energy" in key] and "a_cpu_s" in found["total"]
 

@@ -11,6 +11,7 @@ import subprocess
 import pytest
 
 from conftest import parse_json, run_wattle
+from test_profile import stolen_s
 
 SCRIPT = """
 import hashlib, os, sys, threading, time
@@ -185,8 +186,10 @@ def test_functions_that_are_made_and_freed(python, tmp_path):
                     "    text = f'def {name}():\\n    end = time.thread_time() + 0.25\\n    while time.thread_time() < end:\\n        pass\\n'\n"
                     "    exec(compile(text, 'script.py', 'exec'), made)\n"
                     "    made.pop(name)()\nfor name in ('one', 'two', 'three', 'four', 'five', 'six'):\n    run(name)\n")
+    before = stolen_s()
     found = profile(python, path)
-    assert all(found.cpu_s.get(name, 0) == pytest.approx(0.25, abs=0.08) for name in ("one", "two", "three", "four", "five", "six")), found.out
+    most = 0.25 + 0.08 + stolen_s() - before
+    assert all(0.25 - 0.08 <= found.cpu_s.get(name, 0) <= most for name in ("one", "two", "three", "four", "five", "six")), found.out
 
 
 @pytest.mark.parametrize("python", INTERPRETERS)

@@ -669,6 +669,7 @@ static void test_code_that_is_freed(void **state)
 
 static void test_unresolved(void **state)
 {
+	const struct wtl_python_seen *seen;
 	struct merging merging;
 
 	(void)state;
@@ -688,6 +689,13 @@ static void test_unresolved(void **state)
 	assert_string_equal(MERGE(true, false, PLUGIN, LOOP, LOOP, LOOP, START),
 			    "main (/a/b.py:30);outer (/a/b.py:20);[python: unresolved];sha256");
 	assert_int_equal(merging.python.n_missing, 2);
+	/* Not if a function of it has been freed. */
+	seen = &wtl_python_find(&merging.python, PID)->seen[0];
+	assert_int_equal(seen->n, 1);
+	seen->readings[0].gone_ns = merging.t_ns;
+	assert_string_equal(MERGE(true, false, PLUGIN, LOOP, LOOP, LOOP, START),
+			    "[python: unresolved];sha256");
+	seen->readings[0].gone_ns = INT64_MAX;
 	run_codes(&merging, UNKNOWN, UNKNOWN, MAIN);
 	assert_string_equal(MERGE(true, false, PLUGIN, LOOP, BUILTIN, LOOP, LOOP, START),
 			    "main (/a/b.py:30);[python: unresolved];builtin_sorted;sha256");

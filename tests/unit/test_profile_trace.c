@@ -109,6 +109,8 @@ static void test_born_twice(void **state)
 	wtl_trace_take(&trace, &event);
 	event.t_ns += 2000;
 	wtl_trace_take(&trace, &event);
+	event.t_ns += MS; /* a virtual processor was away meanwhile */
+	wtl_trace_take(&trace, &event);
 	assert_int_equal(trace.n_threads, 2);
 	assert_int_equal(wtl_spaces_find(&trace.spaces, NOBODY + 1)->n_threads, 1);
 	event.t_ns += 1000 * MS;

@@ -111,6 +111,13 @@ bool wtl_bound_is_kept(struct wtl_app *app, const struct wtl_bounds *bounds,
 	return !bounds->is_strict;
 }
 
+const char *wtl_bound_why_unknown(const struct wtl_bound *bound, bool is_seen, bool has_energy)
+{
+	if (!is_seen)
+		return "no such function was seen";
+	return bound->unit == WTL_BOUND_S || has_energy ? NULL : "no energy is known";
+}
+
 bool wtl_bound_unknown(struct wtl_app *app, const struct wtl_bounds *bounds,
 		       const struct wtl_bound *bound, const char *why)
 {
@@ -205,15 +212,13 @@ int wtl_bounds_check(struct wtl_app *app, const struct wtl_bounds *bounds,
 	for (size_t i = 0; i < bounds->n; i++) {
 		const struct wtl_bound *bound = &bounds->list[i];
 		int64_t function = find_function(app, bound, stacks);
+		const char *why = wtl_bound_why_unknown(bound, function != NOT_SEEN,
+							wtl_profile_has_energy(stacks->profile));
 
 		if (function == SEVERAL)
 			return -EINVAL;
-		if (function == NOT_SEEN)
-			are_kept &= wtl_bound_unknown(app, bounds, bound, WTL_BOUND_NOT_SEEN);
-		else if (bound->unit != WTL_BOUND_S && !wtl_profile_has_energy(stacks->profile))
-			are_kept &= wtl_bound_unknown(app, bounds, bound, WTL_BOUND_NO_ENERGY);
-		else
-			are_kept &= check_one(app, bounds, bound, stacks, function);
+		are_kept &= why ? wtl_bound_unknown(app, bounds, bound, why)
+				: check_one(app, bounds, bound, stacks, function);
 	}
 	return are_kept ? 0 : 1;
 }

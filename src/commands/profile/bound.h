@@ -47,10 +47,10 @@ bool wtl_bound_is_of(const struct wtl_bound *bound, const char *name, size_t len
 /* Says what it is, if it is not kept for certain. */
 bool wtl_bound_is_kept(struct wtl_app *app, const struct wtl_bounds *bounds,
 		       const struct wtl_bound *bound, double value, double uncertainty);
-/* Its value is not known, and why: is that as good as kept? */
+/* NULL: its value is known. */
+const char *wtl_bound_why_unknown(const struct wtl_bound *bound, bool is_seen, bool has_energy);
+/* Says that its value is not known, and why: is that as good as kept? */
 bool wtl_bound_unknown(struct wtl_app *app, const struct wtl_bounds *bounds,
 		       const struct wtl_bound *bound, const char *why);
-#define WTL_BOUND_NOT_SEEN  "no such function was seen"
-#define WTL_BOUND_NO_ENERGY "no energy is known"
 
 #endif

@@ -69,19 +69,15 @@ int wtl_bounds_check_diff(struct wtl_app *app, const struct wtl_bounds *bounds,
 	bool are_kept = true;
 
 	for (size_t i = 0; i < bounds->n; i++) {
+		const struct wtl_bound *bound = &bounds->list[i];
 		size_t function;
-		int rc = find(app, &bounds->list[i], diff, &function);
+		int rc = find(app, bound, diff, &function);
+		const char *why = wtl_bound_why_unknown(bound, rc == 0, diff->has_energy);
 
 		if (rc < 0)
 			return rc;
-		if (rc == 1)
-			are_kept &= wtl_bound_unknown(app, bounds, &bounds->list[i],
-						      WTL_BOUND_NOT_SEEN);
-		else if (bounds->list[i].unit != WTL_BOUND_S && !diff->has_energy)
-			are_kept &= wtl_bound_unknown(app, bounds, &bounds->list[i],
-						      WTL_BOUND_NO_ENERGY);
-		else
-			are_kept &= check_one(app, bounds, &bounds->list[i], diff, function);
+		are_kept &= why ? wtl_bound_unknown(app, bounds, bound, why)
+				: check_one(app, bounds, bound, diff, function);
 	}
 	return are_kept ? 0 : 1;
 }

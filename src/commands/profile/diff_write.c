@@ -101,7 +101,7 @@ static void put_row(struct wtl_buf *buf, const struct wtl_diff *diff, size_t fun
 		put_change(buf, &rows[WTL_DIFF_OWN_UJ], style);
 		put_change(buf, &rows[WTL_DIFF_ALL_UJ], style);
 	} else {
-		wtl_buf_printf(buf, "%10s %10s %10s %23s %13s", "-", "-", "-", "-", "");
+		wtl_buf_printf(buf, "%10s %10s %10s %22s %12s", "-", "-", "-", "-", "");
 	}
 	wtl_buf_printf(buf, "%+9.3f%c  ", rows[WTL_DIFF_OWN_NS].change / 1e9,
 		       rows[WTL_DIFF_OWN_NS].is_significant ? '*' : ' ');
@@ -136,7 +136,7 @@ static void put_text(struct wtl_buf *buf, const struct telling *telling, unsigne
 	put_side(buf, diff, "A", 0, diff->n_first);
 	put_side(buf, diff, "B", diff->n_first, diff->n_runs);
 	wtl_buf_puts(buf, "\n A own [J]  B own [J]    own: B - A [J]        with calls: B - A [J] "
-			  "  CPU [s]   function\n");
+			  " CPU [s]   function\n");
 	put_row(buf, diff, n, style);
 	wtl_buf_puts(buf, "all of the program\n");
 	for (size_t i = 0; i < n; i++) {
@@ -160,8 +160,8 @@ static void put_text(struct wtl_buf *buf, const struct telling *telling, unsigne
 	wtl_buf_printf(buf, "* differs by more than its %s (k = 2)\n",
 		       wtl_layout_plus_minus(style));
 	if (!diff->has_energy)
-		wtl_buf_puts(buf,
-			     "Of one of them no energy is known: they are compared by CPU time\n");
+		wtl_buf_puts(buf, "No energy is known of one of them, or of both: they are "
+				  "compared by CPU time\n");
 	else if (!diff->is_same_machine)
 		wtl_buf_puts(buf, "Not by the same sensors of one machine, or by a model: no error "
 				  "is taken to be the same in both\n");

@@ -80,13 +80,14 @@ static const struct wtl_option options[] = {
 	{"to", 0, "TIME", WTL_TO_TEXT, WTL_OPTION_WHEN, WTL_OWN(struct wtl_profile_settings, to)},
 #endif
 	{"fail-if", 0, "EXPR",
-	 "End with status 124 if that is so: NAME or total, > or <, a number, and J, kJ, s (CPU time), gCO2e or %, such "
+	 "End with status 124 if EXPR holds: NAME or total, > or <, a number, and J, kJ, s (CPU time), gCO2e or %, such "
 	 "as 'train > 300 J'. May be given several times",
 	 WTL_OPTION_OWN, WTL_OWN(struct wtl_profile_settings, bounds),
 	 .takes = "an expression such as 'train > 300 J' or 'total > 5 kJ' (J, kJ, s, gCO2e or %)",
 	 .set = wtl_bound_set},
 	{"fail-strict", 0, NULL,
-	 "With --fail-if: what is not decided, as the limit is within the value's uncertainty, fails as well",
+	 "With --fail-if: fail as well where it cannot be decided (within the uncertainty, function not seen, no "
+	 "energy known)",
 	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_profile_settings, bounds.is_strict)},
 	{"memory", 0, NULL,
 	 "Tell how much memory the processes had, and which functions it grew in (implied by -o FILE.dat)",

@@ -120,6 +120,8 @@ uint64_t wtl_profile_co2e_ug(const struct wtl_profile *profile, uint64_t energy_
 
 /* Is any energy of the total known? Else a profile is one of CPU time. */
 bool wtl_profile_has_energy(const struct wtl_profile *profile);
+/* Rows are in its order, and files with one cost have it; else CPU time. Energy may be known to be 0. */
+bool wtl_profile_is_by_energy(const struct wtl_profile *profile);
 /* "above idle (modelled)": what its energy is. */
 const char *wtl_profile_kind(const struct wtl_profile *profile);
 /* "12.4 ± 3.1 J above idle", or that no energy is known. */

@@ -408,7 +408,8 @@ int wtl_stacks_make(struct wtl_stacks *stacks, const struct wtl_profile *profile
 	if (rc == 0) {
 		add_up(stacks, rows);
 		add_doubts(stacks, rows);
-		stacks->main = stacks->all[WTL_METRIC_ENERGY] ? WTL_METRIC_ENERGY : WTL_METRIC_CPU;
+		stacks->main = wtl_profile_is_by_energy(stacks->profile) ? WTL_METRIC_ENERGY
+									 : WTL_METRIC_CPU;
 	}
 	return rc;
 }

@@ -91,13 +91,18 @@ void wtl_profile_put_sum(struct wtl_buf *buf, const struct wtl_profile *profile,
 		wtl_buf_puts(buf, "no energy is known (wattle doctor says why)");
 }
 
-/* What a tree is by: energy, if there is any, or CPU time; where waiting is told, time on a processor and without one. */
+bool wtl_profile_is_by_energy(const struct wtl_profile *profile)
+{
+	return profile->dynamic_uj > 0;
+}
+
+/* What a tree is by: energy or CPU time; where waiting is told, time on a processor and without one. */
 static uint64_t rank_of_call(const struct wtl_profile *profile, const struct wtl_calls_cost *cost)
 {
 	if (profile->split->wait_ns)
 		return (uint64_t)(cost->cpu_ns + cost->wait_ns);
-	return profile->dynamic_uj > 0 ? wtl_profile_energy_uj(profile, cost)
-				       : (uint64_t)cost->cpu_ns;
+	return wtl_profile_is_by_energy(profile) ? wtl_profile_energy_uj(profile, cost)
+						 : (uint64_t)cost->cpu_ns;
 }
 
 static void put_wait(struct wtl_buf *buf, const struct wtl_profile *profile, int64_t wait_ns)
@@ -131,9 +136,9 @@ static void put_row(struct wtl_buf *buf, const struct wtl_profile *profile,
 {
 	double energy_uj = (double)wtl_profile_energy_uj(profile, cost);
 	double all_ns = (double)profile->calls->all[0].cpu_ns;
-	double share = profile->dynamic_uj > 0 ? energy_uj / (double)profile->dynamic_uj
-		       : all_ns > 0.0	       ? (double)cost->cpu_ns / all_ns
-					       : 0.0;
+	double share = wtl_profile_is_by_energy(profile) ? energy_uj / (double)profile->dynamic_uj
+		       : all_ns > 0.0			 ? (double)cost->cpu_ns / all_ns
+							 : 0.0;
 
 	put_energy(buf, profile, energy_uj, cost->n_samples,
 		   wtl_profile_total_uj(profile, cost->doubt_uj), style);
@@ -280,7 +285,8 @@ static void put_tree(struct tree *tree, const struct wtl_profile_settings *setti
 /* A function by its name, wherever it was called from. */
 struct function {
 	uint32_t name;
-	struct wtl_calls_cost own, all;
+	struct wtl_calls_cost own;
+	int64_t all_ns;
 	uint64_t own_uj, all_uj, doubt_uj;
 	uint64_t rank; /* as --sort says */
 };
@@ -290,11 +296,13 @@ const char *const wtl_profile_sort_names[] = {"energy", "calls", "cpu", "samples
 static uint64_t rank_of(const struct wtl_profile *profile, const struct function *function,
 			enum wtl_profile_sort sort)
 {
-	switch (profile->dynamic_uj == 0 && sort <= WTL_SORT_CALLS ? WTL_SORT_CPU : sort) {
+	bool is_by_energy = wtl_profile_is_by_energy(profile);
+
+	switch (sort) {
 	case WTL_SORT_ENERGY:
-		return function->own_uj;
+		return is_by_energy ? function->own_uj : (uint64_t)function->own.cpu_ns;
 	case WTL_SORT_CALLS:
-		return function->all_uj;
+		return is_by_energy ? function->all_uj : (uint64_t)function->all_ns;
 	case WTL_SORT_CPU:
 		return (uint64_t)function->own.cpu_ns;
 	case WTL_SORT_SAMPLES:
@@ -323,8 +331,10 @@ static struct function *list_functions(const struct wtl_profile *profile,
 {
 	const struct wtl_calls *calls = profile->calls;
 	struct function *functions = calloc(calls->tree.n_frames + 1, sizeof(*functions));
-	struct function all = {
-		.own = calls->all[0], .own_uj = profile->dynamic_uj, .all_uj = profile->dynamic_uj};
+	struct function all = {.own = calls->all[0],
+			       .all_ns = calls->all[0].cpu_ns,
+			       .own_uj = profile->dynamic_uj,
+			       .all_uj = profile->dynamic_uj};
 
 	*ret_least = (uint64_t)((double)rank_of(profile, &all, settings->sort) *
 				settings->least_percent / 100.0);
@@ -338,8 +348,10 @@ static struct function *list_functions(const struct wtl_profile *profile,
 		function->own.cpu_ns += calls->own[node].cpu_ns;
 		function->own.wait_ns += calls->own[node].wait_ns;
 		function->own.n_samples += calls->own[node].n_samples;
-		if (wtl_tree_is_outermost(&calls->tree, node))
-			function->all_uj += wtl_profile_energy_uj(profile, &calls->all[node]);
+		if (!wtl_tree_is_outermost(&calls->tree, node))
+			continue;
+		function->all_uj += wtl_profile_energy_uj(profile, &calls->all[node]);
+		function->all_ns += calls->all[node].cpu_ns;
 	}
 	for (size_t i = 0; functions && i < calls->tree.n_frames; i++)
 		functions[i].rank = rank_of(profile, &functions[i], settings->sort);
@@ -595,7 +607,7 @@ void wtl_profile_text(struct wtl_buf *buf, const struct wtl_profile *profile,
 		.style = style,
 		.rows_max = settings->rows,
 		.least =
-			(uint64_t)((profile->split->wait_ns || !profile->dynamic_uj
+			(uint64_t)((profile->split->wait_ns || !wtl_profile_is_by_energy(profile)
 					    ? (double)rank_of_call(profile, &profile->calls->all[0])
 					    : (double)profile->dynamic_uj) *
 				   settings->least_percent / 100.0)};
