@@ -5,9 +5,9 @@ What wattle profile and other profilers cost a program at 1000 Hz, and what they
 
     bench_profile_peers.py [--seconds S] [--repeat N] [--python PYTHON] [--only REGEX]
 
-One program is native code, the other Python that does little else than call functions. Each does a fixed amount of work, and tells its own CPU
-time and the time on the clock for it, its start left out. Programs run alone and below each profiler in turn: the ratios are those of one turn,
-and their medians are told. A profiler's own CPU time, of those that are a process of their own, is from a short and a long run, so that what it does
+One program is native code, one Python that does little else than call functions, and one Python whose work C functions do. Each does a fixed
+amount of work, and tells its own CPU time and the time on the clock for it, its start left out. Programs run alone, below each profiler, and alone
+again: the ratios are those to the mean of both, and their medians are told. A profiler's own CPU time, of those that are a process of their own, is from a short and a long run, so that what it does
 once is not in it; it is told per second of the program's. Others are looked for on PATH and beside PYTHON: perf, py-spy, austin, pyinstrument,
 scalene; those that are not there are left out.
 """
@@ -49,14 +49,27 @@ int main(int argc, char **argv)
 }
 """
 
-PYTHON = """
-import sys, time
+CALLS = """
 def leaf(x): return x + 1
 def middle(x): return leaf(x) - leaf(x - 1)
 def fib(n): return middle(n) if n < 2 else fib(n - 1) + fib(n - 2)
 def run(n):
     for _ in range(n):
         fib(12)
+"""
+
+IN_C = """
+import json, re
+data = {"rows": [{"id": i, "name": "x%d" % i, "values": [1.5 * i] * 5} for i in range(200)]}
+def run(n):
+    for _ in range(n):
+        text = json.dumps(data)
+        sorted(json.loads(text)["rows"], key=lambda row: -row["id"])
+        re.findall(r'"name": "(x\\d+)"', text)
+"""
+
+TIMED = """
+import sys, time
 cpu, wall = time.process_time(), time.monotonic()
 run(int(sys.argv[1]))
 print("took %.6f %.6f all %.6f" % (time.process_time() - cpu, time.monotonic() - wall, time.process_time()), flush=True)
@@ -105,27 +118,29 @@ def below(tool, program, work, folder):
     return run([*words, *(program if is_apart else program[1:]), work])
 
 
-def measure(options, program, is_python, folder):
+def measure(options, name, program, folder):
     work = 10
     while (took := run([*program, work])[0]) < options.seconds / 4:
         work = int(work * max(2, min(20, options.seconds / 3 / max(took, 1e-3))))
     short, long = max(1, int(work * options.seconds / 5 / took)), int(work * options.seconds / took)
-    for tool in tools(options.python, is_python):
-        if not re.search(options.only, f"{'Python' if is_python else 'native'} {tool[0]}"):
+    for tool in tools(options.python, name != "native"):
+        if not re.search(options.only, f"{name} {tool[0]}"):
             continue
         cpus, walls, own = [], [], []
         try:
             for _ in range(options.repeat):
-                alone = run([*program, long])
-                few, many = (below(tool, program, n, folder) for n in (short, long))
-                cpus.append(many[0] / alone[0])
-                walls.append(many[1] / alone[1])
+                before = run([*program, long])
+                many = below(tool, program, long, folder)
+                after = run([*program, long])
+                few = below(tool, program, short, folder)
+                cpus.append(2 * many[0] / (before[0] + after[0]))
+                walls.append(2 * many[1] / (before[1] + after[1]))
                 own.append((many[2] - few[2]) / (many[0] - few[0]))
         except (RuntimeError, subprocess.TimeoutExpired) as error:
-            print(f"| {'Python' if is_python else 'native'} | {tool[0]} | it failed: {error} | | |", flush=True)
+            print(f"| {name} | {tool[0]} | it failed: {error} | | |", flush=True)
             continue
         share = f"{100 * statistics.median(own):.1f} %" if tool[2] else "in the program"
-        print(f"| {'Python' if is_python else 'native'} | {tool[0]} | {100 * (statistics.median(cpus) - 1):+.1f} % "
+        print(f"| {name} | {tool[0]} | {100 * (statistics.median(cpus) - 1):+.1f} % "
               f"({100 * (min(cpus) - 1):+.1f} to {100 * (max(cpus) - 1):+.1f}) | {100 * (statistics.median(walls) - 1):+.1f} % | {share} |", flush=True)
 
 
@@ -139,11 +154,13 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "program.c").write_text(NATIVE)
-        (folder / "program.py").write_text(PYTHON)
+        for name, text in (("calls.py", CALLS), ("in_c.py", IN_C)):
+            (folder / name).write_text(text + TIMED)
         subprocess.run(["gcc", "-O2", "-g", "-o", folder / "program", folder / "program.c"], check=True)
         print("| program | profiler | its CPU time, more | its time on the clock, more | the profiler's own CPU time |\n|---|---|---|---|---|")
-        measure(options, [folder / "program"], False, folder)
-        measure(options, [options.python, folder / "program.py"], True, folder)
+        measure(options, "native", [folder / "program"], folder)
+        measure(options, "Python", [options.python, folder / "calls.py"], folder)
+        measure(options, "Python, in C", [options.python, folder / "in_c.py"], folder)
 
 
 if __name__ == "__main__":
