@@ -84,9 +84,14 @@ static bool has_tid(const void *context, uint32_t value, const void *key)
 	return trace->threads[value].tid == *tid;
 }
 
+/* The place of the last thread that had the number; NULL: none did. */
+static uint32_t *place_of(const struct wtl_trace *trace, int tid)
+{
+	return wtl_hash_find(&trace->by_tid, wtl_hash_number((uint32_t)tid), has_tid, trace, &tid);
+}
+
 static int64_t add_thread(struct wtl_trace *trace, int pid, int tid)
 {
-	uint32_t sum = wtl_hash_number((uint32_t)tid);
 	struct wtl_space *space;
 	uint32_t *found;
 
@@ -96,7 +101,7 @@ static int64_t add_thread(struct wtl_trace *trace, int pid, int tid)
 		trace->is_full = true;
 		return -ENOMEM;
 	}
-	found = wtl_hash_find(&trace->by_tid, sum, has_tid, trace, &tid);
+	found = place_of(trace, tid);
 	space = wtl_spaces_find(&trace->spaces, pid);
 	if (space)
 		space->n_threads++;
@@ -104,14 +109,14 @@ static int64_t add_thread(struct wtl_trace *trace, int pid, int tid)
 	if (found)
 		*found = (uint32_t)trace->n_threads; /* the number belongs to a new one */
 	else
-		wtl_hash_add(&trace->by_tid, sum, (uint32_t)trace->n_threads);
+		wtl_hash_add(&trace->by_tid, wtl_hash_number((uint32_t)tid),
+			     (uint32_t)trace->n_threads);
 	return (int64_t)trace->n_threads++;
 }
 
 static int64_t find_thread(struct wtl_trace *trace, int pid, int tid)
 {
-	const uint32_t *found =
-		wtl_hash_find(&trace->by_tid, wtl_hash_number((uint32_t)tid), has_tid, trace, &tid);
+	const uint32_t *found = place_of(trace, tid);
 
 	return found && trace->threads[*found].pid == pid ? *found : add_thread(trace, pid, tid);
 }
@@ -545,10 +550,9 @@ static void take_map(struct wtl_trace *trace, const struct wtl_ring_event *event
 }
 
 /* A birth that is told twice is one. */
-static int64_t bear(struct wtl_trace *trace, const struct wtl_ring_event *event)
+static int64_t add_born(struct wtl_trace *trace, const struct wtl_ring_event *event)
 {
-	const uint32_t *found = wtl_hash_find(&trace->by_tid, wtl_hash_number((uint32_t)event->tid),
-					      has_tid, trace, &event->tid);
+	const uint32_t *found = place_of(trace, event->tid);
 	const struct wtl_trace_thread *thread = found ? &trace->threads[*found] : NULL;
 	bool is_known = thread && thread->pid == event->pid && thread->born_ns &&
 			event->t_ns - thread->born_ns < TWICE_NS;
@@ -562,7 +566,7 @@ static int64_t bear(struct wtl_trace *trace, const struct wtl_ring_event *event)
 static void take_birth(struct wtl_trace *trace, const struct wtl_ring_event *event)
 {
 	struct wtl_space *space, *parent;
-	int64_t thread = bear(trace, event);
+	int64_t thread = add_born(trace, event);
 	int64_t from = find_thread(trace, event->born.parent_pid, event->born.parent_tid);
 
 	if (thread < 0 || from < 0)
@@ -646,9 +650,7 @@ void wtl_trace_take(void *context, const struct wtl_ring_event *event)
 void wtl_trace_glance(void *context, const struct wtl_ring_glance *glance)
 {
 	struct wtl_trace *trace = context;
-	const uint32_t *found =
-		wtl_hash_find(&trace->by_tid, wtl_hash_number((uint32_t)glance->tid), has_tid,
-			      trace, &glance->tid);
+	const uint32_t *found = place_of(trace, glance->tid);
 
 	if (found)
 		wtl_tails_glance(&trace->tails, &trace->threads[*found].tail, glance,
