@@ -234,42 +234,34 @@ static void test_too_many(void **state)
 	wtl_buf_done(&buf);
 }
 
+static void assert_bytes(int (*put)(struct wtl_buf *buf, const int64_t values[], size_t n),
+			 const int64_t values[], size_t n, const char *bytes, size_t len)
+{
+	struct wtl_buf buf;
+
+	wtl_buf_init(&buf, 64);
+	assert_int_equal(put(&buf, values, n), 0);
+	assert_int_equal(buf.len, len);
+	assert_memory_equal(buf.data, bytes, len);
+	wtl_buf_done(&buf);
+}
+
 /* The format as docs/recording.md tells it. */
 static void test_exact_bytes(void **state)
 {
 	static const int64_t steps[] = {1000, 1010, 1020, 1030, 1020}, mixed[] = {5, 0, 0, -1},
 			     wide[] = {1, 258, 0}, even_end[] = {5, 7, 7}, below[] = {-30, 30, -10};
-	struct wtl_buf buf;
 
 	(void)state;
-	wtl_buf_init(&buf, 64);
-	assert_int_equal(wtl_code_put(&buf, steps, 5), 0);
 	/* Differences 10 10 10 -10, of 10: 1 1 1 -1. */
-	assert_int_equal(buf.len, 9);
-	assert_memory_equal(buf.data, "\1\5\x0a\xd0\x0f\2\2\2\1", 9);
-	wtl_buf_clear(&buf);
-	assert_int_equal(wtl_code_put_planes(&buf, steps, 5), 0);
-	assert_int_equal(buf.len, 10);
-	assert_memory_equal(buf.data, "\5\5\x0a\xd0\x0f\1\2\2\2\1", 10);
-	wtl_buf_clear(&buf);
-	assert_int_equal(wtl_code_put_planes(&buf, wide, 3), 0);
-	assert_int_equal(buf.len, 10);
-	assert_memory_equal(buf.data, "\4\3\1\2\2\4\0\0\2\0", 9);
-	wtl_buf_clear(&buf);
-	assert_int_equal(wtl_code_put(&buf, mixed, 4), 0);
-	assert_int_equal(buf.len, 7);
-	assert_memory_equal(buf.data, "\0\4\1\x0a\0\1\1", 7);
-	wtl_buf_clear(&buf);
+	assert_bytes(wtl_code_put, steps, 5, "\1\5\x0a\xd0\x0f\2\2\2\1", 9);
+	assert_bytes(wtl_code_put_planes, steps, 5, "\5\5\x0a\xd0\x0f\1\2\2\2\1", 10);
+	assert_bytes(wtl_code_put_planes, wide, 3, "\4\3\1\2\2\4\0\0\2\0", 10);
+	assert_bytes(wtl_code_put, mixed, 4, "\0\4\1\x0a\0\1\1", 7);
 	/* 20 divides differences, and 10 the first value as well. */
-	assert_int_equal(wtl_code_put(&buf, below, 3), 0);
-	assert_int_equal(buf.len, 6);
-	assert_memory_equal(buf.data, "\0\3\x0a\5\6\1", 6);
-	wtl_buf_clear(&buf);
+	assert_bytes(wtl_code_put, below, 3, "\0\3\x0a\5\6\1", 6);
 	/* Differences would take one more: how long the run at the end is. */
-	assert_int_equal(wtl_code_put(&buf, even_end, 3), 0);
-	assert_int_equal(buf.len, 6);
-	assert_memory_equal(buf.data, "\0\3\1\x0a\x0e\x0e", 6);
-	wtl_buf_done(&buf);
+	assert_bytes(wtl_code_put, even_end, 3, "\0\3\1\x0a\x0e\x0e", 6);
 }
 
 static void test_varints(void **state)
