@@ -106,7 +106,7 @@ static const struct wtl_option options[] = {
 	 WTL_OPTION_WORD, WTL_OWN(struct wtl_profile_settings, sort),
 	 .words = wtl_profile_sort_names},
 	{"rows", 0, "N",
-	 "So many rows of the tree, the table or the difference at the most (default 400); files have all",
+	 "At most N rows of the tree, the table or the difference (default 400); files have all",
 	 WTL_OPTION_NUMBER, WTL_OWN(struct wtl_profile_settings, rows), .least = 1,
 	 .most = ROWS_MAX},
 	{0},
