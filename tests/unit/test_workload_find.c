@@ -255,10 +255,10 @@ static void test_reused(void **state)
 	/* It stands higher, but the number was given out anew. */
 	world->newest = first - 3;
 	world_look(world, WTL_NS_PER_S);
-	take_over(world, first, 900 * MS);
+	take_over(world, first, 31 * MS);
 	world_exec(world, first, "third", "third");
 	world_look(world, WTL_NS_PER_S);
-	assert_int_equal(world_pid_use(world, first), 900 * MS);
+	assert_int_equal(world_pid_use(world, first), 31 * MS);
 	assert_string_equal(world_consumer(world, first)->name, "third");
 	assert_int_equal(wtl_workload_means(world->workload)->n_reused, 2);
 }
