@@ -921,6 +921,7 @@ static void test_many_names(void **state)
 	assert_non_null(others);
 	n_others = others->n_processes;
 	assert_true(n_others > 1900);
+	assert_int_equal(others->uid, UINT32_MAX);
 	assert_int_equal(world->billed_ns, (uint64_t)3000 * MS);
 	assert_int_equal(world->accounts[WTL_SLOT_UNSEEN], 0);
 	/* Those of a chosen set have another row of others; of a second set there is room in the first row alone. */
