@@ -26,7 +26,7 @@ static bool is_letter(char c)
 	return lower(c) >= 'a' && lower(c) <= 'z';
 }
 
-/* strcmp() without regard to the case of ASCII letters. */
+/* ASCII letters in either case. */
 static bool is_same(const char *a, const char *b)
 {
 	while (*a != '\0' && lower(*a) == lower(*b)) {

@@ -14,7 +14,7 @@
 #include "replay/recorder_windows.h"
 
 enum { WINDOWS_OF_USER = 16 }; /* what the player and its user open beside the recording's */
-enum { PARTS_MAX = 1 << 20 };  /* of a machine */
+enum { PARTS_MAX = 1 << 20 };  /* processors of a machine, or packages */
 
 /* What that fact says, or what is known without it. */
 static uint64_t fact_number(const struct wtl_player *player, const char *key, uint64_t known,
