@@ -62,11 +62,11 @@ static void take_means(const struct wtl_power_log *log, int64_t start_ns, int64_
 		while (from_ns < to_ns) {
 			int64_t next_ns;
 
-			while (at + 1 < log->n && log->points[at + 1].t_ns <= from_ns)
+			while (log->points[at + 1].t_ns <= from_ns)
 				at++;
-			next_ns = at + 1 < log->n && log->points[at + 1].t_ns < to_ns
-					  ? log->points[at + 1].t_ns
-					  : to_ns;
+			next_ns = log->points[at + 1].t_ns;
+			if (next_ns > to_ns)
+				next_ns = to_ns;
 			sum += log->points[at].power_w * (double)(next_ns - from_ns);
 			from_ns = next_ns;
 		}

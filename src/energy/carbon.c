@@ -26,33 +26,23 @@ static bool is_letter(char c)
 	return lower(c) >= 'a' && lower(c) <= 'z';
 }
 
-/* strcmp() without regard to the case of ASCII letters. */
-static int compare(const char *a, const char *b)
+/* ASCII letters in either case. */
+static bool is_same(const char *a, const char *b)
 {
 	while (*a != '\0' && lower(*a) == lower(*b)) {
 		a++;
 		b++;
 	}
-	return (unsigned char)lower(*a) - (unsigned char)lower(*b);
+	return *a == *b;
 }
 
 static const struct wtl_carbon_row *find_row(const char *code)
 {
-	size_t low = 0, high = wtl_carbon_row_count;
-
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-		const int order = compare(code, wtl_carbon_rows[middle].code);
-
-		if (order == 0)
-			return &wtl_carbon_rows[middle];
-		if (order < 0)
-			high = middle;
-		else
-			low = middle + 1;
-	}
 	for (size_t i = 0; i < wtl_carbon_row_count; i++)
-		if (code[0] != '\0' && compare(code, wtl_carbon_rows[i].alias) == 0)
+		if (is_same(code, wtl_carbon_rows[i].code))
+			return &wtl_carbon_rows[i];
+	for (size_t i = 0; i < wtl_carbon_row_count; i++)
+		if (code[0] != '\0' && is_same(code, wtl_carbon_rows[i].alias))
 			return &wtl_carbon_rows[i];
 	return NULL;
 }

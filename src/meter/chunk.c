@@ -40,11 +40,9 @@ int wtl_chunk_grow(struct wtl_chunk *chunk, size_t capacity)
 
 int wtl_chunk_add_gpus(struct wtl_chunk *chunk, size_t n_gpus)
 {
-	if (!chunk->recent || n_gpus == 0)
+	if (!chunk->recent)
 		return 0;
-	chunk->gpus = calloc(n_gpus, sizeof(*chunk->gpus));
-	chunk->n_gpus = chunk->gpus ? n_gpus : 0;
-	return chunk->gpus ? 0 : -ENOMEM;
+	return wtl_array_widen(&chunk->gpus, &chunk->n_gpus, n_gpus, sizeof(*chunk->gpus));
 }
 
 void wtl_chunk_settle(struct wtl_chunk *chunk)

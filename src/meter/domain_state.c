@@ -98,18 +98,18 @@ static void describe(struct wattle_meter *meter, struct wtl_domain_state *state)
 	info->status = domain->miss ? domain->miss->status : WATTLE_STATUS_ABSENT;
 	if (domain->check >= 0)
 		info->check = channels[domain->check].source;
-	if (domain->primary < 0) {
-		wtl_domain_state_explain(state);
-		return;
+	if (domain->primary >= 0) {
+		const struct wtl_channel *channel = &channels[domain->primary];
+
+		info->status = WATTLE_STATUS_OK;
+		info->source = channel->source;
+		info->method = channel->method;
+		info->device = or_null(channel->device);
+		info->uuid = or_null(channel->serial);
+		info->update_ns = channel->update_ns;
+		if (channel->class)
+			info->sensor = channel->class->name;
 	}
-	info->status = WATTLE_STATUS_OK;
-	info->source = channels[domain->primary].source;
-	info->method = channels[domain->primary].method;
-	info->device = or_null(channels[domain->primary].device);
-	info->uuid = or_null(channels[domain->primary].serial);
-	info->update_ns = channels[domain->primary].update_ns;
-	if (channels[domain->primary].class)
-		info->sensor = channels[domain->primary].class->name;
 	wtl_domain_state_explain(state);
 }
 

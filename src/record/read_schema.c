@@ -40,15 +40,14 @@ static int complain(const struct wtl_store_reader *reader, struct wtl_err *err, 
 			   name, behind);
 }
 
-/* The answer's column, "" where it is NULL. 0 or -ENOMEM. */
-static int take_text(struct wtl_store_reader *reader, sqlite3_stmt *stmt, int column,
-		     const char **ret_text)
+/* The answer's column, "" where it is NULL. Was there memory for it? */
+static bool take_text(struct wtl_store_reader *reader, sqlite3_stmt *stmt, int column,
+		      const char **ret_text)
 {
-	*ret_text = (const char *)sqlite3_column_text(stmt, column);
-	if (*ret_text)
-		return 0;
-	*ret_text = "";
-	return sqlite3_errcode(reader->db) == SQLITE_NOMEM ? -ENOMEM : 0;
+	const char *text = (const char *)sqlite3_column_text(stmt, column);
+
+	*ret_text = text ? text : "";
+	return text || sqlite3_errcode(reader->db) != SQLITE_NOMEM;
 }
 
 /* As this version makes it, or one that did not know its newest columns. 1, 0 or -ENOMEM. */
@@ -73,12 +72,11 @@ static int check_row(struct wtl_store_reader *reader, sqlite3_stmt *stmt, uint64
 	const char *text[4]; /* type, name, tbl_name, sql */
 	const struct wtl_table *table;
 	size_t i = 0;
-	int rc = 0;
+	int rc;
 
-	for (int k = 0; rc == 0 && k < 4; k++)
-		rc = take_text(reader, stmt, k, &text[k]);
-	if (rc < 0)
-		return wtl_reader_complain(reader, SQLITE_NOMEM, err);
+	for (int k = 0; k < 4; k++)
+		if (!take_text(reader, stmt, k, &text[k]))
+			return wtl_reader_complain(reader, SQLITE_NOMEM, err);
 	while ((table = wtl_table_at(i)) && strcmp(table->name, text[1]) != 0)
 		i++;
 	if (!table || *seen >> i & 1 || strcmp(text[0], "table") != 0)
@@ -105,7 +103,7 @@ static int check_setting(struct wtl_store_reader *reader, const char *name, cons
 	code = sqlite3_prepare_v2(reader->db, sql, -1, &stmt, NULL);
 	if (code == SQLITE_OK)
 		code = sqlite3_step(stmt);
-	if (code == SQLITE_ROW && take_text(reader, stmt, 0, &text) < 0)
+	if (code == SQLITE_ROW && !take_text(reader, stmt, 0, &text))
 		code = SQLITE_NOMEM;
 	if (code != SQLITE_ROW)
 		rc = wtl_reader_complain(reader, code, err);

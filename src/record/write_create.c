@@ -141,7 +141,7 @@ static int prepare(struct wtl_file *file, const struct wtl_row_recording *record
 static int make_beside(struct wtl_file *file, size_t i, struct wtl_err *err)
 {
 	const char *name = file->names[i];
-	int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, OWNER_ONLY), rc = 0;
+	int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, OWNER_ONLY);
 	struct stat st;
 
 	if (fd < 0 && errno == EEXIST)
@@ -151,14 +151,10 @@ static int make_beside(struct wtl_file *file, size_t i, struct wtl_err *err)
 				   file->shown, wtl_file_ends[i]);
 	if (fd < 0)
 		return complain_new(file, -errno, err);
-	if (fstat(fd, &st) < 0)
-		rc = complain_new(file, -errno, err);
-	close(fd);
-	if (rc < 0)
-		unlink(name);
-	else
+	if (fstat(fd, &st) == 0)
 		file->inodes[i] = st.st_ino;
-	return rc;
+	close(fd);
+	return 0;
 }
 
 static void remove_first(const char *path, size_t n)

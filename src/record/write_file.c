@@ -213,7 +213,7 @@ int wtl_file_limit(struct wtl_file *file, uint64_t pages)
 		 (unsigned long long)(pages > 0 && pages < PAGES_MAX ? pages : PAGES_MAX));
 	rc = wtl_file_number(file, sql, &answer);
 	if (rc == SQLITE_OK)
-		file->pages_max = answer < PAGES_MAX ? (uint64_t)answer : 0;
+		file->pages_max = pages > 0 ? (uint64_t)answer : 0;
 	return rc;
 }
 

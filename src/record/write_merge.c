@@ -237,7 +237,6 @@ static void clear(struct wtl_store_writer *writer)
 	wtl_gather_done(&merge->gather);
 	for (size_t i = 0; i < WTL_PACKERS; i++) {
 		wtl_buf_clear(&merge->packers[i].data);
-		wtl_buf_clear(&merge->packers[i].block);
 		merge->packers[i].n_chunks = 0;
 	}
 	merge->next = 0;

@@ -165,7 +165,7 @@ static int go_on(struct wattle_recording *recording, int64_t until_ns,
 /* The end of time, if that is before. */
 static int64_t later_ns(int64_t t_ns, int64_t by_ns)
 {
-	return by_ns < INT64_MAX - t_ns ? t_ns + by_ns : INT64_MAX;
+	return __builtin_add_overflow(t_ns, by_ns, &t_ns) ? INT64_MAX : t_ns;
 }
 
 static void give_step(struct wattle_recording_step *step, struct wattle_recording_step *ret_step)

@@ -14,36 +14,42 @@
 #include "replay/recorder_windows.h"
 
 enum { WINDOWS_OF_USER = 16 }; /* what the player and its user open beside the recording's */
+enum { PARTS_MAX = 1 << 20 };  /* processors of a machine, or packages */
+
+/* What that fact says, or what is known without it. */
+static uint64_t fact_number(const struct wtl_player *player, const char *key, uint64_t known,
+			    uint64_t most)
+{
+	const char *text = wtl_store_get_fact(player->reader, key);
+	uint64_t value;
+
+	return text && wtl_num_u64(text, strlen(text), &value) == 0 && value > 0 && value <= most
+		       ? value
+		       : known;
+}
 
 static void restore_machine(struct wtl_player *player)
 {
+	struct wtl_machine *machine = &player->meter->machine;
 	const struct {
 		const char *key;
 		char *to;
 		size_t size;
 	} texts[] = {
-		{WTL_FACT_CPU_MODEL, player->meter->machine.cpu_model,
-		 sizeof(player->meter->machine.cpu_model)},
-		{WTL_FACT_VENDOR, player->meter->machine.vendor,
-		 sizeof(player->meter->machine.vendor)},
-		{WTL_FACT_PRODUCT, player->meter->machine.product,
-		 sizeof(player->meter->machine.product)},
-		{WTL_FACT_KERNEL, player->meter->machine.kernel,
-		 sizeof(player->meter->machine.kernel)},
+		{WTL_FACT_CPU_MODEL, machine->cpu_model, sizeof(machine->cpu_model)},
+		{WTL_FACT_VENDOR, machine->vendor, sizeof(machine->vendor)},
+		{WTL_FACT_PRODUCT, machine->product, sizeof(machine->product)},
+		{WTL_FACT_KERNEL, machine->kernel, sizeof(machine->kernel)},
 	};
-	const char *text = wtl_store_get_fact(player->reader, WTL_FACT_CPUS);
-	uint64_t value;
+	const char *text;
 
-	if (text && wtl_num_u64(text, strlen(text), &value) == 0 && value > 0 && value < 1 << 20)
-		player->meter->machine.n_cpus = (unsigned)value;
-	text = wtl_store_get_fact(player->reader, WTL_FACT_PACKAGES);
-	if (text && wtl_num_u64(text, strlen(text), &value) == 0 && value > 0 && value < 1 << 20)
-		player->meter->machine.n_packages = (unsigned)value;
-	text = wtl_store_get_fact(player->reader, WTL_FACT_MEMORY);
-	if (text && wtl_num_u64(text, strlen(text), &value) == 0)
-		player->meter->machine.memory_bytes = value;
+	machine->n_cpus = (unsigned)fact_number(player, WTL_FACT_CPUS, machine->n_cpus, PARTS_MAX);
+	machine->n_packages =
+		(unsigned)fact_number(player, WTL_FACT_PACKAGES, machine->n_packages, PARTS_MAX);
+	machine->memory_bytes =
+		fact_number(player, WTL_FACT_MEMORY, machine->memory_bytes, UINT64_MAX);
 	text = wtl_store_get_fact(player->reader, WTL_FACT_VM);
-	player->meter->machine.is_vm = text && strcmp(text, "1") == 0;
+	machine->is_vm = text && strcmp(text, "1") == 0;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		text = wtl_store_get_fact(player->reader, texts[i].key);
 		if (text)

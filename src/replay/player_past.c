@@ -40,9 +40,7 @@ int wtl_player_reach_slot(struct wtl_player *player, uint32_t slot)
 	if (wtl_array_reserve(&player->slots, &player->slots_room, slot + 1u,
 			      sizeof(player->slots[0])) < 0)
 		return -ENOMEM;
-	if (player->slots_room > before)
-		memset(player->slots + before, 0,
-		       (player->slots_room - before) * sizeof(player->slots[0]));
+	memset(player->slots + before, 0, (player->slots_room - before) * sizeof(player->slots[0]));
 	return 0;
 }
 

@@ -78,6 +78,11 @@ static bool keep(struct wtl_player *player, uint32_t slot)
 	return true;
 }
 
+static bool is_slot(int64_t recorded)
+{
+	return recorded >= 0 && recorded < WTL_RESTORED_SLOTS_MAX;
+}
+
 /* A slot that was put as the difference to the one before. */
 static int take_slot(struct wtl_cursor *cursor, int64_t *slot)
 {
@@ -86,11 +91,7 @@ static int take_slot(struct wtl_cursor *cursor, int64_t *slot)
 
 	if (rc < 0)
 		return rc;
-	if (step > UINT32_MAX || step < -(int64_t)UINT32_MAX || *slot + step < 0 ||
-	    *slot + step >= WTL_RESTORED_SLOTS_MAX)
-		return -EBADMSG;
-	*slot += step;
-	return 0;
+	return __builtin_add_overflow(*slot, step, slot) || !is_slot(*slot) ? -EBADMSG : 0;
 }
 
 /* Accounts can only be moved between slots that exist. */
@@ -136,8 +137,7 @@ static int take_fold(struct wtl_player *player, size_t i, int64_t *slot)
 	(void)slot;
 	if (rc == 0)
 		rc = wtl_player_take(player, WTL_SINGLE_FOLD_INTO, &into);
-	if (rc == 0 && (from < 0 || from >= WTL_RESTORED_SLOTS_MAX || into < 0 ||
-			into >= WTL_RESTORED_SLOTS_MAX))
+	if (rc == 0 && !(is_slot(from) && is_slot(into)))
 		rc = -EBADMSG;
 	if (rc == 0)
 		rc = find_slot(player, from, &fold.from);

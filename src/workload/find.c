@@ -220,16 +220,11 @@ void wtl_find_new(struct wtl_workload *workload)
 
 uint32_t wtl_find_one(struct wtl_workload *workload, int pid)
 {
-	uint32_t slot = wtl_roster_find(&workload->roster, pid);
-	int64_t clock_ns;
+	int64_t clock_ns = -1, taken = -1;
 
-	if (slot != WTL_NO_SLOT || pid <= 0)
-		return slot;
-	wtl_clocks_ask(workload, &pid, &clock_ns, 1);
-	if (clock_ns >= 0) {
-		int64_t taken = wtl_workload_take(workload, pid, false);
-
-		slot = taken >= 0 ? (uint32_t)taken : WTL_NO_SLOT;
-	}
-	return slot;
+	if (pid > 0)
+		wtl_clocks_ask(workload, &pid, &clock_ns, 1);
+	if (clock_ns >= 0)
+		taken = wtl_workload_take(workload, pid, false);
+	return taken >= 0 ? (uint32_t)taken : WTL_NO_SLOT;
 }

@@ -199,7 +199,7 @@ void wtl_children_bill(struct wtl_workload *workload, uint32_t parent, int64_t u
 int wtl_find_open(struct wtl_workload *workload);
 void wtl_find_close(struct wtl_workload *workload);
 void wtl_find_new(struct wtl_workload *workload);
-/* Is there a process of that number? Takes it up if so. WTL_NO_SLOT, or its slot. */
+/* Is there a process of that number, which has no slot yet? Takes it up if so. WTL_NO_SLOT, or its slot. */
 uint32_t wtl_find_one(struct wtl_workload *workload, int pid);
 
 /* ---- clocks.c ---- */

@@ -980,6 +980,7 @@ static int do_step(struct life *life, unsigned step)
 	case LIST:
 	case LIST_ALL:
 		rc = wattle_meter_consumers(meter, step == LIST ? "w" : NULL, &list, NULL);
+		assert_int_equal(list != NULL, rc == 0);
 		wattle_consumers_free(list);
 		return rc;
 	case READ:

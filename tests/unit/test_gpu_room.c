@@ -16,6 +16,7 @@
 #include "allocations.h"
 #include "base/err.h"
 #include "gpu/abi.h"
+#include "meter/gpu_watch.h"
 #include "nvml_bench.h"
 #include "pass_io.h"
 #include "workload/gpu_smooth.h"
@@ -92,6 +93,7 @@ static bool check_accounted(const struct wtl_gpu_use_gpu *gpu, bool is_smoothed)
 	if (gpu->method == WTL_GPU_USE_NONE) {
 		assert_true(gpu->reason[0] != '\0');
 		assert_int_equal(gpu->n_processes, 0);
+		assert_int_equal(gpu->unseen_weight, 0);
 		return false;
 	}
 	assert_true(gpu->n_processes <= 2);
@@ -138,6 +140,39 @@ static void each_allocation_of_a_look(void **state)
 		done(&watch);
 	}
 	assert_true(n_short > 0);
+}
+
+/* The same of what is taken over from whoever looks. */
+static void each_allocation_of_an_exchange(void **state)
+{
+	unsigned n_refused = 0;
+
+	(void)state;
+	need_counter();
+	for (unsigned long n = 1; n < 20; n++) {
+		struct wtl_gpu_watch *taken;
+		struct watch watch;
+		size_t n_gpus;
+
+		start(&watch, TWO_USERS);
+		watch.nv.bench.io.has_one_order = true;
+		assert_int_equal(wtl_gpu_watch_new(&watch.nv.bench.io, watch.use, &taken), 0);
+		watch.use = NULL;
+		for (unsigned second = 2; second <= 6; second += 2) {
+			const struct wtl_gpu_use_gpu *gpu;
+
+			nv_set_time(&watch.nv, S(second));
+			wattle_test_fail_alloc(second == 2 ? n : 0, false);
+			wtl_gpu_watch_exchange(taken);
+			wattle_test_fail_alloc(0, false);
+			gpu = wtl_gpu_watch_gpus(taken, &n_gpus);
+			assert_true(check_accounted(gpu, true) || second == 2);
+			n_refused += strcmp(gpu->reason, "out of memory") == 0;
+		}
+		assert_true(wtl_gpu_watch_free(taken));
+		done(&watch);
+	}
+	assert_true(n_refused > 0);
 }
 
 /* Looks between two samples: what the one that took a sample had no room for, the next ones know nothing of. */
@@ -341,6 +376,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_allocation_of_a_look),
+		cmocka_unit_test(each_allocation_of_an_exchange),
 		cmocka_unit_test(looks_between_samples),
 		cmocka_unit_test(no_memory_for_long),
 		cmocka_unit_test(each_allocation_under_mig),

@@ -422,6 +422,8 @@ static void check_each(const char *path, const struct way *way)
 	assert_int_equal(go_through(path, way, &whole), 0);
 	without.options.may_summarize = false;
 	assert_int_equal(go_through(path, &without, &played), 0);
+	assert_true(!strstr(whole.text, "summary, ") ||
+		    strstr(whole.text, " w0 0.100 s 15.000000 J"));
 	do {
 		n++;
 		failed = wattle_test_failures();

@@ -357,9 +357,9 @@ static void test_another_device(void **state)
 static void test_programs_of_a_device(void **state)
 {
 	static const char line[] =
-		"watts:dram-1 p2 10000000 500000 2026-11-21T10:55:45Z 7000000000 ";
+		"watts:package-0 p2 10000000 500000 2026-11-21T10:55:45Z 7000000000 ";
 	const struct wtl_known_watts known = {
-		.of = "dram-1",
+		.of = "package-0",
 		.name = "p2",
 		.watts = {.is_known = true,
 			  .idle_uw = 10000000,

@@ -72,7 +72,8 @@ static void test_rubbish_is_named_by_its_line(void **state)
 		{"2026-11-21T14:00Z,56,FRA\n", "line 1: the intensity"},
 		{"2026-11-21T14:00Z,56\n\n2026-11-21T14:00Z,57\n", "line 3: it is not later"},
 		{"2026-11-21T14:00Z,56\n2026-11-21T13:00Z,57\n", "line 2: it is not later"},
-		{"2026-11-21T14:00Z,\x1b[31m\n", "line 1: the intensity"},
+		{"2026-11-21T14:00Z,\x1b[31m\n",
+		 "line 1: the intensity is no number from 0 to 10000: '2026-11-21T14:00Z,?[31m'"},
 	};
 
 	(void)state;

@@ -616,6 +616,19 @@ static void test_late_disagreement(void **state)
 	meter_bench_done(&bench);
 }
 
+/* After so long, the second one may have come around: they are compared from there on. */
+static void test_disagreement_after_a_break(void **state)
+{
+	struct meter_bench bench;
+
+	(void)state;
+	start_comparison(&bench);
+	assert_int_equal(flags_after(&bench, 0, 7, 1.0) & WATTLE_ENERGY_DISAGREES, 0);
+	meter_bench_tick(&bench, 100000 * S);
+	assert_true(flags_after(&bench, 7, 20, 1.2) & WATTLE_ENERGY_DISAGREES);
+	meter_bench_done(&bench);
+}
+
 /* A source that takes 30 ms gets a thread of its own after three reads in a row. */
 static void start_slow(struct meter_bench *bench)
 {
@@ -881,6 +894,7 @@ int main(void)
 		cmocka_unit_test(test_disagreement),
 		cmocka_unit_test(test_agreement),
 		cmocka_unit_test(test_late_disagreement),
+		cmocka_unit_test(test_disagreement_after_a_break),
 		cmocka_unit_test(test_slow_source),
 		cmocka_unit_test(test_slow_in_one_order),
 		cmocka_unit_test(test_guarded_source),

@@ -157,6 +157,7 @@ static void test_weights(void **state)
 		const struct replay_setup setup = {.root = "xeon-2s-dram",
 						   .weight = weights[i],
 						   .store = {.period_ns = 2 * S}};
+		struct wtl_store_reader *reader;
 		struct replay_bench f;
 		int fast, slow;
 
@@ -177,6 +178,10 @@ static void test_weights(void **state)
 		assert_int_equal(wtl_workload_weight(wtl_consumers_workload(f.consumers)),
 				 weights[i]);
 		replay_bench_stop(&f);
+		assert_int_equal(wtl_store_open(f.path, &reader, NULL), 0);
+		assert_string_equal(wtl_store_get_fact(reader, WTL_FACT_WEIGHT),
+				    wtl_weight_name(weights[i]));
+		wtl_store_close(reader);
 		replay_bench_golden(&f, wtl_weight_name(weights[i]));
 		replay_bench_check(&f, NULL);
 		replay_bench_finish(&f);

@@ -37,12 +37,16 @@ static void need_shim(void)
 	}
 }
 
+static char *told; /* everything that could be asked at the end, for which there is memory again */
+
 /* Returns what was met: 0 for the end, or an error, which is told. */
 static int play_all(const char *path)
 {
 	struct wtl_err err = {.code = 0};
 	struct wtl_player *player = NULL;
 	struct wtl_played played;
+	struct wattle_window window;
+	const struct wattle_energy *energies;
 	int rc = wtl_player_open(path, NULL, &player, &err);
 
 	if (rc == 0)
@@ -52,6 +56,9 @@ static int play_all(const char *path)
 		assert_null(player);
 	if (rc < 0)
 		assert_true(err.text[0] != '\0');
+	wattle_test_fail_alloc(0, false);
+	if (rc == 0 && wtl_player_billed(player, &window, &energies))
+		told = replay_bench_print_played(player);
 	wtl_player_close(player);
 	return rc;
 }
@@ -89,7 +96,8 @@ static int read_all(const char *path)
 }
 
 /* One allocation fails. Returns how many blocks stay. */
-static long check_one(const char *path, int (*try)(const char *path), unsigned long n, bool always)
+static long check_one(const char *path, int (*try)(const char *path), const char *whole,
+		      unsigned long n, bool always)
 {
 	long before = wattle_test_blocks();
 	int rc;
@@ -99,31 +107,52 @@ static long check_one(const char *path, int (*try)(const char *path), unsigned l
 	wattle_test_fail_alloc(0, false);
 	if (rc != 0 && rc != -ENOMEM)
 		fail_msg("allocation %lu: %d", n, rc);
+	if (told && strcmp(told, whole) != 0)
+		fail_msg("allocation %lu: something else is told\n%s", n, told);
+	free(told);
+	told = NULL;
 	return wattle_test_blocks() - before;
 }
 
-/* A lack of memory is an error that says so, or was got over; and nothing stays, but what a library keeps
+/* A lack of memory is an error that says so, or was got over without a trace; and nothing stays, but what a library keeps
  * for good, once. */
 static void check_all(const char *path, int (*try)(const char *path), bool always)
 {
 	unsigned long failures, n = 0;
+	char *whole;
 
 	assert_int_equal(try(path), 0);
+	whole = told;
+	told = NULL;
+	assert_true(whole || try != play_all);
 	do {
 		n += n < EVERY ? 1 : n / PART;
 		failures = wattle_test_failures();
-		if (check_one(path, try, n, always) != 0 && check_one(path, try, n, always) != 0)
+		if (check_one(path, try, whole, n, always) != 0 &&
+		    check_one(path, try, whole, n, always) != 0)
 			fail_msg("allocation %lu: %ld blocks stay", n,
-				 check_one(path, try, n, always));
+				 check_one(path, try, whole, n, always));
 	} while (wattle_test_failures() > failures);
 	assert_true(n > EVERY / 4);
+	free(whole);
 }
 
 static void record(struct replay_bench *f)
 {
-	replay_bench_start(f, 2 * S);
+	static const char script[] = "gpu Fake\n  power 0 const 100\n  sensor counter gpu 100\n"
+				     "  sensor instant gpu 100 100\n"
+				     "process 500 C 50 60 0 0 0\n";
+	const struct replay_setup setup = {.root = "xeon-2s-dram",
+					   .script = script,
+					   .weight = WTL_WEIGHT_LEARNED,
+					   .store = {.period_ns = 2 * S}};
+
+	replay_bench_start_on(f, &setup);
 	replay_bench_begin(f);
-	replay_bench_live_for(f, 3);
+	replay_bench_crowd(f);
+	replay_bench_live_for(f, 2);
+	replay_bench_crowd(f);
+	replay_bench_live_for(f, 1);
 	assert_int_equal(wattle_window_begin(f->bench.meter, "inner"), 0);
 	replay_bench_live_for(f, 2);
 	assert_int_equal(wtl_window_end(f->bench.meter, "inner", NULL, NULL, 0), 0);

@@ -227,6 +227,7 @@ static void live_by_watts(struct replay_bench *f, const char *head, int pids[2])
 static void test_watts(void **state)
 {
 	struct wtl_share_energy light, heavy;
+	struct wtl_consumer_power light_now, heavy_now;
 	struct replay_bench f;
 	struct wtl_per_cpu watts;
 	size_t slots[2];
@@ -246,6 +247,10 @@ static void test_watts(void **state)
 	wtl_consumers_energy(f.consumers, slots[0], WTL_PART_GPU, &light);
 	wtl_consumers_energy(f.consumers, slots[1], WTL_PART_GPU, &heavy);
 	assert_in_range(100 * heavy.full_uj / light.full_uj, 240, 290);
+	/* Of the last second, in which both used it alike, as well. */
+	assert_true(wtl_consumers_power(f.consumers, slots[0], WTL_PART_GPU, &light_now));
+	assert_true(wtl_consumers_power(f.consumers, slots[1], WTL_PART_GPU, &heavy_now));
+	assert_in_range(100 * heavy_now.full_uw / light_now.full_uw, 240, 480);
 	end_and_check(&f, "watts");
 	check_summary(&f);
 	/* When accounts begin anew, whoever is next in the slot of one that ended has not its watts. */

@@ -185,6 +185,20 @@ static void test_delay(void **state)
 	assert_int_equal(wtl_sensor_class_delay_ns(c), MS(250));
 }
 
+/* Rows further apart than the sensor updates: half of the difference is taken off the latency. */
+static void test_space(void **state)
+{
+	struct wtl_sensor_class class = {.update_ns = 100, .latency_ns = 10};
+
+	(void)state;
+	wtl_sensor_class_space(&class, 99);
+	assert_int_equal(class.update_ns, 100);
+	assert_int_equal(class.latency_ns, 10);
+	wtl_sensor_class_space(&class, 160);
+	assert_int_equal(class.update_ns, 160);
+	assert_int_equal(class.latency_ns, -20);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -195,6 +209,7 @@ int main(void)
 		cmocka_unit_test(test_guess_is_conservative),
 		cmocka_unit_test(test_capability),
 		cmocka_unit_test(test_delay),
+		cmocka_unit_test(test_space),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

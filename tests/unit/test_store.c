@@ -52,6 +52,31 @@ static void test_values(void **state)
 	assert_int_equal(unit_entries(bench->dir, ""), 1);
 }
 
+/* As an import writes: periods one after the other, which begin with the memory of the one before; in parts, or whole. */
+static void test_in_haste(void **state)
+{
+	struct store_bench *bench = *state;
+
+	bench->options.in_haste = true;
+	store_bench_create(bench);
+	store_bench_seconds(bench, 35, 1000);
+	store_bench_end(bench);
+	store_bench_expect(bench, 35000);
+}
+
+static void test_whole_in_haste(void **state)
+{
+	struct store_bench *bench = *state;
+
+	bench->options.in_haste = true;
+	bench->options.period_ns = WTL_NS_PER_S;
+	store_bench_create(bench);
+	for (unsigned i = 1; i <= 3; i++)
+		store_bench_seconds(bench, 3, i * 15000);
+	store_bench_end(bench);
+	store_bench_expect(bench, 3 * 90000);
+}
+
 static void test_periods(void **state)
 {
 	struct store_bench *bench = *state;
@@ -1002,6 +1027,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STORE_TEST(test_values),
+		STORE_TEST(test_in_haste),
+		STORE_TEST(test_whole_in_haste),
 		STORE_TEST(test_periods),
 		STORE_TEST(test_periods_of_one_commit),
 		STORE_TEST(test_series),

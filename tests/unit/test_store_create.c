@@ -15,6 +15,7 @@
 
 #include <sqlite3.h>
 
+#include "base/outfile.h"
 #include "store_bench.h"
 
 enum { STEPS_MAX = 20000 };
@@ -255,6 +256,27 @@ static void test_rights(void **state)
 	assert_int_equal(unit_entries(bench->dir, ""), 3);
 }
 
+static int64_t stand_still(struct wtl_io *io, enum wtl_clock clock)
+{
+	(void)io;
+	(void)clock;
+	return WTL_NS_PER_S;
+}
+
+static void test_rights_given(void **state)
+{
+	static const struct wtl_io_ops ops = {.clock_ns = stand_still};
+	struct wtl_io io = {.ops = &ops, .file_mode = WTL_MODE_GIVEN | 0644};
+	struct store_bench *bench = *state;
+	struct stat st;
+
+	bench->options.io = &io;
+	store_bench_create(bench);
+	assert_int_equal(lstat(bench->path, &st), 0);
+	assert_int_equal(st.st_mode, S_IFREG | 0644);
+	store_bench_end(bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -263,6 +285,7 @@ int main(void)
 		cmocka_unit_test(test_files_with_several_names_beside_a_recording),
 		STORE_TEST(test_files_that_are_swapped),
 		STORE_TEST(test_rights),
+		STORE_TEST(test_rights_given),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

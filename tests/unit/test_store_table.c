@@ -296,6 +296,106 @@ static void test_bounds(void **state)
 	}
 }
 
+static void put_number(const struct wtl_table *table, char *row, const char *name, int64_t number)
+{
+	for (size_t i = 0; i < table->n_fields; i++) {
+		const struct wtl_field *field = &table->fields[i];
+		bool is_wide = field->kind == WTL_FIELD_I64 || field->kind == WTL_FIELD_U64;
+
+		if (strcmp(field->name, name) == 0)
+			memcpy(row + field->offset, &number,
+			       field->kind == WTL_FIELD_BOOL ? 1
+			       : is_wide		     ? 8
+							     : 4);
+		else if (field->kind == WTL_FIELD_TEXT)
+			row[field->offset] = 'x';
+	}
+}
+
+/* Which numbers a recorder can have written. */
+static void test_sound_numbers(void **state)
+{
+	enum { CATALOG = WTL_CATALOG_MAX - 1 };
+	const int64_t mono = WTL_STORE_MONO_MAX_NS, utc = WTL_STORE_UTC_MAX_NS,
+		      span = WTL_STORE_SPAN_MAX_NS;
+	const struct {
+		const struct wtl_table *table;
+		const char *field;
+		int64_t least, most;
+	} cases[] = {
+		{&wtl_table_recording, "begin_mono_ns", 0, mono},
+		{&wtl_table_recording, "begin_utc_ns", -utc, utc},
+		{&wtl_table_recording, "end_mono_ns", 0, mono},
+		{&wtl_table_recording, "end_utc_ns", -utc, utc},
+		{&wtl_table_recording, "period_ns", 0, mono},
+		{&wtl_table_recording, "max_age_ns", 0, mono},
+		{&wtl_table_recording, "first_period", 0, WTL_PERIODS_MAX},
+		{&wtl_table_recording, "last_period", 0, WTL_PERIODS_MAX},
+		{&wtl_table_series, "id", 0, WTL_STORE_SERIES_MAX - 1},
+		{&wtl_table_period, "id", 1, WTL_PERIODS_MAX},
+		{&wtl_table_period, "parts", 0, WTL_PARTS_MAX},
+		{&wtl_table_period, "begin_mono_ns", 0, mono},
+		{&wtl_table_period, "begin_utc_ns", -utc, utc},
+		{&wtl_table_period, "end_mono_ns", 0, mono},
+		{&wtl_table_period, "end_utc_ns", -utc, utc},
+		{&wtl_table_domain, "id", 0, CATALOG},
+		{&wtl_table_miss, "id", 0, CATALOG},
+		{&wtl_table_channel, "id", 0, CATALOG},
+		{&wtl_table_channel, "unit_num", 1, INT64_MAX},
+		{&wtl_table_channel, "unit_den", 1, INT64_MAX},
+		{&wtl_table_channel, "update_ns", 0, span},
+		{&wtl_table_channel, "class_window_ns", 0, span},
+		{&wtl_table_channel, "class_update_ns", 0, span},
+		{&wtl_table_channel, "class_latency_ns", -span, span},
+		{&wtl_table_channel, "class_latency_sd_ns", 0, span},
+		{&wtl_table_consumer, "id", 1, UINT32_MAX},
+		{&wtl_table_consumer, "start_ns", 0, mono},
+		{&wtl_table_consumer, "cpu_ns", 0, mono},
+		{&wtl_table_consumer, "counted_ns", 0, mono},
+		{&wtl_table_window, "id", 1, UINT32_MAX},
+		{&wtl_table_window, "begin_mono_ns", 0, mono},
+		{&wtl_table_window, "begin_utc_ns", -utc, utc},
+		{&wtl_table_window, "duration_ns", 0, mono},
+		{&wtl_table_energy, "domain", -1, CATALOG},
+		{&wtl_table_energy, "measured_ns", 0, mono},
+		{&wtl_table_energy, "gap_ns", 0, mono},
+		{&wtl_table_gap, "begin_mono_ns", 0, mono},
+		{&wtl_table_gap, "duration_ns", 0, mono},
+		{&wtl_table_account, "domain", 0, CATALOG},
+		{&wtl_table_account, "share_ns", 0, mono},
+		{&wtl_table_baseline, "domain", 0, CATALOG},
+		{&wtl_table_baseline, "t_utc_ns", -utc, utc},
+		{&wtl_table_baseline, "seen_ns", 0, mono},
+	};
+	/* What no row can be without, and a sensor's class, which some channels have. */
+	static const char *const ones[] = {"id", "unit_num", "unit_den", "has_class"};
+	char row[WTL_ROW_SIZE_MAX] __attribute__((aligned(16)));
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+		const struct {
+			int64_t number;
+			bool is_sound;
+		} tried[] = {{cases[i].least, true},
+			     {cases[i].most, true},
+			     {cases[i].least - 1, false},
+			     {(int64_t)((uint64_t)cases[i].most + 1), false}};
+
+		for (size_t k = 0; k < UNIT_COUNT(tried); k++) {
+			/* Of 32 bits, or of 64 without a sign, there is no more. */
+			if (k == 3 && (cases[i].most == UINT32_MAX || cases[i].most == INT64_MAX))
+				continue;
+			memset(row, 0, sizeof(row));
+			for (size_t one = 0; one < UNIT_COUNT(ones); one++)
+				put_number(cases[i].table, row, ones[one], 1);
+			put_number(cases[i].table, row, cases[i].field, tried[k].number);
+			if (wtl_row_is_sound(cases[i].table, row) != tried[k].is_sound)
+				fail_msg("%s.%s = %lld", cases[i].table->name, cases[i].field,
+					 (long long)tried[k].number);
+		}
+	}
+}
+
 static void test_not_known_is_null(void **state)
 {
 	struct wtl_row_consumer row = {.stored.consumer = {.uid = UINT32_MAX,
@@ -452,6 +552,7 @@ int main(void)
 		TEST(test_replacing),
 		TEST(test_every_column_is_watched),
 		TEST(test_bounds),
+		TEST(test_sound_numbers),
 		TEST(test_not_known_is_null),
 		TEST(test_text_is_cleaned),
 		TEST(test_long_text),

@@ -436,6 +436,22 @@ static void test_low_first_look(void **s)
 	}
 }
 
+/* Who ran for next to none of a long first look is not taken for the one that drew all of what is above idle power. */
+static void test_long_first_look(void **s)
+{
+	(void)s;
+	for (unsigned is_short = 0; is_short < 2; is_short++) {
+		double use_s[] = {is_short ? 0.5 : 5.0};
+		struct wtl_watts *watts = wtl_watts_new(1);
+		const struct wtl_watts_look look = {
+			.duration_s = 20.0, .use_s = use_s, .energy_j = 400.0, .awake_s = use_s[0]};
+
+		wtl_watts_add(watts, &look);
+		assert_true(wtl_watts_of(watts, 0).w > 20.0 && wtl_watts_of(watts, 0).w < 30.0);
+		wtl_watts_free(watts);
+	}
+}
+
 /* Power that does not depend on use, or falls with it: nobody draws less than nothing. */
 static void test_impossible_watts(void **s)
 {
@@ -704,6 +720,7 @@ int main(void)
 		cmocka_unit_test(test_worlds),
 		cmocka_unit_test(test_steady_use),
 		cmocka_unit_test(test_low_first_look),
+		cmocka_unit_test(test_long_first_look),
 		cmocka_unit_test(test_impossible_watts),
 		cmocka_unit_test(test_machine_changed),
 		cmocka_unit_test(test_known_before),

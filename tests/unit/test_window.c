@@ -138,6 +138,38 @@ static void test_limit(void **state)
 	meter_bench_done(&bench);
 }
 
+/* A session's own window begins anew with the newest sample, and nothing is read for that. */
+static void test_mark(void **state)
+{
+	static const struct wattle_options two = {.size = sizeof(two), .max_windows = 2};
+	struct wattle_energy energies[8];
+	struct meter_bench bench;
+	uint64_t counter = 1000000;
+	size_t package;
+
+	(void)state;
+	meter_bench_copy(&bench, "nvidia-server");
+	meter_bench_write(&bench, PACKAGE0, "1000000\n");
+	bench.options = two;
+	meter_bench_open(&bench);
+	package = meter_bench_find(&bench, "package-0");
+	assert_return_code(wattle_window_begin(bench.meter, "a"), 0);
+	assert_return_code(wattle_window_begin(bench.meter, "b"), 0);
+	assert_int_equal(wtl_window_mark(bench.meter), -WATTLE_E_TOO_MANY);
+	assert_return_code(wattle_window_cancel(bench.meter, "b"), 0);
+	for (uint64_t uj = 1000; uj <= 3000; uj += 1000) {
+		meter_bench_write(&bench, PACKAGE0, "%llu\n", (unsigned long long)counter + 77);
+		assert_int_equal(wtl_window_mark(bench.meter), 0);
+		use(&bench, 100 * MS, &counter, uj);
+		assert_return_code(
+			wtl_window_look(bench.meter, WTL_WINDOW_OF_SESSION, NULL, energies, 8), 0);
+		assert_int_equal(energies[package].energy_uj, uj);
+		assert_int_equal(energies[package].measured_ns, 100 * MS);
+	}
+	assert_int_equal(end(&bench, "a").energy_uj, 6000);
+	meter_bench_done(&bench);
+}
+
 static void test_names(void **state)
 {
 	static const char *const odd[] = {
@@ -761,6 +793,7 @@ int main(void)
 		cmocka_unit_test(test_overlap),
 		cmocka_unit_test(test_stack),
 		cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_mark),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_unknown_and_twice),
 		cmocka_unit_test(test_few_energies),

@@ -820,6 +820,18 @@ static void test_means_of_nobody(void **state)
 	}
 }
 
+/* /proc/stat of a large machine is longer than what it is read into at first. */
+static void test_many_processors(void **state)
+{
+	struct world *world = *state;
+
+	world->n_cpus = 1000;
+	world_open(world, NULL);
+	for (int i = 0; i < 2; i++)
+		world_look(world, WTL_NS_PER_S);
+	assert_int_equal(wtl_workload_scan(world->workload)->capacity_ns, 1000 * WTL_NS_PER_S);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -869,6 +881,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_means_of_container, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_means_of_nobody, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_many_processors, world_setup, world_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

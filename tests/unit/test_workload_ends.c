@@ -900,6 +900,27 @@ static void test_seen_and_unseen_in_a_row(void **state)
 	assert_int_equal(world_row(world, "cc1", NULL)->cpu_ns, 25 * MS);
 }
 
+/* A row of a set that nobody is in any more is as others of its name; whoever is in the set later has one apart. */
+static void test_row_of_a_former_set(void **state)
+{
+	struct world *world = *state;
+	int shell = start(world), first = world_fork(world, shell),
+	    second = world_fork(world, shell);
+
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(wtl_workload_choose_tree(world->workload, 0, first), 0);
+	world_child(world, first, "cc1", 5 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_row(world, "cc1", NULL)->sets, 1);
+	wtl_workload_choose_nobody(world->workload, 0);
+	assert_int_equal(world_row(world, "cc1", NULL)->sets, 0);
+	assert_int_equal(wtl_workload_choose_tree(world->workload, 0, second), 0);
+	world_child(world, second, "cc1", 7 * MS);
+	world_child(world, shell, "cc1", MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_row(world, "cc1", NULL)->cpu_ns, 6 * MS);
+}
+
 /* However many names there are, rows are bounded. */
 static void test_many_names(void **state)
 {
@@ -921,6 +942,7 @@ static void test_many_names(void **state)
 	assert_non_null(others);
 	n_others = others->n_processes;
 	assert_true(n_others > 1900);
+	assert_int_equal(others->uid, UINT32_MAX);
 	assert_int_equal(world->billed_ns, (uint64_t)3000 * MS);
 	assert_int_equal(world->accounts[WTL_SLOT_UNSEEN], 0);
 	/* Those of a chosen set have another row of others; of a second set there is room in the first row alone. */
@@ -1071,6 +1093,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_not_asked_for, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_folding, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_seen_and_unseen_in_a_row, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_row_of_a_former_set, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_many_names, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_random_lives, world_setup, world_teardown),

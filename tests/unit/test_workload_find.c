@@ -255,10 +255,10 @@ static void test_reused(void **state)
 	/* It stands higher, but the number was given out anew. */
 	world->newest = first - 3;
 	world_look(world, WTL_NS_PER_S);
-	take_over(world, first, 900 * MS);
+	take_over(world, first, 31 * MS);
 	world_exec(world, first, "third", "third");
 	world_look(world, WTL_NS_PER_S);
-	assert_int_equal(world_pid_use(world, first), 900 * MS);
+	assert_int_equal(world_pid_use(world, first), 31 * MS);
 	assert_string_equal(world_consumer(world, first)->name, "third");
 	assert_int_equal(wtl_workload_means(world->workload)->n_reused, 2);
 }
@@ -496,20 +496,44 @@ static void test_hidepid(void **state)
 	assert_non_null(wtl_workload_means(world->workload)->ways[WTL_WAY_VISIBLE].remedy);
 }
 
-/* Where the highest number is not said either, it may be any that the kernel has. */
-static void test_hidepid_of_a_high_number(void **state)
+/* Where /proc hides it, and nothing leads to it but its number. */
+static int start_beside_hidden(struct world *world)
 {
-	struct world *world = *state;
 	int pid;
 
 	world_put(world, "/proc/self/mountinfo",
 		  "20 1 0:5 / /proc rw,relatime shared:2 - proc proc rw,hidepid=2\n");
 	world->newest = 3 * WTL_PROBE_MAX;
 	pid = world_fork(world, 1);
-	world->newest += 1000; /* nothing leads to it but its number */
+	world->newest += 1000;
 	world_at(world, 1)->is_closed = world_at(world, 1)->is_unlisted = true;
 	world_at(world, pid)->is_closed = world_at(world, pid)->is_unlisted = true;
 	start(world);
+	return pid;
+}
+
+/* Its record comes before anything has led to it, and its clock answers as long as nobody waits for it. */
+static void test_hidepid_ends_unseen(void **state)
+{
+	struct world *world = *state;
+	int pid = start_beside_hidden(world);
+
+	world_run(world, pid, 6 * MS);
+	world_exit(world, pid);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world->billed_ns, 6 * MS);
+	world_reap(world, pid);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world->billed_ns, 6 * MS);
+	assert_int_equal(world_sum(world, WTL_CONSUMER_EXITED), 6 * MS);
+}
+
+/* Where the highest number is not said either, it may be any that the kernel has. */
+static void test_hidepid_of_a_high_number(void **state)
+{
+	struct world *world = *state;
+	int pid = start_beside_hidden(world);
+
 	for (int i = 0; i < 4; i++)
 		world_look(world, WTL_NS_PER_S);
 	world_run(world, pid, 6 * MS);
@@ -700,6 +724,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_starts_to_come, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_own_thread, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_hidepid, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_hidepid_ends_unseen, world_setup,
+						world_teardown),
 		cmocka_unit_test_setup_teardown(test_hidepid_of_a_high_number, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_hidepid_with_records, world_setup,

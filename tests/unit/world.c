@@ -140,7 +140,7 @@ static bool is_stat_of_process(const char *path)
 static int world_file_open(struct wtl_io *io, const char *path)
 {
 	struct world *world = world_of(io);
-	char text[8192];
+	static _Thread_local char text[65536];
 	ssize_t len;
 
 	world->opens++;
@@ -163,7 +163,7 @@ static int world_file_open(struct wtl_io *io, const char *path)
 static ssize_t world_file_read(struct wtl_io *io, int file, void *buf, size_t size)
 {
 	struct world *world = world_of(io);
-	char text[8192];
+	static _Thread_local char text[65536];
 	ssize_t len;
 
 	assert_in_range(file, 0, UNIT_COUNT(world->handles) - 1);
