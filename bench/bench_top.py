@@ -14,6 +14,7 @@ import fcntl
 import os
 import pty
 import select
+import shutil
 import statistics
 import struct
 import subprocess
@@ -167,10 +168,15 @@ def gpus_script(pids):
 
 
 @contextlib.contextmanager
-def gpu_users():
-    users = [subprocess.Popen(("sleep", "4321")) for _ in range(GPU_PROCESSES)]
+def gpu_users(folder):
+    """The first process that is started in a PID namespace bears the name of the first namespace's second: by that wattle knows that the
+    numbers that the driver gives are those of here, as on a machine without containers."""
+    second = Path(folder) / "kthreadd"
+    if not second.exists():
+        second.symlink_to(shutil.which("sleep"))
+    users = [subprocess.Popen(command) for command in ((second, "1000"), *[("sleep", "4321")] * GPU_PROCESSES)]
     try:
-        yield [user.pid for user in users]
+        yield [user.pid for user in users[1:]]
     finally:
         for user in users:
             user.kill()
@@ -252,7 +258,7 @@ def beside(monitor):
 
 def inside():
     monitor, folder = sys.argv[1:]
-    with gpu_users() as pids:
+    with gpu_users(folder) as pids:
         script = Path(folder) / "gpus.nvml"
         script.write_text(gpus_script(pids), encoding="utf-8")
         os.environ.update(WATTLE_FAKE_NVML=str(script), LD_LIBRARY_PATH=str(FAKE.parent), XDG_STATE_HOME=folder, XDG_CACHE_HOME=folder)

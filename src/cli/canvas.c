@@ -153,6 +153,21 @@ static inline void put_narrow(struct wtl_canvas *canvas, int row, int column, ui
 	*cell = (struct wtl_cell){.point = point & 0x1fffff, .style = (uint8_t)style, .width = 1};
 }
 
+/* The same for n plain ones side by side. All the cells are on the canvas. */
+static void put_plain(struct wtl_canvas *canvas, int row, int column, const char *text, int n,
+		      enum wtl_style style)
+{
+	struct wtl_cell *cells =
+		&canvas->cells[(size_t)row * (size_t)canvas->columns + (size_t)column];
+
+	for (int i = 0; i < n; i++) {
+		if (cells[i].width != 1)
+			free_cell(canvas, row, column + i);
+		cells[i] = (struct wtl_cell){
+			.point = (unsigned char)text[i], .style = (uint8_t)style, .width = 1};
+	}
+}
+
 void wtl_canvas_put(struct wtl_canvas *canvas, int row, int column, uint32_t point,
 		    enum wtl_style style)
 {
@@ -263,9 +278,10 @@ static int put_text(struct wtl_canvas *canvas, int row, int column, int width, e
 
 	if (width <= 0)
 		return 0;
-	if (cell_at(canvas, row, column) && room <= canvas->columns - column)
-		for (; used < room && (size_t)used < n_plain; used++)
-			put_narrow(canvas, row, column + used, (unsigned char)text[used], style);
+	if (cell_at(canvas, row, column) && room <= canvas->columns - column) {
+		used = (size_t)room < n_plain ? room : (int)n_plain;
+		put_plain(canvas, row, column, text, used, style);
+	}
 	len = text[used] ? strlen(text) : (size_t)used;
 	for (size_t at = (size_t)used; at < len;) {
 		bool two = is_plus_minus(canvas, text + at);

@@ -57,7 +57,8 @@ struct wtl_nvml_use_list {
 	size_t n_before, room_before;
 	uint64_t asked_us; /* of the last question: last_seen */
 	void *raw;
-	uint32_t room; /* samples that are asked for at once */
+	uint32_t room;	/* samples that are asked for at once */
+	size_t n_dirty; /* of raw, the samples that an answer may have left behind */
 };
 
 /*

@@ -20,7 +20,7 @@ enum {
 /* For that many samples, in place of what there is. */
 static int make_room(struct wtl_nvml_use_list *list, uint32_t room)
 {
-	void *raw = malloc(room * sizeof(struct wtl_nvml_use));
+	void *raw = calloc(room, sizeof(struct wtl_nvml_use));
 	void *at = malloc(room * sizeof(list->at[0]));
 
 	if (!raw || !at) {
@@ -33,6 +33,7 @@ static int make_room(struct wtl_nvml_use_list *list, uint32_t room)
 	list->raw = raw;
 	list->at = at;
 	list->room = room;
+	list->n_dirty = 0;
 	return 0;
 }
 
@@ -94,10 +95,11 @@ static int ask(struct wtl_nvml_use_list *list, struct wtl_nvml_lib *lib, uint64_
 {
 	int code;
 
-	memset(list->raw, 0, list->room * sizeof(struct wtl_nvml_use));
+	memset(list->raw, 0, list->n_dirty * sizeof(struct wtl_nvml_use));
 	code = ask_uses(list, lib, handle);
 	if (code == WTL_NVML_FUNCTION_NOT_FOUND || code == WTL_NVML_ARGUMENT_VERSION)
 		code = ask_samples(list, lib, handle);
+	list->n_dirty = code == WTL_NVML_OK || code == WTL_NVML_NOT_FOUND ? list->n : list->room;
 	return code;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* GPUs' energy is divided by who uses them: their drivers know pids, the accounts slots. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,7 +104,6 @@ bool wtl_consumers_close_gpus(struct wtl_consumers *consumers)
 /* The account of a GPU's process: one that has ended meanwhile is nobody that can be seen. */
 static uint32_t slot_of(struct wtl_consumers *consumers, const struct wtl_gpu_use_process *process)
 {
-	char name[32];
 	int64_t slot;
 
 	if (process->is_visible) {
@@ -114,9 +112,7 @@ static uint32_t slot_of(struct wtl_consumers *consumers, const struct wtl_gpu_us
 		if (slot >= 0)
 			wtl_workload_name(consumers->workload, (uint32_t)slot);
 	} else {
-		snprintf(name, sizeof(name), "host pid %d", process->pid);
-		slot = wtl_workload_outsider(consumers->workload, process->pid,
-					     process->name[0] ? process->name : name);
+		slot = wtl_workload_outsider(consumers->workload, process->pid, process->name);
 	}
 	return slot < 0 ? WTL_SLOT_UNSEEN : (uint32_t)slot;
 }
@@ -207,16 +203,13 @@ static void divide_gpu(struct wtl_consumers *consumers, struct wtl_gpu_division 
 		       const struct wtl_gpu_use_gpu *gpu)
 {
 	size_t n_before = begin_list(division);
-	bool agrees =
-		wtl_gpu_use_methods_agree(wtl_gpu_use_method_find(division->weight), gpu->method);
+	bool agrees = wtl_gpu_use_methods_agree(division->method, gpu->method);
 	uint64_t use_ppm = 0;
 
-	division->weight = NULL;
-	division->is_guess = false;
+	division->method = WTL_GPU_USE_NONE;
 	if (!reserve(consumers, division, gpu->n_processes, n_before))
 		return;
-	division->weight = wtl_gpu_use_method_name(gpu->method);
-	division->is_guess = wtl_gpu_use_method_is_guess(gpu->method);
+	division->method = gpu->method;
 	for (size_t i = 0; i < gpu->n_processes; i++) {
 		const struct wtl_gpu_use_process *process = &gpu->processes[i];
 		const struct wtl_gpu_seen *before =
@@ -252,7 +245,7 @@ void wtl_consumers_scan_gpus(struct wtl_consumers *consumers)
 
 	if (!consumers->gpu_watch)
 		return;
-	wtl_gpu_watch_exchange(consumers->gpu_watch);
+	wtl_gpu_watch_take(consumers->gpu_watch);
 	forget_figures(consumers);
 	gpus = wtl_gpu_watch_gpus(consumers->gpu_watch, &consumers->n_gpus);
 	for (size_t i = 0; i < consumers->n_gpus; i++)
@@ -301,7 +294,7 @@ size_t wtl_consumers_gpu_uses(const struct wtl_consumers *consumers,
 
 	*ret_uses = &wtl_unseen_alone;
 	*ret_use_ppm = ALL_PPM;
-	if (!division || !division->weight)
+	if (!division || division->method == WTL_GPU_USE_NONE)
 		return 1;
 	*ret_uses = division->uses;
 	*ret_use_ppm = division->use_ppm;
@@ -327,7 +320,7 @@ bool wtl_consumers_gpu_is_guess(const struct wtl_consumers *consumers,
 {
 	const struct wtl_gpu_division *division = division_of(consumers, domain);
 
-	return division && division->is_guess;
+	return division && wtl_gpu_use_method_is_guess(division->method);
 }
 
 const char *wtl_consumers_gpu_weight(const struct wtl_consumers *consumers,
@@ -335,7 +328,7 @@ const char *wtl_consumers_gpu_weight(const struct wtl_consumers *consumers,
 {
 	const struct wtl_gpu_division *division = division_of(consumers, domain);
 
-	return division ? division->weight : NULL;
+	return division ? wtl_gpu_use_method_name(division->method) : NULL;
 }
 
 /* ---- Observed, and told ---- */
@@ -359,8 +352,7 @@ void wtl_consumers_restore_gpu(struct wtl_consumers *consumers, size_t i,
 {
 	struct wtl_gpu_division *division = &consumers->gpu_divisions[i];
 
-	division->weight = gpu->weight;
-	division->is_guess = gpu->is_guess;
+	division->method = gpu->method;
 	division->use_ppm = gpu->use_ppm;
 	division->uses = gpu->uses;
 	division->n_uses = gpu->n_uses;
@@ -378,8 +370,7 @@ void wtl_consumers_gpu(const struct wtl_consumers *consumers, size_t i,
 
 	*ret_gpu = (struct wtl_gpu_scan){
 		.domain = division->domain,
-		.weight = division->weight,
-		.is_guess = division->is_guess,
+		.method = division->method,
 		.use_ppm = division->use_ppm,
 		.uses = division->uses,
 		.n_uses = division->n_uses,

@@ -31,7 +31,7 @@ void wtl_consumers_free_gpu_watts(struct wtl_consumers *consumers)
  * learned from. */
 static bool is_sampled(const struct wtl_gpu_division *division)
 {
-	return wtl_gpu_use_method_find(division->weight) == WTL_GPU_USE_SAMPLES;
+	return division->method == WTL_GPU_USE_SAMPLES;
 }
 
 struct wtl_gpu_learned *wtl_consumers_gpu_learned(const struct wtl_consumers *consumers,

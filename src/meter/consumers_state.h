@@ -85,9 +85,8 @@ struct wtl_gpu_division {
 	size_t n_uses;
 	uint32_t use_ppm; /* of its capacity */
 	char domain[WTL_NAME_SIZE];
-	const char *weight; /* how it is divided; NULL: not known */
-	bool is_guess;
-	struct wtl_gpu_seen *seen; /* the newest list */
+	enum wtl_gpu_use_method method; /* how it is divided; none: not known */
+	struct wtl_gpu_seen *seen;	/* the newest list */
 	size_t n_seen, size_seen;
 	struct wtl_gpu_seen *before; /* room for the one before */
 	size_t size_before;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "energy/reading.h"
+#include "workload/gpu_use.h"
 #include "workload/workload.h"
 
 struct wattle_meter;
@@ -39,9 +40,8 @@ struct wtl_window_note {
 /* Who used a GPU since the scan before. */
 struct wtl_gpu_scan {
 	const char *domain;
-	const char *weight; /* how it is divided; NULL: it is not */
-	bool is_guess;
-	uint32_t use_ppm; /* of its capacity */
+	enum wtl_gpu_use_method method; /* how it is divided; none: it is not */
+	uint32_t use_ppm;		/* of its capacity */
 	const struct wtl_use *uses;
 	size_t n_uses;
 };

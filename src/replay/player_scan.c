@@ -209,12 +209,11 @@ static int restore_gpu(struct wtl_player *player, size_t i)
 		wtl_consumers_restore_gpu(player->consumers, i, &scan);
 		return rc;
 	}
-	scan.weight = wtl_gpu_use_method_name((enum wtl_gpu_use_method)weight);
-	scan.is_guess = wtl_gpu_use_method_is_guess((enum wtl_gpu_use_method)weight);
+	scan.method = (enum wtl_gpu_use_method)weight;
 	scan.use_ppm = (uint32_t)use;
 	scan.uses = gpu->used;
 	scan.n_uses = (size_t)n;
-	if (player->lost_before && scan.weight) {
+	if (player->lost_before && scan.method != WTL_GPU_USE_NONE) {
 		scan.uses = &unseen_alone;
 		scan.n_uses = 1;
 		scan.use_ppm = USE_ALL_PPM;

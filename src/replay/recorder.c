@@ -329,7 +329,7 @@ static void put_gpu(struct wtl_recorder *recorder, size_t i)
 	struct wtl_gpu_scan gpu;
 
 	wtl_consumers_gpu(recorder->consumers, i, &gpu);
-	wtl_store_put(writer, series->of[WTL_GPU_WEIGHT], wtl_gpu_use_method_find(gpu.weight));
+	wtl_store_put(writer, series->of[WTL_GPU_WEIGHT], gpu.method);
 	wtl_store_put(writer, series->of[WTL_GPU_USE], gpu.use_ppm);
 	wtl_store_put(writer, series->of[WTL_GPU_USES], (int64_t)gpu.n_uses);
 	for (size_t k = 0; k < gpu.n_uses; k++) {

@@ -259,8 +259,7 @@ static int restore_gpus(struct wtl_player *player, struct wtl_err *err)
 			return rc;
 		if (weight < WTL_GPU_USE_NONE || weight >= WTL_GPU_USE_METHODS)
 			return -EBADMSG;
-		scan.weight = wtl_gpu_use_method_name((enum wtl_gpu_use_method)weight);
-		scan.is_guess = wtl_gpu_use_method_is_guess((enum wtl_gpu_use_method)weight);
+		scan.method = (enum wtl_gpu_use_method)weight;
 		wtl_consumers_restore_gpu(player->consumers, i, &scan);
 	}
 	return 0;

@@ -262,19 +262,24 @@ static void lose(struct wtl_gpu_use *use, struct one *one, struct wtl_gpu_use_gp
 		one->handle = 0;
 }
 
-/* A process of this namespace that /proc hides: NVML is asked for its name once, as lists keep their order. */
-static void name_hidden(struct wtl_gpu_use *use, const struct wtl_gpu_use_process *before,
-			struct wtl_gpu_use_process *process)
+/* Whether /proc shows it, and if not, its name by NVML. Both are asked once, as lists keep their order. */
+static void look_for(struct wtl_gpu_use *use, const struct wtl_gpu_use_process *before,
+		     struct wtl_gpu_use_process *process)
 {
 	char path[128];
 	const char *name;
 
-	if (process->name[0])
+	if (!use->pids_are_ours || process->is_visible || process->name[0])
 		return;
 	if (before->pid == process->pid) {
+		process->is_visible = before->is_visible;
 		memcpy(process->name, before->name, sizeof(process->name));
 		return;
 	}
+	snprintf(path, sizeof(path), "/proc/%d/stat", process->pid);
+	process->is_visible = wtl_io_exists(use->io, path);
+	if (process->is_visible)
+		return;
 	wtl_nvml_name(&use->lib, process->pid, path, sizeof(path));
 	name = strrchr(path, '/');
 	wtl_text_copy(process->name, sizeof(process->name), name && name[1] ? name + 1 : path);
@@ -289,7 +294,6 @@ static void list_processes(struct wtl_gpu_use *use, struct one *one, struct wtl_
 	one->n_entered = one->list.n;
 	for (size_t i = 0; i < one->list.n; i++) {
 		struct wtl_gpu_use_process before = {.pid = 0}, *process;
-		char path[32];
 
 		if (gpu->n_processes < n_before)
 			before = one->processes[gpu->n_processes];
@@ -299,10 +303,7 @@ static void list_processes(struct wtl_gpu_use *use, struct one *one, struct wtl_
 			one->n_entered = i;
 			break;
 		}
-		snprintf(path, sizeof(path), "/proc/%d/stat", process->pid);
-		process->is_visible = use->pids_are_ours && wtl_io_exists(use->io, path);
-		if (use->pids_are_ours && !process->is_visible)
-			name_hidden(use, &before, process);
+		look_for(use, &before, process);
 		add_memory(process, one->list.at[i].memory_bytes);
 	}
 }

@@ -120,8 +120,21 @@ unsigned wtl_workload_read_memory(struct wtl_workload *workload, unsigned budget
 	return n_busy + n_all;
 }
 
-/* Memory takes time to fill: nobody can have touched some MiB more in less (judgement). */
+/* Memory takes time to fill: nobody can have touched some MiB more in less (judgement). Who used less than the second
+ * can wait for a turn. */
 #define RESIDENT_LEAST_NS (WTL_NS_PER_MS / 2)
+#define RESIDENT_SOON_NS  (4 * WTL_NS_PER_MS)
+
+enum { RESIDENT_TURNS = 4 /* scans */ };
+
+static bool resident_is_due(const struct wtl_workload *workload, uint32_t slot)
+{
+	const struct wtl_place *place = &workload->roster.places[slot];
+	int64_t used_ns = place->clock_ns - place->resident_clock_ns;
+
+	return used_ns >= RESIDENT_SOON_NS ||
+	       (used_ns >= RESIDENT_LEAST_NS && (slot + workload->n_scans) % RESIDENT_TURNS == 0);
+}
 
 unsigned wtl_workload_read_resident(struct wtl_workload *workload, unsigned budget)
 {
@@ -131,12 +144,10 @@ unsigned wtl_workload_read_resident(struct wtl_workload *workload, unsigned budg
 
 	for (uint32_t i = 0; i < n_slots && n_read < budget; i++) {
 		uint32_t slot = (from + i) % n_slots;
-		struct wtl_place *place = &roster->places[slot];
 
-		if (place->clock_ns < place->resident_clock_ns + RESIDENT_LEAST_NS ||
-		    !takes_turns(workload, slot, 0))
+		if (!resident_is_due(workload, slot) || !takes_turns(workload, slot, 0))
 			continue;
-		place->resident_clock_ns = place->clock_ns;
+		roster->places[slot].resident_clock_ns = roster->places[slot].clock_ns;
 		status_read(workload, &roster->consumers[slot], true);
 		workload->resident_slot = slot + 1;
 		n_read++;

@@ -2,6 +2,7 @@
 #include "workload/workload.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -326,6 +327,7 @@ static bool is_outsider(const struct wtl_roster *roster, uint32_t slot)
 int64_t wtl_workload_outsider(struct wtl_workload *workload, int pid, const char *name)
 {
 	struct wtl_roster *roster = &workload->roster;
+	struct wtl_consumer *consumer;
 	int64_t slot;
 
 	for (uint32_t i = 0; i < roster->n_used; i++)
@@ -335,10 +337,13 @@ int64_t wtl_workload_outsider(struct wtl_workload *workload, int pid, const char
 	scan_point(workload);
 	if (slot < 0)
 		return slot;
-	roster->consumers[slot].pid = pid;
-	roster->consumers[slot].is_readable = false;
-	wtl_text_clean(roster->consumers[slot].name, sizeof(roster->consumers[slot].name), name,
-		       strlen(name));
+	consumer = &roster->consumers[slot];
+	consumer->pid = pid;
+	consumer->is_readable = false;
+	if (name[0])
+		wtl_text_clean(consumer->name, sizeof(consumer->name), name, strlen(name));
+	else
+		snprintf(consumer->name, sizeof(consumer->name), "host pid %d", pid);
 	return slot;
 }
 

@@ -111,7 +111,7 @@ int64_t wtl_workload_find(const struct wtl_workload *workload, int pid);
 /*
  * The slot of a process that somebody else (a GPU's driver) knows by a number that means nothing
  * here: not visible, so without CPU time. The same pid has the same slot until it has ended, or the next
- * reset. May grow the capacity. -ENOSPC or -ENOMEM.
+ * reset. Without a name ("") it is called after its number. May grow the capacity. -ENOSPC or -ENOMEM.
  */
 int64_t wtl_workload_outsider(struct wtl_workload *workload, int pid, const char *name);
 
@@ -153,8 +153,9 @@ void wtl_workload_choose_nobody(struct wtl_workload *workload, unsigned set);
 unsigned wtl_workload_read_memory(struct wtl_workload *workload, unsigned budget);
 
 /*
- * Where nobody asks for PSS and USS: the RSS of at most `budget` live processes in turn, of those that ran for half a
- * millisecond since it was read last. Who did nothing has what it had. Returns how many were read.
+ * Where nobody asks for PSS and USS: the RSS of at most `budget` live processes in turn, of those that ran for 4 ms since
+ * it was read last, and at each fourth scan for half a millisecond. Who did nothing has what it had. Returns how many
+ * were read.
  */
 unsigned wtl_workload_read_resident(struct wtl_workload *workload, unsigned budget);
 

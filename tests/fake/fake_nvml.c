@@ -342,14 +342,18 @@ static uint32_t field_power(const struct fake_gpu *gpu, struct fake_field *field
 
 static uint32_t field_value(struct fake_gpu *gpu, struct fake_field *field, int64_t t_ns)
 {
-	int rule = fake_field_rule(gpu, field->field, field->scope, t_ns);
-	char key[FAKE_SYMBOL_SIZE];
-	const char *value;
+	const char *value = NULL;
 
-	if (rule)
-		return (uint32_t)rule;
-	snprintf(key, sizeof(key), "field:%u:%u", field->field, field->scope);
-	value = fake_value(gpu, key);
+	if (fake_is_scripted(gpu)) {
+		char key[FAKE_SYMBOL_SIZE];
+		int rule;
+
+		snprintf(key, sizeof(key), "field:%u:%u", field->field, field->scope);
+		rule = fake_named_rule(gpu, key, t_ns);
+		if (rule)
+			return (uint32_t)rule;
+		value = fake_value(gpu, key);
+	}
 	if (value) {
 		field->value_type = value[0] == '-' ? 5 : 3;
 		field->value.u64 = strtoull(value, NULL, 0);

@@ -164,7 +164,7 @@ static void count(const char *function)
 	for (size_t i = 0; i < COUNTS_MAX; i++) {
 		if (!counts[i].function)
 			counts[i].function = function;
-		if (strcmp(counts[i].function, function) == 0) {
+		if (counts[i].function == function) {
 			counts[i].calls++;
 			return;
 		}
@@ -271,12 +271,9 @@ int fake_named_rule(struct fake_gpu *gpu, const char *name, int64_t t_ns)
 	return answer;
 }
 
-int fake_field_rule(struct fake_gpu *gpu, unsigned field, unsigned scope, int64_t t_ns)
+bool fake_is_scripted(const struct fake_gpu *gpu)
 {
-	char name[FAKE_SYMBOL_SIZE];
-
-	snprintf(name, sizeof(name), "field:%u:%u", field, scope);
-	return fake_named_rule(gpu, name, t_ns);
+	return gpu->rules.n > 0 || gpu->n_values > 0 || fake_script.rules.n > 0;
 }
 
 int fake_copy(char *dst, unsigned length, const char *src)

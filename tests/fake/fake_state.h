@@ -34,8 +34,8 @@ int fake_copy(char *dst, unsigned length, const char *src);
 /* The script's rule for a name of its own, such as "gpm:2", or 0. */
 int fake_named_rule(struct fake_gpu *gpu, const char *name, int64_t t_ns);
 
-/* The same for a single field of a GPU ("field:186:2"). */
-int fake_field_rule(struct fake_gpu *gpu, unsigned field, unsigned scope, int64_t t_ns);
+/* Has the script rules, or values of this GPU? Else nothing needs to be looked up. */
+bool fake_is_scripted(const struct fake_gpu *gpu);
 
 #define FAKE_ENTER()                                \
 	do {                                        \

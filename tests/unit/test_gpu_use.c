@@ -200,6 +200,12 @@ static void names_of_the_hidden(void **state)
 		assert_string_equal(gpu->processes[2].name, "bare");
 		assert_int_equal(watch.nv.calls("nvmlSystemGetProcessName"), 2);
 	}
+	/* One that has ended, and that the driver still lists, is not one that is hidden. */
+	bench_remove(&watch.nv.bench, "/proc/7/stat");
+	gpu = tick(&watch, 4.5);
+	assert_true(gpu->processes[0].is_visible);
+	assert_string_equal(gpu->processes[0].name, "");
+	assert_false(gpu->processes[1].is_visible);
 	done(&watch);
 }
 

@@ -313,8 +313,7 @@ static void test_gpus(void **state)
 {
 	const struct wtl_use use = {.slot = 3, .weight = 70};
 	const struct wtl_gpu_scan told_look = {.domain = "gpu-0",
-					       .weight = "sm-use",
-					       .is_guess = true,
+					       .method = WTL_GPU_USE_MEMORY,
 					       .use_ppm = 420000,
 					       .uses = &use,
 					       .n_uses = 1};
@@ -326,13 +325,12 @@ static void test_gpus(void **state)
 	assert_int_equal(wtl_consumers_gpus(fixture.consumers), 1);
 	wtl_consumers_gpu(fixture.consumers, 0, &look);
 	assert_string_equal(look.domain, "gpu-0");
-	assert_null(look.weight);
+	assert_int_equal(look.method, WTL_GPU_USE_NONE);
 	assert_int_equal(look.n_uses, 0);
 	wtl_consumers_restore_gpu(fixture.consumers, 0, &told_look);
 	wtl_consumers_gpu(fixture.consumers, 0, &look);
 	assert_string_equal(look.domain, "gpu-0");
-	assert_string_equal(look.weight, "sm-use");
-	assert_true(look.is_guess);
+	assert_int_equal(look.method, WTL_GPU_USE_MEMORY);
 	assert_int_equal(look.use_ppm, 420000);
 	assert_int_equal(look.n_uses, 1);
 	assert_int_equal(look.uses[0].weight, 70);

@@ -268,10 +268,33 @@ static void test_resident_alone(void **state)
 	assert_false(has_pss(world, pids[0]));
 }
 
+/* Who ran little has a turn within four scans, and one is enough. */
+static void test_resident_of_those_that_run_little(void **state)
+{
+	enum { N = 8, TURNS = 4 };
+	struct world *world = *state;
+	int pids[N];
+
+	start(world, pids, N, 600);
+	for (int look = 0; look < TURNS; look++)
+		read_resident_second(world, pids, N, N);
+	for (int i = 0; i < N; i++) {
+		world_at(world, pids[i])->rss_kb = 700;
+		world_run(world, pids[i], MS);
+	}
+	assert_in_range(read_resident_second(world, NULL, 0, N), 1, N / 2);
+	for (int look = 1; look < TURNS; look++)
+		read_resident_second(world, NULL, 0, N);
+	assert_int_equal(count_rss(world, pids, N, 700), N);
+	assert_int_equal(read_resident_second(world, NULL, 0, N), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_in_turn, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_resident_of_those_that_run_little, world_setup,
+						world_teardown),
 		cmocka_unit_test_setup_teardown(test_busy_first, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_paid_off, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_busy_beside_large, world_setup,

@@ -190,10 +190,13 @@ static uint64_t resident_bytes(const struct wtl_top_collector *collector)
 static void take_slow(struct wtl_top_collector *collector)
 {
 	struct wtl_top_view *view = &collector->master;
+	const struct wtl_consumers *consumers = collector->session.consumers;
+	uint32_t use_ppm;
 
 	wtl_gpu_details_ask(&collector->gpus, 0);
 	wtl_top_gpus_show(&collector->gpus, view);
-	wtl_host_read(&collector->host);
+	wtl_host_read(&collector->host,
+		      consumers && wtl_consumers_cpu_use(consumers, &use_ppm) ? &use_ppm : NULL);
 	view->machine = collector->host.state;
 	wtl_top_limits_take(&collector->limits, view);
 	wtl_top_self_take(view, collector->meter, wtl_top_screen_ns(), wtl_describe_self_cpu_ns());
@@ -300,7 +303,8 @@ static void take_due(struct wtl_top_collector *collector, int64_t now_ns)
 		collector->bill_due_ns = next_bill_ns(collector, now_ns);
 	}
 	if (now_ns >= collector->slow_due_ns) {
-		collector->slow_due_ns = now_ns + SLOW_NS;
+		/* Samples come a little early or late: the nearest one is meant. */
+		collector->slow_due_ns = now_ns + SLOW_NS - collector->master.interval_ns / 2;
 		take_slow(collector);
 	}
 	if (now_ns >= collector->publish_due_ns) {

@@ -54,21 +54,19 @@ static bool is_summed(const struct wtl_top_domain *domain, const struct tile *ti
 static uint32_t value_at(const struct plot *plot, const struct wtl_top_domain *of, uint64_t back)
 {
 	const struct wtl_top_view *view = plot->picture->view;
+	const uint32_t *bin;
 	uint64_t sum = 0;
 	bool known = false;
+	size_t n;
 
 	if (of)
 		return wtl_top_curve_at(view, of, plot->grain, back);
-	for (size_t i = plot->first; i < plot->end; i++) {
-		uint32_t value;
-
-		if (!is_summed(&view->domains[i], plot->tile))
-			continue;
-		value = wtl_top_curve_at(view, &view->domains[i], plot->grain, back);
-		if (value == WTL_TOP_GAP)
+	bin = wtl_top_bin_at(view, plot->grain, back, &n);
+	for (size_t i = plot->first; bin && i < plot->end && i + 1 < n; i++) {
+		if (bin[i + 1] == WTL_TOP_GAP || !is_summed(&view->domains[i], plot->tile))
 			continue;
 		known = true;
-		sum += value;
+		sum += bin[i + 1];
 	}
 	return known ? (uint32_t)(sum < WTL_TOP_GAP ? sum : WTL_TOP_GAP - 1) : WTL_TOP_GAP;
 }
@@ -88,6 +86,9 @@ static uint32_t dot_value(const struct plot *plot, const struct wtl_top_domain *
 		last = first + 1;
 	if (last > n_bins)
 		last = n_bins;
+	/* As most are: without a division. */
+	if (last == first + 1)
+		return value_at(plot, of, n_bins - 1 - first);
 	for (uint64_t bin = first; bin < last; bin++) {
 		uint32_t value = value_at(plot, of, n_bins - 1 - bin);
 
@@ -156,8 +157,6 @@ static void put_dots(const struct plot *plot, int row, int column, int left, int
 	enum wtl_style style = layer < 0 ? plot->tile->style : plot->styles[layer];
 	uint32_t sign = 0x2800 | left_dots[left] | right_dots[right];
 
-	if (left + right == 0)
-		return;
 	if (canvas->ascii && layer >= 0)
 		sign = letter_of(layer);
 	else if (canvas->ascii)
@@ -211,10 +210,13 @@ static void draw_column(const struct plot *plot, int x)
 		find_heights(plot, back + 1, lefts);
 		find_heights(plot, back, rights);
 	}
-	for (int y = 0; y < plot->height; y++) {
+	/* Above the higher of the two nothing is to be drawn. */
+	for (int y = plot->height - 1; y >= 0; y--) {
 		int below = (plot->height - 1 - y) * DOTS_HIGH;
 		int in_left = filled(left_dots, below), in_right = filled(right_dots, below);
 
+		if (in_left + in_right == 0)
+			break;
 		if (plot->n_layers > 0)
 			layer = layer_at(plot, lefts, rights,
 					 below + (in_left > in_right ? in_left : in_right) / 2);

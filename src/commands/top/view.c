@@ -94,15 +94,24 @@ unsigned wtl_top_clock_grain(const struct wtl_top_clock *clock, int64_t window_n
 	return grain;
 }
 
+const uint32_t *wtl_top_bin_at(const struct wtl_top_view *view, unsigned grain, uint64_t back,
+			       size_t *ret_n_curves)
+{
+	uint64_t n = view->clock.n_bins[grain];
+
+	*ret_n_curves = view->bins.width;
+	if (!view->bins.rows || back >= WTL_TOP_BINS || back >= n)
+		return NULL;
+	return row_of(&view->bins, grain, n - 1 - back);
+}
+
 uint32_t wtl_top_curve_at(const struct wtl_top_view *view, const struct wtl_top_domain *domain,
 			  unsigned grain, uint64_t back)
 {
-	uint64_t n = view->clock.n_bins[grain];
-	size_t i = domain == &view->total ? 0 : 1 + (size_t)(domain - view->domains);
+	size_t i = domain == &view->total ? 0 : 1 + (size_t)(domain - view->domains), n;
+	const uint32_t *bin = wtl_top_bin_at(view, grain, back, &n);
 
-	if (back >= WTL_TOP_BINS || back >= n || i >= view->bins.width)
-		return WTL_TOP_GAP;
-	return row_of(&view->bins, grain, n - 1 - back)[i];
+	return bin && i < n ? bin[i] : WTL_TOP_GAP;
 }
 
 void wtl_top_view_init(struct wtl_top_view *view)

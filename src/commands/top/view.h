@@ -166,6 +166,10 @@ int wtl_top_view_copy(struct wtl_top_view *dst, const struct wtl_top_view *src);
 void wtl_top_view_add_bin(struct wtl_top_view *view, bool is_known);
 /* No bin so far. */
 void wtl_top_view_clear_bins(struct wtl_top_view *view, int64_t bin_ns);
+/* The values of all curves, *ret_n_curves of them, `back` bins before the newest: of the total, then of each domain. NULL: they
+ * are not there (any more). */
+const uint32_t *wtl_top_bin_at(const struct wtl_top_view *view, unsigned grain, uint64_t back,
+			       size_t *ret_n_curves);
 /* Of one of its domains, or its total, `back` bins before the newest; WTL_TOP_GAP for what is not there (any more). */
 uint32_t wtl_top_curve_at(const struct wtl_top_view *view, const struct wtl_top_domain *domain,
 			  unsigned grain, uint64_t back);
