@@ -141,19 +141,7 @@ static size_t plain_len(const char *text)
 	return len;
 }
 
-/* A character of one column, of which most of a picture is made. The cell is on the canvas. */
-static inline void put_narrow(struct wtl_canvas *canvas, int row, int column, uint32_t point,
-			      enum wtl_style style)
-{
-	struct wtl_cell *cell =
-		&canvas->cells[(size_t)row * (size_t)canvas->columns + (size_t)column];
-
-	if (cell->width != 1)
-		free_cell(canvas, row, column);
-	*cell = (struct wtl_cell){.point = point & 0x1fffff, .style = (uint8_t)style, .width = 1};
-}
-
-/* The same for n plain ones side by side. All the cells are on the canvas. */
+/* n plain characters side by side. All the cells are on the canvas. */
 static void put_plain(struct wtl_canvas *canvas, int row, int column, const char *text, int n,
 		      enum wtl_style style)
 {
@@ -168,18 +156,15 @@ static void put_plain(struct wtl_canvas *canvas, int row, int column, const char
 	}
 }
 
-void wtl_canvas_put(struct wtl_canvas *canvas, int row, int column, uint32_t point,
-		    enum wtl_style style)
+/* What most of a picture is not made of. */
+static __attribute__((noinline)) void put_other(struct wtl_canvas *canvas, int row, int column,
+						uint32_t point, enum wtl_style style)
 {
 	struct wtl_cell *cell = cell_at(canvas, row, column);
 	unsigned width;
 
 	if (canvas->ascii && point > 0x7e)
 		point = ascii_of(point);
-	if (cell && (is_plain(point) || is_drawn(point))) {
-		put_narrow(canvas, row, column, point, style);
-		return;
-	}
 	width = wtl_point_width(point);
 	if (!cell || width == 0)
 		return;
@@ -196,17 +181,23 @@ void wtl_canvas_put(struct wtl_canvas *canvas, int row, int column, uint32_t poi
 	}
 }
 
+void wtl_canvas_put(struct wtl_canvas *canvas, int row, int column, uint32_t point,
+		    enum wtl_style style)
+{
+	struct wtl_cell *cell = cell_at(canvas, row, column);
+
+	if (cell && cell->width == 1 && (is_plain(point) || (is_drawn(point) && !canvas->ascii)))
+		*cell = (struct wtl_cell){
+			.point = point & 0x1fffff, .style = (uint8_t)style, .width = 1};
+	else
+		put_other(canvas, row, column, point, style);
+}
+
 void wtl_canvas_fill(struct wtl_canvas *canvas, int row, int column, int width, uint32_t point,
 		     enum wtl_style style)
 {
-	bool is_simple = (is_plain(point) || (is_drawn(point) && !canvas->ascii)) &&
-			 cell_at(canvas, row, column);
-
 	for (int i = 0; i < width && column + i < canvas->columns; i++)
-		if (is_simple)
-			put_narrow(canvas, row, column + i, point, style);
-		else
-			wtl_canvas_put(canvas, row, column + i, point, style);
+		wtl_canvas_put(canvas, row, column + i, point, style);
 }
 
 void wtl_canvas_restyle(struct wtl_canvas *canvas, int row, int column, int width,
