@@ -621,9 +621,11 @@ def _arguments(argv: list[str]) -> Any:
     parser.add_argument("-q", "--quiet", action="store_true", help="no table, only the file")
     parser.add_argument("--interval", type=float, default=INTERVAL_S, help="seconds from one reading of the meter to the next (default: 0.05)")
     parser.add_argument("--allocations", action="store_true", help="tell where Python's memory was allocated, too (tracemalloc: slow)")
-    parser.add_argument("program", help="a script, or with -m a module")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program is given")
+    parser.add_argument("program", help="a script, or with -m a module").required = False  # so it is said below
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program is given").required = False
     chosen = parser.parse_args(argv)
+    if chosen.program is None:
+        parser.error("there is nothing to profile: python -m wattle.profile PROGRAM, or -m MODULE")
     if not 0.001 <= chosen.interval <= 60 or chosen.rows < 0:
         parser.error("--interval takes 0.001 to 60 seconds, --rows 0 or more")
     if chosen.quiet and not chosen.output:

@@ -192,7 +192,7 @@ struct wtl_python_seen *wtl_python_seen_of(struct wtl_python_process *process, i
 }
 
 /* What was read of a code object that is not there any more: no sample from now on is of it. */
-static void note_gone(struct wtl_python_process *process, const struct wtl_python_code *code,
+static void note_gone(struct wtl_python_process *process, const struct wtl_python_code *gone,
 		      int64_t now_ns)
 {
 	for (size_t i = 0; i < process->n_seen; i++)
@@ -200,8 +200,8 @@ static void note_gone(struct wtl_python_process *process, const struct wtl_pytho
 			struct wtl_python_reading *reading = &process->seen[i].readings[k];
 			size_t at = 0;
 
-			while (at < reading->n && (reading->frames[at].frame != code->old_frame ||
-						   reading->frames[at].begin != code->old_begin))
+			while (at < reading->n && (reading->frames[at].frame != gone->frame ||
+						   reading->frames[at].begin != gone->begin))
 				at++;
 			if (at < reading->n && reading->gone_ns == INT64_MAX)
 				reading->gone_ns = now_ns;
@@ -217,13 +217,14 @@ static void name_frames(struct wtl_python *python, struct wtl_python_process *pr
 		const struct wtl_python_frame *frame = &stack->frames[i];
 		struct wtl_python_named *named = &python->named[i];
 		const struct wtl_python_code *code = NULL;
+		struct wtl_python_code gone = {0};
 
 		if (frame->code)
 			code = wtl_python_code_find(&process->codes, python->tree,
 						    &process->target.layout, &python->memory,
-						    process->pid, frame->code, now_ns);
-		if (code && code->has_replaced)
-			note_gone(process, code, now_ns);
+						    process->pid, frame->code, now_ns, &gone);
+		if (gone.address)
+			note_gone(process, &gone, now_ns);
 		memset(named, 0, sizeof(*named)); /* they are compared as bytes */
 		named->frame = code ? code->frame : python->unresolved;
 		named->is_entry = frame->is_entry;

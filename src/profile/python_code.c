@@ -196,23 +196,23 @@ const struct wtl_python_code *wtl_python_code_find(struct wtl_python_codes *code
 						   struct wtl_tree *tree,
 						   const struct wtl_python_layout *layout,
 						   const struct wtl_python_memory *memory, int pid,
-						   uint64_t address, int64_t now_ns)
+						   uint64_t address, int64_t now_ns,
+						   struct wtl_python_code *ret_gone)
 {
 	struct wtl_python_code *entry = entry_of(codes, address);
 	struct code code;
 	int64_t frame;
 
+	*ret_gone = (struct wtl_python_code){0};
 	if (!entry)
 		return NULL;
-	entry->has_replaced = false;
 	if (entry->seen_ns && !entry->is_once && now_ns - entry->seen_ns < GOOD_NS)
 		return entry;
 	if (read_code(layout, memory, pid, address, &code) < 0)
 		return NULL;
 	if (!entry->seen_ns || code.name != entry->name || code.first_line != entry->first_line) {
-		entry->has_replaced = entry->name != 0;
-		entry->old_frame = entry->frame;
-		entry->old_begin = entry->begin;
+		if (entry->name)
+			*ret_gone = *entry;
 		entry->seen_ns = 0;
 		frame = name_code(tree, layout, memory, pid, &code);
 		if (frame < 0)

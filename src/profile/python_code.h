@@ -21,10 +21,6 @@ struct wtl_python_code {
 	uint64_t begin, end; /* of its instructions */
 	int64_t seen_ns;     /* when that was compared */
 	bool is_once;	     /* a file's own code: it runs once, and is freed */
-	/* The last call found another code here than before; that one's frame and first instruction: */
-	bool has_replaced;
-	uint32_t old_frame;
-	uint64_t old_begin;
 };
 
 struct wtl_python_codes {
@@ -34,11 +30,15 @@ struct wtl_python_codes {
 };
 
 void wtl_python_codes_done(struct wtl_python_codes *codes);
-/* A code object, whose frame is "function (file.py:LINE)"; until the next call. NULL: it cannot be read. */
+/*
+ * A code object, whose frame is "function (file.py:LINE)"; until the next call. NULL: it cannot be read. ret_gone is what
+ * lay there before, if that was another one; else it has no address.
+ */
 const struct wtl_python_code *wtl_python_code_find(struct wtl_python_codes *codes,
 						   struct wtl_tree *tree,
 						   const struct wtl_python_layout *layout,
 						   const struct wtl_python_memory *memory, int pid,
-						   uint64_t address, int64_t now_ns);
+						   uint64_t address, int64_t now_ns,
+						   struct wtl_python_code *ret_gone);
 
 #endif

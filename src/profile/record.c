@@ -150,7 +150,8 @@ bool wtl_record_glance(const struct perf_event_header *record, struct wtl_ring_g
 	glance->pid = (int)take_u32(&fields);
 	glance->tid = (int)take_u32(&fields);
 	glance->t_ns = glance->turned_ns = (int64_t)take_u64(&fields);
-	skip(&fields, 16); /* processor; period */
+	glance->cpu = (int)take_u32(&fields);
+	skip(&fields, 12); /* period */
 	if (take_u64(&fields) != PERF_SAMPLE_REGS_ABI_64)
 		return true;
 	skip(&fields, 8 * (size_t)WTL_RECORD_STACK_POINTER);

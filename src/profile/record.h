@@ -25,8 +25,8 @@ enum { WTL_RECORD_GLANCE = sizeof(struct perf_event_header) + 56 + 8 * WTL_RECOR
 /*
  * Two events take samples, one of them on at a time. The loud one wakes the reader at each sample, the quiet one when half
  * of a ring is full: on a virtual machine to wake costs the program nearly as much as the sample, as a processor that
- * interrupts itself asks the host. A process that execs gets the loud one at once (with --pid: when its record is read),
- * as the program may be Python.
+ * interrupts itself asks the host. Nor need it wake a reader that comes by itself (pace.h). A process that execs gets the
+ * loud one at once (with --pid: when its record is read), as the program may be Python.
  */
 enum wtl_record_event {
 	WTL_RECORD_LOUD,

@@ -12,7 +12,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
-#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -65,7 +64,7 @@ struct ring {
 struct wtl_rings {
 	struct ring *list;
 	size_t n;
-	int epoll, samples; /* what the reader waits for; of that, the rings */
+	int epoll; /* what the reader waits for: the rings */
 	struct perf_event_attr attrs[WTL_RECORD_EVENTS];
 	bool has[WTL_RECORD_EVENTS];
 	int self; /* wattle's own threads have the events too */
@@ -78,11 +77,11 @@ struct wtl_rings {
 	int *fds;
 	size_t n_threads, room_fds;
 	bool has_stack;
-	int timer;	   /* for samples to come together */
 	int64_t period_ns; /* of samples */
 	unsigned n_fit,
 		n_awaited; /* samples in a quarter of a ring; that come together, at the most */
-	bool waits;	   /* the rings are not watched, but the timer */
+	bool comes_itself; /* the reader, at each of them */
+	bool waits;	   /* for some to come together */
 	struct wtl_ring_glance glances[GLANCES];
 	size_t n_glances;
 };
@@ -266,7 +265,7 @@ static int open_rings(struct wtl_rings *rings, const struct wtl_rings_options *o
 	for (size_t i = 0; rc >= 0 && i < rings->n; i++) {
 		struct ring *ring = &rings->list[i];
 
-		rc = watch(rings->samples, ring->fd);
+		rc = watch(rings->epoll, ring->fd);
 		if (rc == 0 && !options->pid)
 			rc = open_others(rings, ring);
 	}
@@ -436,15 +435,7 @@ int wtl_rings_open(const struct wtl_rings_options *options, struct wtl_rings **r
 	rings->has_stack = options->stack_bytes > 0;
 	wtl_thread_mutex_init(&rings->lock);
 	rings->epoll = epoll_create1(EPOLL_CLOEXEC);
-	rings->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	rings->samples = epoll_create1(EPOLL_CLOEXEC);
-	rc = rings->epoll < 0 || rings->timer < 0 || rings->samples < 0
-		     ? -errno
-		     : watch(rings->epoll, rings->timer);
-	if (rc == 0)
-		rc = watch(rings->epoll, rings->samples);
-	if (rc == 0)
-		rc = try_event(rings, options);
+	rc = rings->epoll < 0 ? -errno : try_event(rings, options);
 	rc = rc < 0 ? fail(err, options->pid, rc) : open_rings(rings, options, err);
 	rings->self = getpid();
 	rings->needed_ns = wtl_thread_clock_ns();
@@ -482,10 +473,6 @@ void wtl_rings_close(struct wtl_rings *rings)
 	}
 	if (rings->epoll >= 0)
 		close(rings->epoll);
-	if (rings->samples >= 0)
-		close(rings->samples);
-	if (rings->timer >= 0)
-		close(rings->timer);
 	for (size_t i = 0; i < rings->n_threads; i++)
 		close_thread(rings, i);
 	free(rings->fds);
@@ -545,22 +532,6 @@ static struct ring *earliest(struct wtl_rings *rings)
 
 /* ---- Waking ---- */
 
-/* One that is watched for nothing would wake the reader as well, in the kernel. */
-static void watch_rings(const struct wtl_rings *rings, bool watches)
-{
-	struct epoll_event event = {.events = EPOLLIN, .data.fd = -1};
-
-	epoll_ctl(rings->epoll, watches ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, rings->samples, &event);
-}
-
-static void set_timer(const struct wtl_rings *rings, int64_t ns)
-{
-	const struct itimerspec when = {
-		.it_value = {.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = ns % 1000000000}};
-
-	timerfd_settime(rings->timer, 0, &when, NULL); /* 0: it stops */
-}
-
 int64_t wtl_rings_wait_ns(const struct wtl_rings *rings, unsigned n_samples)
 {
 	int64_t wait_ns = (n_samples < rings->n_fit ? n_samples : rings->n_fit) * rings->period_ns;
@@ -598,25 +569,27 @@ static void choose_events(struct wtl_rings *rings, bool needs_each)
 }
 
 /*
- * Each sample could wake the reader. After the first one it waits for some more, by the timer; and when none came
- * meanwhile, for the next one: a program that rests wakes nobody.
+ * Each sample could wake the reader. After the first one it waits for some more; and when none came meanwhile, for the
+ * next one: a program that rests wakes nobody.
  */
 static void wait_for_more(struct wtl_rings *rings, bool has_more)
 {
-	bool waits = has_more && rings->n_awaited > 1 && rings->n_fit > 1;
-
-	if (waits != rings->waits)
-		watch_rings(rings, !waits);
-	if (waits || rings->waits)
-		set_timer(rings, waits ? wtl_rings_wait_ns(rings, rings->n_awaited) : 0);
-	rings->waits = waits;
-	choose_events(rings, !waits || rings->has_program);
+	rings->waits = has_more && rings->n_awaited > 1 && rings->n_fit > 1;
+	choose_events(rings, (!rings->waits && !rings->comes_itself) || rings->has_program);
 	rings->has_program = false;
 }
 
-void wtl_rings_await(struct wtl_rings *rings, unsigned n_samples)
+void wtl_rings_await(struct wtl_rings *rings, unsigned n_samples, bool comes_itself)
 {
 	rings->n_awaited = n_samples;
+	rings->comes_itself = comes_itself;
+}
+
+int64_t wtl_rings_rest_ns(const struct wtl_rings *rings)
+{
+	if (rings->waits)
+		return wtl_rings_wait_ns(rings, rings->n_awaited);
+	return rings->comes_itself && rings->is_quiet ? 0 : -1;
 }
 
 /* Words of records do not go over the end. */

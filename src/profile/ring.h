@@ -71,7 +71,7 @@ struct wtl_ring_event {
 
 /* What is told of a sample as soon as it is there. */
 struct wtl_ring_glance {
-	int pid, tid;
+	int pid, tid, cpu;
 	int64_t t_ns;
 	uint64_t stack; /* its stack pointer; 0: not known */
 	uint64_t
@@ -116,8 +116,11 @@ int wtl_rings_glance(struct wtl_rings *rings,
 		     void *context);
 /* How long it takes a thread that runs until so many of its samples have come, as far as a ring has room. */
 int64_t wtl_rings_wait_ns(const struct wtl_rings *rings, unsigned n_samples);
-/* The descriptor becomes readable when some have come; at the most so many, as far as a ring has room: 1 is each sample. */
-void wtl_rings_await(struct wtl_rings *rings, unsigned n_samples);
+/* At the next drain: so many samples may come together, as far as a ring has room; 1 is each sample. comes_itself: the
+ * reader knows when they come. */
+void wtl_rings_await(struct wtl_rings *rings, unsigned n_samples, bool comes_itself);
+/* Until when the reader need not look. 0: samples do not make the descriptor readable, as it comes itself; negative: they do. */
+int64_t wtl_rings_rest_ns(const struct wtl_rings *rings);
 /* Nothing new is told, and what is there stays to be drained. */
 void wtl_rings_stop(struct wtl_rings *rings);
 /* An epoll descriptor that becomes readable when there is something to drain; others may be added to it. */

@@ -35,15 +35,15 @@ static void spins(double s)
 {
 	struct timespec t;
 	double end;
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	for (end = t.tv_sec + t.tv_nsec / 1e9 + s; t.tv_sec + t.tv_nsec / 1e9 < end;)
-		clock_gettime(CLOCK_MONOTONIC, &t);
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 }
-void trains(void) { %s(0.1); __asm__ volatile(""); }
-void loads(void) { spins(0.1); __asm__ volatile(""); }
+void trains(void) { %s(0.01); __asm__ volatile(""); }
+void loads(void) { spins(0.01); __asm__ volatile(""); }
 int main(void)
 {
-	for (int i = 0; i < 500; i++) {
+	for (int i = 0; i < 5000; i++) {
 		trains();
 		loads();
 	}

@@ -55,9 +55,10 @@ static void read_all(struct wtl_python_target *target, const struct wtl_python_m
 		if (wtl_python_read(target, reader, tid, now_ns, &stack) < 0)
 			continue;
 		for (size_t i = 0; i < stack.n && i < FRAMES; i++) {
+			struct wtl_python_code gone;
 			const struct wtl_python_code *code =
 				wtl_python_code_find(&codes, &tree, &target->layout, reader, 1,
-						     stack.frames[i].code, (int64_t)i + 1);
+						     stack.frames[i].code, (int64_t)i + 1, &gone);
 
 			if (code)
 				check_name(tree.names[tree.frames[code->frame].name]);

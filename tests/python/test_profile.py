@@ -95,6 +95,12 @@ def functions(path):
     return {key[2]: row for key, row in pstats.Stats(str(path)).stats.items()}
 
 
+@pytest.mark.parametrize("given", [(), ("-q", "-o", "x.pstats"), ("-m",)])
+def test_no_program(profiled, given):
+    error = profiled(*given, code=2).stderr.splitlines()[-1]
+    assert error == "python -m wattle.profile: error: there is nothing to profile: python -m wattle.profile PROGRAM, or -m MODULE"
+
+
 def test_program(profiled, tmp_path):
     done = profiled("-o", "p.pstats", "program.py", "a", "--b")
     assert done.stdout == "done ['a', '--b'] __main__ program.py\n"

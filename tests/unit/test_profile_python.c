@@ -371,8 +371,9 @@ static const char *name_of(struct wtl_python_codes *codes, struct wtl_tree *tree
 			   const struct memory *memory, const struct wtl_python_memory *reader,
 			   size_t code, int64_t now_ns)
 {
+	struct wtl_python_code gone;
 	const struct wtl_python_code *found = wtl_python_code_find(
-		codes, tree, &memory->layout, reader, PID, code_at(code), now_ns);
+		codes, tree, &memory->layout, reader, PID, code_at(code), now_ns, &gone);
 
 	return found ? tree->names[tree->frames[found->frame].name] : NULL;
 }

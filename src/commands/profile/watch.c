@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -27,6 +28,7 @@ static void take_glance(void *context, const struct wtl_ring_glance *glance)
 {
 	struct wtl_profile_watch *watch = context;
 
+	wtl_pace_take(&watch->pace, glance->cpu, glance->t_ns);
 	wtl_trace_glance(&watch->trace, glance);
 	if (watch->has_memory)
 		wtl_memory_look(&watch->memory, glance->pid, glance->tid, glance->t_ns);
@@ -82,33 +84,71 @@ static void follow(struct wtl_profile_watch *watch, int cpu)
  */
 static int drain(struct wtl_profile_watch *watch, int64_t until_ns)
 {
+	unsigned n_awaited;
+	bool is_met;
 	int cpu = -1;
 
 	pthread_mutex_lock(&watch->taking);
 	if (awaits(watch, until_ns) < UINT_MAX)
 		cpu = wtl_rings_glance(watch->rings, take_glance, watch);
-	if (awaits(watch, until_ns) > 1 ||
+	n_awaited = awaits(watch, until_ns);
+	if (n_awaited > 1 ||
 	    until_ns - watch->taken_ns >= wtl_rings_wait_ns(watch->rings, TAKE_SAMPLES)) {
+		is_met = n_awaited == 1 && watch->pace.is_steady && watch->cpu >= 0 &&
+			 watch->cpu == watch->pace.cpu;
+		wtl_rings_await(watch->rings, n_awaited, is_met);
 		wtl_rings_drain(watch->rings, until_ns, take, watch);
-		wtl_rings_await(watch->rings, awaits(watch, until_ns));
 		watch->taken_ns = until_ns;
 	}
 	pthread_mutex_unlock(&watch->taking);
 	return cpu;
 }
 
+/* A timer of the calling thread may run so much later, with another one of its processor. */
+static void set_slack(struct wtl_profile_watch *watch, int64_t slack_ns)
+{
+	if (slack_ns != watch->slack_ns)
+		prctl(PR_SET_TIMERSLACK, (unsigned long)slack_ns);
+	watch->slack_ns = slack_ns;
+}
+
+/* The next sample is due in so long. false: the reader is to end. */
+static bool wait_for_some(struct wtl_profile_watch *watch, int64_t due_ns)
+{
+	int64_t rest_ns = wtl_rings_rest_ns(watch->rings);
+	int64_t wait_ns = rest_ns > 0 ? rest_ns : due_ns;
+	const struct timespec wait = {.tv_sec = wait_ns / WTL_NS_PER_S,
+				      .tv_nsec = wait_ns % WTL_NS_PER_S};
+	struct pollfd stop = {.fd = watch->reader_stop, .events = POLLIN};
+	struct epoll_event event = {.data.fd = -1};
+
+	if (rest_ns >= 0) {
+		set_slack(watch, rest_ns > 0 ? watch->pace.period_ns : WTL_PACE_SLACK_NS);
+		return ppoll(&stop, 1, &wait, NULL) <= 0;
+	}
+	/* Samples wake it. A program of which none come, as it is in the kernel, has switches too. */
+	epoll_wait(wtl_rings_fd(watch->rings), &event, 1, LOOK_MS);
+	return event.data.fd != watch->reader_stop;
+}
+
 /* A thread of its own: a ring fills up while the meter reads its sensors, and Python runs on. */
 static void *read_rings(void *context)
 {
 	struct wtl_profile_watch *watch = context;
-	struct epoll_event event = {.data.fd = -1};
+	int64_t due_ns = 0;
 
 	if (sched_getaffinity(0, sizeof(watch->cpus), &watch->cpus) < 0)
 		CPU_ZERO(&watch->cpus);
-	while (event.data.fd != watch->reader_stop) {
-		/* Samples wake it. A program of which none come, as it is in the kernel, has switches too. */
-		epoll_wait(wtl_rings_fd(watch->rings), &event, 1, LOOK_MS);
-		follow(watch, drain(watch, wtl_thread_clock_ns() - LATE_NS));
+	wtl_pace_init(&watch->pace, watch->how.hz);
+	while (wait_for_some(watch, due_ns)) {
+		int64_t woke_ns = wtl_thread_clock_ns(), now_ns;
+		int cpu = drain(watch, woke_ns - LATE_NS);
+
+		if (cpu < 0)
+			wtl_pace_lack(&watch->pace, woke_ns);
+		follow(watch, cpu);
+		now_ns = wtl_thread_clock_ns();
+		due_ns = wtl_pace_sleep(&watch->pace, now_ns, now_ns - woke_ns);
 	}
 	return NULL;
 }

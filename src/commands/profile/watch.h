@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include "profile/memory.h"
+#include "profile/pace.h"
 #include "profile/ring.h"
 #include "profile/trace.h"
 
@@ -28,6 +29,8 @@ struct wtl_profile_watch {
 	cpu_set_t cpus;	  /* where the reader may run; none: it is not known */
 	int cpu;	  /* where it is to run; negative: anywhere */
 	int n_away;	  /* glances since a sample came from there */
+	struct wtl_pace pace;
+	int64_t slack_ns; /* of the reader's timers */
 	int reader_stop;  /* readable: the reader is to end; 0: there is none */
 };
 
