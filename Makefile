@@ -9,6 +9,7 @@ MUTANTS ?= 200
 # Changed since the last commit, or new.
 CHANGED = $(wildcard $(filter-out tests/fixtures/%,$(filter %.c %.h,$(shell git diff --name-only HEAD -- src include tests examples bench; \
 	git ls-files -o --exclude-standard src include tests examples bench))))
+CHANGED_TESTS = $(patsubst tests/unit/test_%.c,%,$(filter tests/unit/test_%.c,$(CHANGED)))
 
 .NOTPARALLEL:
 .PHONY: abi all run test check mutants layers format-check test-gcc test-limits test-nojson test-sanitized test-threads \
@@ -56,7 +57,8 @@ check: layers
 	$(call heading,ceilings and format)
 	$(PYTHON) -B tools/check-limits.py .
 	@[ -z '$(CHANGED)' ] || clang-format-14 --dry-run -Werror $(CHANGED)
-	$(MAKE) --no-print-directory test-gcc
+	$(MAKE) --no-print-directory QUICK=yes test-gcc
+	@[ -z '$(CHANGED_TESTS)' ] || meson test -C build-gcc --no-rebuild --print-errorlogs $(CHANGED_TESTS)
 
 mutants:
 	$(PYTHON) -B tools/mutants.py -n $(MUTANTS) $(if $(SEED),--seed $(SEED)) $(if $(MUTATE),--paths $(MUTATE))
@@ -69,7 +71,7 @@ test-gcc:
 	$(call heading,gcc with -Werror: build and tests)
 	$(call configure,build-gcc,gcc,-Dwerror=true -Dtests=enabled)
 	meson compile -C build-gcc
-	meson test -C build-gcc --no-rebuild --print-errorlogs
+	meson test -C build-gcc --no-rebuild --print-errorlogs $(if $(QUICK),--no-suite slow)
 
 test-limits: test-gcc
 	$(call heading,ceilings)
