@@ -87,7 +87,7 @@ test-nojson:
 test-sanitized:
 	$(call heading,clang with -Werror$(comma) address and undefined behaviour sanitizers: build and tests)
 	$(call configure,build-sanitized,clang-14,-Dwerror=true -Dtests=enabled -Doptimization=0 \
-		-Dc_args=-g1 -Db_sanitize=address$(comma)undefined -Db_lundef=false)
+		-Db_sanitize=address$(comma)undefined -Db_lundef=false)
 	meson compile -C build-sanitized
 	$(SANITIZERS) meson test -C build-sanitized --no-rebuild --print-errorlogs --timeout-multiplier 4
 
