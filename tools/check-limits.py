@@ -82,19 +82,17 @@ def source_line(source, symbol):
     return 1
 
 
-def object_source(root, object_file):
-    """Meson names the object of src/a/b.c `a_b.c.o` or `src_a_b.c.o`, by where its target is declared."""
-    stem = object_file.name[: -len(".o")]
-    for source in (root / "src").rglob("*.c"):
-        if stem in ("_".join(source.relative_to(folder).parts) for folder in (root, root / "src")):
-            return source
-    return None
+def object_sources(root):
+    """{stem: source}. Meson names the object of src/a/b.c `a_b.c.o` or `src_a_b.c.o`, by where its target is declared."""
+    sources = (root / "src").rglob("*.c")
+    return {"_".join(source.relative_to(folder).parts): source for source in sources for folder in (root, root / "src")}
 
 
 def globals_of(root, build):
     """(layer, "path:line", symbol) of each mutable global in the objects made from src/."""
+    sources = object_sources(root)
     for object_file in sorted(build.rglob("*.o")):
-        source = object_source(root, object_file)
+        source = sources.get(object_file.name[: -len(".o")])
         if source is None:
             continue
         layer = source.relative_to(root / "src").parts[0]

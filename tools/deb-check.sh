@@ -71,7 +71,7 @@ for deb in "$root"/debs/*.deb; do
 	dpkg-deb -R "$deb" "$work/repack"
 	version=$(dpkg-deb -f "$deb" Version)
 	sed -i "s/^Version: .*/&+next/; s/(= $version)/(= $version+next)/g" "$work/repack/DEBIAN/control"
-	dpkg-deb -b "$work/repack" "$root/debs/new" >/dev/null
+	dpkg-deb -Znone -b "$work/repack" "$root/debs/new" >/dev/null
 done
 rm -rf "$work/repack"
 

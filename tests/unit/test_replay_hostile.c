@@ -288,7 +288,17 @@ struct hostile {
 	struct wtl_buf text; /* the golden file */
 	bool is_played;	     /* what is changed shows only where it is played */
 	int period;	     /* whose values are changed, from 1 on */
+	unsigned n_changes;  /* so far, where not all are tried */
 };
+
+/*
+ * With the address sanitizer each third change is tried, and not the same ones of each column and series: it looks for its
+ * own errors. What comes of each change, the build without it compares.
+ */
+static bool is_tried(struct hostile *h)
+{
+	return !UNIT_SANITIZED || h->n_changes++ % 3 == 0;
+}
 
 static sqlite3 *open_copy(struct hostile *h)
 {
@@ -440,7 +450,9 @@ static void change_column(struct hostile *h, const struct wtl_table *table, size
 
 	snprintf(name, sizeof(name), "%s.%s", table->name, field->name);
 	for (size_t i = 0; i < n; i++)
-		note(h, &lines, name, values[i], change_value(h, table, field, values[i], where));
+		if (is_tried(h))
+			note(h, &lines, name, values[i],
+			     change_value(h, table, field, values[i], where));
 	print_lines(h, name, &lines);
 }
 
@@ -494,7 +506,7 @@ static void try_bounds(struct hostile *h)
 			snprintf(name, sizeof(name), "%s.%s", table->name, field->name);
 			wtl_buf_printf(&h->text, "%s:", name);
 			for (size_t b = 0; b < UNIT_COUNT(bounds); b++) {
-				if ((b >= NARROW && b < WIDE && !is_wide) ||
+				if ((b >= NARROW && b < WIDE && !is_wide) || !is_tried(h) ||
 				    !change_value(h, table, field, bounds[b],
 						  table == &wtl_table_channel ? "has_class" : "1"))
 					continue;
@@ -534,6 +546,8 @@ static void change_facts(struct hostile *h)
 		struct lines lines = {.n = 0};
 
 		for (size_t k = 0; k < UNIT_COUNT(values); k++) {
+			if (!is_tried(h))
+				continue;
 			snprintf(sql, sizeof(sql), "REPLACE INTO fact VALUES ('%s', '%s', 0)",
 				 facts[i], values[k]);
 			note(h, &lines, facts[i], values[k], change(h, &wtl_table_fact, sql));
@@ -663,6 +677,8 @@ static void change_series(struct hostile *h, const char *name, int period)
 	for (size_t i = 0; i < UNIT_COUNT(ways); i++) {
 		size_t n = values_of(h, name, &series, own);
 
+		if (!is_tried(h))
+			continue;
 		if (ways[i].more == 0) {
 			int64_t *at = &own[h->period == PERIODS ? n - 1 : n / 2];
 
@@ -882,7 +898,8 @@ static void with_recording(const char *golden, void (*end_it)(struct replay_benc
 	read_outcomes(h.f.path, h.sound);
 	change_it(&h);
 	assert_int_equal(h.text.error, 0);
-	golden_check(golden, wtl_buf_str(&h.text));
+	if (h.n_changes == 0)
+		golden_check(golden, wtl_buf_str(&h.text));
 	free(h.copy);
 	free(h.bytes);
 	wtl_buf_done(&h.text);

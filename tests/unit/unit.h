@@ -10,15 +10,18 @@
 
 #include <cmocka.h>
 
-/* How often a random test is repeated. With the address sanitizer, which makes it slow, a fifth is enough to find its errors. */
+/* The address sanitizer makes tests slow. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
-#define UNIT_TRIES(n) ((n) / 5)
+#define UNIT_SANITIZED 1
 #endif
 #endif
-#ifndef UNIT_TRIES
-#define UNIT_TRIES(n) (n)
+#ifndef UNIT_SANITIZED
+#define UNIT_SANITIZED 0
 #endif
+
+/* How often a random test is repeated: a fifth is enough to find the sanitizer's errors. */
+#define UNIT_TRIES(n) (UNIT_SANITIZED ? (n) / 5 : (n))
 
 #define UNIT_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
