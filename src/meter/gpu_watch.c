@@ -33,6 +33,8 @@ struct wtl_gpu_watch {
 	struct wtl_gpu_use *use;
 	int64_t took_ns; /* the newest scan */
 
+	_Atomic int64_t asked_ns; /* monotonic; the caller sets it */
+
 	/* The caller's. */
 	size_t n;
 	struct answer taken;
@@ -91,7 +93,7 @@ static void look(void *argument)
 	struct wtl_gpu_watch *watch = argument;
 	int64_t begin_ns = wtl_thread_clock_ns();
 
-	wtl_gpu_use_tick(watch->use, wtl_io_mono_ns(watch->io));
+	wtl_gpu_use_tick(watch->use, watch->asked_ns);
 	watch->took_ns = wtl_thread_clock_ns() - begin_ns;
 }
 
@@ -153,16 +155,20 @@ void wtl_gpu_watch_ask(struct wtl_gpu_watch *watch)
 	/* An answer that came too late for its own question is taken if nothing newer will come. */
 	if (wtl_worker_take(watch->worker, 0))
 		take_answer(watch);
+	watch->asked_ns = wtl_io_mono_ns(watch->io);
 	watch->is_asked = wtl_worker_order(watch->worker);
 }
 
 void wtl_gpu_watch_take(struct wtl_gpu_watch *watch)
 {
-	if (!watch->worker)
+	if (!watch->worker) {
+		watch->asked_ns = wtl_io_mono_ns(watch->io);
 		look(watch);
-	if (!watch->worker ||
-	    (watch->is_asked && wtl_worker_take(watch->worker, watch->is_slow ? 0 : ANSWER_NS)))
 		take_answer(watch);
+	} else if (watch->is_asked &&
+		   wtl_worker_take(watch->worker, watch->is_slow ? 0 : ANSWER_NS)) {
+		take_answer(watch);
+	}
 }
 
 const struct wtl_gpu_use_gpu *wtl_gpu_watch_gpus(const struct wtl_gpu_watch *watch, size_t *ret_n)

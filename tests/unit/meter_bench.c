@@ -76,10 +76,12 @@ static int64_t bench_clock(struct wtl_io *io, enum wtl_clock clock)
 {
 	struct meter_bench *bench = bench_of(io);
 	int64_t now_ns = __atomic_load_n(&bench->now_ns, __ATOMIC_SEQ_CST);
+	bool steps = bench->others_step || pthread_equal(pthread_self(), bench->owner);
 
 	switch (clock) {
 	case WTL_CLOCK_MONO:
-		return __atomic_fetch_add(&bench->now_ns, bench->clock_step_ns, __ATOMIC_SEQ_CST);
+		return __atomic_fetch_add(&bench->now_ns, steps ? bench->clock_step_ns : 0,
+					  __ATOMIC_SEQ_CST);
 	case WTL_CLOCK_BOOT:
 		return now_ns + bench->asleep_ns;
 	case WTL_CLOCK_REAL:

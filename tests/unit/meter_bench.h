@@ -33,7 +33,9 @@ struct meter_bench {
 
 	int64_t now_ns;		   /* monotonic; atomic, as readers may be threads */
 	int64_t asleep_ns, utc_ns; /* how far the other clocks are ahead of it */
-	int64_t clock_step_ns;	   /* added at each look at the monotonic clock */
+	/* Added at each look of its owner at the monotonic clock: how often other threads look depends on chance. */
+	int64_t clock_step_ns;
+	bool others_step; /* all the same */
 
 	const char *slow; /* NULL: none */
 	int64_t slow_ns;

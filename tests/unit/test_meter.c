@@ -845,6 +845,7 @@ static void test_late_ticks(void **state)
 	meter_bench_root(&bench, "vm-nothing");
 	bench.now_ns = 0;
 	bench.clock_step_ns = 100 * MS;
+	bench.others_step = true;
 	meter_bench_open(&bench);
 	bench.meter->interval_ns = 10 * MS;
 	assert_int_equal(wtl_meter_start_sampler(bench.meter), 0);
