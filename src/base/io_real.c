@@ -24,6 +24,7 @@
 #include "base/perf.h"
 #include "base/sparse.h"
 #include "base/text.h"
+#include "base/thread.h"
 
 #define CPU_DIR "/wattle-cpu" /* of a root */
 
@@ -637,10 +638,7 @@ static int64_t real_clock_ns(struct wtl_io *io, enum wtl_clock clock)
 
 static int real_wait_until(struct wtl_io *io, int64_t t_mono_ns)
 {
-	struct timespec until = {
-		.tv_sec = t_mono_ns > 0 ? t_mono_ns / 1000000000 : 0,
-		.tv_nsec = t_mono_ns > 0 ? t_mono_ns % 1000000000 : 0,
-	};
+	struct timespec until = wtl_thread_timespec(t_mono_ns > 0 ? t_mono_ns : 0);
 
 	/* Setting a timer for a time that has passed costs far more than looking at the clock. */
 	if (real_clock_ns(io, WTL_CLOCK_MONO) >= t_mono_ns)

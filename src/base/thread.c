@@ -70,6 +70,12 @@ int64_t wtl_thread_clock_ns(void)
 	return now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
+struct timespec wtl_thread_timespec(int64_t t_ns)
+{
+	return (struct timespec){.tv_sec = (time_t)(t_ns / NS_PER_S),
+				 .tv_nsec = (long)(t_ns % NS_PER_S)};
+}
+
 void wtl_thread_mutex_init(pthread_mutex_t *lock)
 {
 	pthread_mutexattr_t recursive;
@@ -90,15 +96,9 @@ void wtl_thread_cond_init(pthread_cond_t *cond)
 	pthread_condattr_destroy(&monotonic);
 }
 
-static struct timespec time_of(int64_t t_ns)
-{
-	return (struct timespec){.tv_sec = (time_t)(t_ns / NS_PER_S),
-				 .tv_nsec = (long)(t_ns % NS_PER_S)};
-}
-
 bool wtl_thread_wait_semaphore(sem_t *semaphore, int64_t until_ns)
 {
-	const struct timespec until = time_of(until_ns);
+	const struct timespec until = wtl_thread_timespec(until_ns);
 	int rc = until_ns == INT64_MAX ? sem_wait(semaphore)
 				       : sem_clockwait(semaphore, CLOCK_MONOTONIC, &until);
 
@@ -107,7 +107,7 @@ bool wtl_thread_wait_semaphore(sem_t *semaphore, int64_t until_ns)
 
 bool wtl_thread_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until_ns)
 {
-	const struct timespec until = time_of(until_ns);
+	const struct timespec until = wtl_thread_timespec(until_ns);
 
 	return pthread_cond_timedwait(cond, lock, &until) != ETIMEDOUT;
 }

@@ -6,6 +6,7 @@
 #include <semaphore.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 /* A thread that leaves the program's signals to others, all but SIGBUS. 0 or a negative errno. */
 int wtl_thread_start(pthread_t *ret_thread, void *(*run)(void *), void *argument);
@@ -18,6 +19,8 @@ int wtl_thread_call(int (*run)(void *argument), void *argument);
  * tape's stands still, and that on the wall is set.
  */
 int64_t wtl_thread_clock_ns(void);
+/* A time, or how long, as calls of the kernel want it. Not negative. */
+struct timespec wtl_thread_timespec(int64_t ns);
 /* Its holder may lock it again. */
 void wtl_thread_mutex_init(pthread_mutex_t *lock);
 void wtl_thread_cond_init(pthread_cond_t *cond);

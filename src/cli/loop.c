@@ -111,8 +111,7 @@ static int64_t jittered(struct wtl_loop *loop)
 
 static void arm(struct wtl_loop *loop)
 {
-	struct itimerspec when = {.it_value = {.tv_sec = (time_t)(loop->due_ns / WTL_NS_PER_S),
-					       .tv_nsec = (long)(loop->due_ns % WTL_NS_PER_S)}};
+	const struct itimerspec when = {.it_value = wtl_thread_timespec(loop->due_ns)};
 
 	timerfd_settime(loop->timer, TFD_TIMER_ABSTIME, &when, NULL);
 }

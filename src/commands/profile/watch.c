@@ -117,8 +117,7 @@ static bool wait_for_some(struct wtl_profile_watch *watch, int64_t due_ns)
 {
 	int64_t rest_ns = wtl_rings_rest_ns(watch->rings);
 	int64_t wait_ns = rest_ns > 0 ? rest_ns : due_ns;
-	const struct timespec wait = {.tv_sec = wait_ns / WTL_NS_PER_S,
-				      .tv_nsec = wait_ns % WTL_NS_PER_S};
+	const struct timespec wait = wtl_thread_timespec(wait_ns);
 	struct pollfd stop = {.fd = watch->reader_stop, .events = POLLIN};
 	struct epoll_event event = {.data.fd = -1};
 
@@ -170,8 +169,7 @@ static void *keep_looking(void *context)
 
 	while (!(stop.revents & POLLIN)) {
 		int64_t wait_ns = look(watch);
-		const struct timespec wait = {.tv_sec = wait_ns / WTL_NS_PER_S,
-					      .tv_nsec = wait_ns % WTL_NS_PER_S};
+		const struct timespec wait = wtl_thread_timespec(wait_ns);
 
 		if (ppoll(&stop, 1, &wait, NULL) < 0)
 			stop.revents = 0;
