@@ -156,7 +156,7 @@ static void put_plain(struct wtl_canvas *canvas, int row, int column, const char
 	}
 }
 
-/* What most of a picture is not made of. */
+/* What is not one column wide for sure, or replaces half of a wide character. */
 static __attribute__((noinline)) void put_other(struct wtl_canvas *canvas, int row, int column,
 						uint32_t point, enum wtl_style style)
 {

@@ -99,7 +99,7 @@ static int ask(struct wtl_nvml_use_list *list, struct wtl_nvml_lib *lib, uint64_
 	code = ask_uses(list, lib, handle);
 	if (code == WTL_NVML_FUNCTION_NOT_FOUND || code == WTL_NVML_ARGUMENT_VERSION)
 		code = ask_samples(list, lib, handle);
-	list->n_dirty = code == WTL_NVML_OK || code == WTL_NVML_NOT_FOUND ? list->n : list->room;
+	list->n_dirty = code == WTL_NVML_OK ? list->n : list->room;
 	return code;
 }
 

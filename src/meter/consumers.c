@@ -319,7 +319,6 @@ static void take_scan(struct wtl_consumers *consumers)
 {
 	const struct wtl_workload_scan *scan;
 
-	wtl_gpu_watch_ask(consumers->gpu_watch);
 	wtl_workload_tick(consumers->workload);
 	/* Without room, slots beyond it count as unseen. */
 	make_room(consumers);
@@ -445,18 +444,18 @@ static void note_recent(struct wtl_consumers *consumers, const struct wtl_divide
 }
 
 /* All of it where it is not known, so that nothing is learned from it. */
-static uint32_t cpu_use_ppm(const struct wtl_consumers *consumers)
+static uint32_t cpu_use_ppm(const struct wtl_workload_scan *scan)
 {
-	uint32_t use_ppm = 1000000;
-
-	wtl_consumers_cpu_use(consumers, &use_ppm);
-	return use_ppm;
+	if (scan->capacity_ns <= 0)
+		return 1000000;
+	return (uint32_t)(1e6 * (double)scan->busy_ns / (double)scan->capacity_ns);
 }
 
 /* What is drawn while the machine rests is not divided anew: those who work later have no part in it. */
 static bool is_rest(const struct wtl_consumers *consumers)
 {
-	return cpu_use_ppm(consumers) <= wtl_baseline_use_max_ppm(consumers->meter->machine.n_cpus);
+	return cpu_use_ppm(wtl_workload_scan(consumers->workload)) <=
+	       wtl_baseline_use_max_ppm(consumers->meter->machine.n_cpus);
 }
 
 static void divide(struct wtl_consumers *consumers, size_t i, struct bill *bill)
@@ -473,7 +472,7 @@ static void divide(struct wtl_consumers *consumers, size_t i, struct bill *bill)
 		bill->uses = uses.uses;
 		bill->n_uses = uses.n;
 		bill->doubts_ppm = uses.doubts_ppm;
-		bill->use_ppm = cpu_use_ppm(consumers);
+		bill->use_ppm = cpu_use_ppm(scan);
 		return;
 	case WTL_DIVIDED_BY_GPU:
 		bill->n_uses =
@@ -485,7 +484,7 @@ static void divide(struct wtl_consumers *consumers, size_t i, struct bill *bill)
 	/* Whatever it is, with the processors at rest it is at rest, too. */
 	bill->uses = &wtl_unseen_alone;
 	bill->n_uses = 1;
-	bill->use_ppm = cpu_use_ppm(consumers);
+	bill->use_ppm = cpu_use_ppm(scan);
 }
 
 void wtl_billed_note(struct wtl_billed *billed, const struct wtl_divided_domain *domain,

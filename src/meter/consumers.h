@@ -208,8 +208,6 @@ int64_t wtl_book_gpu_ns(const struct wtl_consumers *consumers, const struct wtl_
 void wtl_book_ledger(const struct wtl_consumers *consumers, const struct wtl_book *book,
 		     size_t domain, struct wtl_ledger *ret_ledger);
 
-/* How busy all CPUs together were in the last scan. false: it is not known. */
-bool wtl_consumers_cpu_use(const struct wtl_consumers *consumers, uint32_t *ret_ppm);
 /* How processes are followed, and what more privilege would add. */
 const struct wtl_workload_means *wtl_consumers_means(const struct wtl_consumers *consumers);
 

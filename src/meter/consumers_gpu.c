@@ -245,7 +245,7 @@ void wtl_consumers_scan_gpus(struct wtl_consumers *consumers)
 
 	if (!consumers->gpu_watch)
 		return;
-	wtl_gpu_watch_take(consumers->gpu_watch);
+	wtl_gpu_watch_exchange(consumers->gpu_watch);
 	forget_figures(consumers);
 	gpus = wtl_gpu_watch_gpus(consumers->gpu_watch, &consumers->n_gpus);
 	for (size_t i = 0; i < consumers->n_gpus; i++)

@@ -27,16 +27,6 @@ void wtl_consumers_rest(const struct wtl_consumers *consumers, size_t domain,
 	wtl_baseline_learner_get(consumers->domains[domain].learner, ret_baseline);
 }
 
-bool wtl_consumers_cpu_use(const struct wtl_consumers *consumers, uint32_t *ret_ppm)
-{
-	const struct wtl_workload_scan *scan = wtl_workload_scan(consumers->workload);
-
-	if (scan->capacity_ns <= 0)
-		return false;
-	*ret_ppm = (uint32_t)(1e6 * (double)scan->busy_ns / (double)scan->capacity_ns);
-	return true;
-}
-
 void wtl_consumers_baseline(const struct wtl_consumers *consumers, size_t domain,
 			    struct wtl_baseline *ret_baseline)
 {

@@ -38,7 +38,6 @@ struct wtl_gpu_watch {
 	/* The caller's. */
 	size_t n;
 	struct answer taken;
-	bool is_asked;		    /* since the last taking */
 	bool was_answered, is_slow; /* the newest scan took too long to be waited for */
 };
 
@@ -148,27 +147,20 @@ static void take_answer(struct wtl_gpu_watch *watch)
 	watch->was_answered = true;
 }
 
-void wtl_gpu_watch_ask(struct wtl_gpu_watch *watch)
+void wtl_gpu_watch_exchange(struct wtl_gpu_watch *watch)
 {
-	if (!watch || !watch->worker)
-		return;
-	/* An answer that came too late for its own question is taken if nothing newer will come. */
-	if (wtl_worker_take(watch->worker, 0))
-		take_answer(watch);
 	watch->asked_ns = wtl_io_mono_ns(watch->io);
-	watch->is_asked = wtl_worker_order(watch->worker);
-}
-
-void wtl_gpu_watch_take(struct wtl_gpu_watch *watch)
-{
 	if (!watch->worker) {
-		watch->asked_ns = wtl_io_mono_ns(watch->io);
 		look(watch);
 		take_answer(watch);
-	} else if (watch->is_asked &&
-		   wtl_worker_take(watch->worker, watch->is_slow ? 0 : ANSWER_NS)) {
-		take_answer(watch);
+		return;
 	}
+	/* An answer that came too late for its own exchange is taken if nothing newer will come. */
+	if (wtl_worker_take(watch->worker, 0))
+		take_answer(watch);
+	if (wtl_worker_order(watch->worker) &&
+	    wtl_worker_take(watch->worker, watch->is_slow ? 0 : ANSWER_NS))
+		take_answer(watch);
 }
 
 const struct wtl_gpu_use_gpu *wtl_gpu_watch_gpus(const struct wtl_gpu_watch *watch, size_t *ret_n)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "profile/pace.h"
 
-#include <string.h>
-
 /* Of 32 samples, so many may be missed for it to become steady, and to remain so. */
 enum { FEW = 1, SOME = 4 };
 

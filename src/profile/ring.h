@@ -119,7 +119,7 @@ int64_t wtl_rings_wait_ns(const struct wtl_rings *rings, unsigned n_samples);
 /* At the next drain: so many samples may come together, as far as a ring has room; 1 is each sample. comes_itself: the
  * reader knows when they come. */
 void wtl_rings_await(struct wtl_rings *rings, unsigned n_samples, bool comes_itself);
-/* Until when the reader need not look. 0: samples do not make the descriptor readable, as it comes itself; negative: they do. */
+/* For how long the reader need not look. 0: samples do not make the descriptor readable, as it comes itself; negative: they do. */
 int64_t wtl_rings_rest_ns(const struct wtl_rings *rings);
 /* Nothing new is told, and what is there stays to be drained. */
 void wtl_rings_stop(struct wtl_rings *rings);

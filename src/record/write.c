@@ -284,6 +284,8 @@ static bool run_grow(struct wtl_store_writer *writer, struct wtl_value_run *run)
 	struct wtl_stretch *front = writer->front;
 	size_t more = run->room * sizeof(run->values[0]);
 
+	if (front->is_lost)
+		return false;
 	if (more > GROWN_BYTES_MAX - front->grown_bytes ||
 	    wtl_array_resize(&run->values, 2 * more, 1) < 0) {
 		front->is_lost = true;

@@ -162,14 +162,9 @@ void wtl_host_init(struct wtl_host_reader *reader, struct wtl_io *io, unsigned n
 	hold_cpus(reader, io);
 }
 
-void wtl_host_read(struct wtl_host_reader *reader, const uint32_t *use_ppm)
+void wtl_host_read(struct wtl_host_reader *reader)
 {
-	if (use_ppm) {
-		reader->state.has_use = true;
-		reader->state.use_ppm = *use_ppm;
-	} else {
-		take_use(reader);
-	}
+	take_use(reader);
 	take_memory(reader);
 	take_temperature(reader);
 	take_cpus(reader);

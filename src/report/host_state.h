@@ -40,8 +40,8 @@ struct wtl_host_reader {
 
 /* Finds the sensors, and what does not change. */
 void wtl_host_init(struct wtl_host_reader *reader, struct wtl_io *io, unsigned n_cpus);
-/* The use is that which somebody else knows already, or, if NULL, that since the reading before. */
-void wtl_host_read(struct wtl_host_reader *reader, const uint32_t *use_ppm);
+/* The use is that since the reading before. */
+void wtl_host_read(struct wtl_host_reader *reader);
 void wtl_host_done(struct wtl_host_reader *reader); /* a zeroed struct is fine */
 
 #endif

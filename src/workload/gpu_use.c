@@ -294,9 +294,13 @@ static void list_processes(struct wtl_gpu_use *use, struct one *one, struct wtl_
 	one->n_entered = one->list.n;
 	for (size_t i = 0; i < one->list.n; i++) {
 		struct wtl_gpu_use_process before = {.pid = 0}, *process;
+		size_t k = gpu->n_processes;
 
-		if (gpu->n_processes < n_before)
-			before = one->processes[gpu->n_processes];
+		/* Where it was, or further on if others have left the list. */
+		while (k < n_before && one->processes[k].pid != one->list.at[i].pid)
+			k++;
+		if (k < n_before)
+			before = one->processes[k];
 		process = entry(gpu, one, one->list.at[i].pid);
 
 		if (!process) {

@@ -35,7 +35,7 @@ struct meter_bench {
 	int64_t asleep_ns, utc_ns; /* how far the other clocks are ahead of it */
 	/* Added at each look of its owner at the monotonic clock: how often other threads look depends on chance. */
 	int64_t clock_step_ns;
-	bool others_step; /* all the same */
+	bool others_step; /* looks of other threads count as well */
 
 	const char *slow; /* NULL: none */
 	int64_t slow_ns;

@@ -209,6 +209,28 @@ static void names_of_the_hidden(void **state)
 	done(&watch);
 }
 
+/* It moves up in the list when one before it leaves. */
+static void seen_before_another_left(void **state)
+{
+	const struct wtl_gpu_use_gpu *gpu;
+	struct watch watch;
+
+	(void)state;
+	start_own(&watch, "process-name 7 /usr/bin/seen\n" ONE_GPU
+			  "process 6 C 100 10 0 0 0 0 3\nprocess 7 C 100 10 0 0 0\n");
+	unit_write(watch.nv.bench.root, "proc/6/stat", "6 (x) S\n");
+	unit_write(watch.nv.bench.root, "proc/7/stat", "7 (x) S\n");
+	gpu = tick(&watch, 2.5);
+	assert_int_equal(gpu->n_processes, 2);
+	bench_remove(&watch.nv.bench, "/proc/7/stat");
+	gpu = tick(&watch, 3.5);
+	assert_int_equal(gpu->n_processes, 1);
+	assert_int_equal(gpu->processes[0].pid, 7);
+	assert_true(gpu->processes[0].is_visible);
+	assert_int_equal(watch.nv.calls("nvmlSystemGetProcessName"), 0);
+	done(&watch);
+}
+
 /* NOT_FOUND: everybody is idle, which is not "not known". */
 static void all_idle(void **state)
 {
@@ -1054,6 +1076,7 @@ int main(void)
 		cmocka_unit_test(methods_that_agree),
 		cmocka_unit_test(by_samples),
 		cmocka_unit_test(names_of_the_hidden),
+		cmocka_unit_test(seen_before_another_left),
 		cmocka_unit_test(all_idle),
 		cmocka_unit_test(ended_processes_are_forgotten),
 		cmocka_unit_test(by_the_old_function),

@@ -60,12 +60,6 @@ static const struct wtl_gpu_use_gpu *first(const struct fixture *f)
 	return gpus;
 }
 
-static void exchange(struct wtl_gpu_watch *watch)
-{
-	wtl_gpu_watch_ask(watch);
-	wtl_gpu_watch_take(watch);
-}
-
 static void check_answer(const struct fixture *f)
 {
 	const struct wtl_gpu_use_gpu *gpu = first(f);
@@ -87,7 +81,7 @@ static void test_by_the_caller(void **state)
 	assert_int_equal(first(&f)->method, WTL_GPU_USE_NONE);
 	assert_int_equal(first(&f)->n_processes, 0);
 	assert_string_equal(first(&f)->domain, "gpu-0");
-	exchange(f.watch);
+	wtl_gpu_watch_exchange(f.watch);
 	check_answer(&f);
 	finish(&f);
 }
@@ -98,7 +92,7 @@ static void exchange_until_known(struct fixture *f)
 	const struct timespec moment = {.tv_nsec = 10000000};
 
 	for (int i = 0; i < 1000 && first(f)->method == WTL_GPU_USE_NONE; i++) {
-		exchange(f->watch);
+		wtl_gpu_watch_exchange(f->watch);
 		nanosleep(&moment, NULL);
 	}
 }
@@ -116,7 +110,7 @@ static void test_in_a_thread(void **state)
 	/* An answer is a copy: it stays as it is until the next exchange. */
 	nv_set_time(&f.nv, S(100));
 	check_answer(&f);
-	exchange(f.watch);
+	wtl_gpu_watch_exchange(f.watch);
 	check_answer(&f);
 	assert_ptr_equal(wtl_gpu_watch_gpus(f.watch, &n), first(&f));
 	finish(&f);
@@ -147,7 +141,7 @@ static void test_many_processes(void **state)
 		const struct wtl_gpu_use_gpu *seen;
 
 		nv_set_time(&f.nv, S(2.5 + look));
-		exchange(f.watch);
+		wtl_gpu_watch_exchange(f.watch);
 		seen = wtl_gpu_watch_gpus(f.watch, &n);
 		assert_int_equal(n, 2);
 		assert_int_equal(seen[0].n_processes, MANY);
@@ -184,10 +178,10 @@ static void test_closing(void **state)
 	start(&f, ONE_GPU, 1, true);
 	finish(&f);
 	start(&f, ONE_GPU, 1, true);
-	exchange(f.watch);
+	wtl_gpu_watch_exchange(f.watch);
 	finish(&f);
 	start(&f, ONE_GPU, 0, true);
-	exchange(f.watch);
+	wtl_gpu_watch_exchange(f.watch);
 	finish(&f);
 	assert_true(wtl_gpu_watch_free(NULL));
 }
@@ -203,7 +197,7 @@ static void test_stuck_look(void **state)
 	begin_ns = wtl_thread_clock_ns();
 	/* It is not waited for, however often one asks. */
 	for (int i = 0; i < 100; i++) {
-		exchange(f.watch);
+		wtl_gpu_watch_exchange(f.watch);
 		assert_int_equal(first(&f)->method, WTL_GPU_USE_NONE);
 	}
 	assert_true(wtl_thread_clock_ns() - begin_ns < 15 * INT64_C(1000000000));

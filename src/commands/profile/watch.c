@@ -22,7 +22,9 @@
 /* A record may come so much later than its time. */
 #define LATE_NS (2 * WTL_NS_PER_MS)
 
-enum { LOOK_MS = 100, TAKE_SAMPLES = 8, AWAY_GLANCES = 8, PATHS_MAX = 65536 };
+/* However slow samples come, records of births and mappings are not left for longer. */
+#define LOOK_NS (100 * WTL_NS_PER_MS)
+enum { TAKE_SAMPLES = 8, AWAY_GLANCES = 8, PATHS_MAX = 65536 };
 
 static void take_glance(void *context, const struct wtl_ring_glance *glance)
 {
@@ -115,18 +117,20 @@ static void set_slack(struct wtl_profile_watch *watch, int64_t slack_ns)
 /* The next sample is due in so long. false: the reader is to end. */
 static bool wait_for_some(struct wtl_profile_watch *watch, int64_t due_ns)
 {
-	int64_t rest_ns = wtl_rings_rest_ns(watch->rings);
-	int64_t wait_ns = rest_ns > 0 ? rest_ns : due_ns;
-	const struct timespec wait = wtl_thread_timespec(wait_ns);
+	const int64_t period_ns = watch->pace.period_ns, rest_ns = wtl_rings_rest_ns(watch->rings);
+	const int64_t wait_ns = rest_ns > 0 ? rest_ns : due_ns;
+	const struct timespec wait = wtl_thread_timespec(wait_ns < LOOK_NS ? wait_ns : LOOK_NS);
 	struct pollfd stop = {.fd = watch->reader_stop, .events = POLLIN};
 	struct epoll_event event = {.data.fd = -1};
 
 	if (rest_ns >= 0) {
-		set_slack(watch, rest_ns > 0 ? watch->pace.period_ns : WTL_PACE_SLACK_NS);
+		set_slack(watch, rest_ns == 0		     ? WTL_PACE_SLACK_NS
+				 : period_ns < WTL_NS_PER_MS ? period_ns
+							     : WTL_NS_PER_MS);
 		return ppoll(&stop, 1, &wait, NULL) <= 0;
 	}
 	/* Samples wake it. A program of which none come, as it is in the kernel, has switches too. */
-	epoll_wait(wtl_rings_fd(watch->rings), &event, 1, LOOK_MS);
+	epoll_wait(wtl_rings_fd(watch->rings), &event, 1, LOOK_NS / WTL_NS_PER_MS);
 	return event.data.fd != watch->reader_stop;
 }
 

@@ -103,7 +103,7 @@ void wtl_recording_devices_look(struct wtl_recording_devices *devices,
 {
 	if (!devices)
 		return;
-	wtl_host_read(&devices->host, NULL);
+	wtl_host_read(&devices->host);
 	wtl_gpu_details_ask(&devices->gpus, ANSWER_NS);
 	devices->looked_ns = wtl_thread_clock_ns();
 	devices->n = 0;

@@ -190,13 +190,10 @@ static uint64_t resident_bytes(const struct wtl_top_collector *collector)
 static void take_slow(struct wtl_top_collector *collector)
 {
 	struct wtl_top_view *view = &collector->master;
-	const struct wtl_consumers *consumers = collector->session.consumers;
-	uint32_t use_ppm;
 
 	wtl_gpu_details_ask(&collector->gpus, 0);
 	wtl_top_gpus_show(&collector->gpus, view);
-	wtl_host_read(&collector->host,
-		      consumers && wtl_consumers_cpu_use(consumers, &use_ppm) ? &use_ppm : NULL);
+	wtl_host_read(&collector->host);
 	view->machine = collector->host.state;
 	wtl_top_limits_take(&collector->limits, view);
 	wtl_top_self_take(view, collector->meter, wtl_top_screen_ns(), wtl_describe_self_cpu_ns());
@@ -298,17 +295,19 @@ static bool bill_is_due(const struct wtl_top_collector *collector, int64_t now_n
 
 static void take_due(struct wtl_top_collector *collector, int64_t now_ns)
 {
+	/* Samples come a little early or late: what is due is done with the nearest one. */
+	const int64_t slack_ns = collector->master.interval_ns / 2;
+
 	if (bill_is_due(collector, now_ns)) {
 		bill(collector, true);
 		collector->bill_due_ns = next_bill_ns(collector, now_ns);
 	}
 	if (now_ns >= collector->slow_due_ns) {
-		/* Samples come a little early or late: the nearest one is meant. */
-		collector->slow_due_ns = now_ns + SLOW_NS - collector->master.interval_ns / 2;
+		collector->slow_due_ns = now_ns + SLOW_NS - slack_ns;
 		take_slow(collector);
 	}
 	if (now_ns >= collector->publish_due_ns) {
-		collector->publish_due_ns = now_ns + PUBLISH_NS;
+		collector->publish_due_ns = now_ns + PUBLISH_NS - slack_ns;
 		if (wtl_gpu_details_poll(&collector->gpus, 0))
 			wtl_top_gpus_show(&collector->gpus, &collector->master);
 		wtl_top_collector_publish(collector);

@@ -86,7 +86,7 @@ static uint32_t dot_value(const struct plot *plot, const struct wtl_top_domain *
 		last = first + 1;
 	if (last > n_bins)
 		last = n_bins;
-	/* As most are: without a division. */
+	/* Most dots are one bin: no division is needed. */
 	if (last == first + 1)
 		return value_at(plot, of, n_bins - 1 - first);
 	for (uint64_t bin = first; bin < last; bin++) {

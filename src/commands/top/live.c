@@ -21,8 +21,6 @@
 #define OPEN_NS (40 * WTL_NS_PER_MS)
 #define SOON_NS (20 * WTL_NS_PER_MS)
 #define ASK_NS	(1 * WTL_NS_PER_MS)
-/* So long after figures came, the next ones are there as well. */
-#define FRESH_NS (2 * WTL_NS_PER_MS)
 
 enum { HELD_MAX = 64 * 1024 };
 
@@ -204,16 +202,10 @@ static void take_view(struct live *live)
 		live->view = wtl_top_collector_view(live->session->collector);
 }
 
-/* The figures of then are drawn when they are just there: they are new, and the processor is awake. */
 static int64_t next_redraw_ns(const struct live *live)
 {
-	const int64_t period_ns = live->session->ui.config.redraw_ms * WTL_NS_PER_MS;
-	const int64_t now_ns = wtl_top_screen_ns();
-	const int64_t fresh_ns = live->view->t_mono_ns + period_ns + FRESH_NS;
-
-	if (!live->is_complete)
-		return now_ns + SOON_NS;
-	return fresh_ns > now_ns + period_ns / 2 ? fresh_ns : now_ns + period_ns;
+	return wtl_top_screen_ns() +
+	       (live->is_complete ? live->session->ui.config.redraw_ms * WTL_NS_PER_MS : SOON_NS);
 }
 
 /* What has just become complete is drawn at once. */
@@ -250,8 +242,8 @@ static int turn(struct live *live)
 	ask_whether_complete(live);
 	if (wtl_top_screen_ns() < live->redraw_ns)
 		return 0;
-	take_view(live);
 	live->redraw_ns = next_redraw_ns(live);
+	take_view(live);
 	return show(live);
 }
 
