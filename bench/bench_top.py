@@ -169,8 +169,8 @@ def gpus_script(pids):
 
 @contextlib.contextmanager
 def gpu_users(folder):
-    """The first process that is started in a PID namespace bears the name of the first namespace's second: by that wattle knows that the
-    numbers that the driver gives are those of here, as on a machine without containers."""
+    """The driver's process numbers are those of the host. wattle takes them for its own only where process 2 is kthreadd. In a PID
+    namespace of its own, process 2 is the first one that is started here, so it is given that name."""
     second = Path(folder) / "kthreadd"
     if not second.exists():
         second.symlink_to(shutil.which("sleep"))

@@ -70,10 +70,10 @@ int64_t wtl_thread_clock_ns(void)
 	return now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
-struct timespec wtl_thread_timespec(int64_t t_ns)
+struct timespec wtl_thread_timespec(int64_t ns)
 {
-	return (struct timespec){.tv_sec = (time_t)(t_ns / NS_PER_S),
-				 .tv_nsec = (long)(t_ns % NS_PER_S)};
+	return (struct timespec){.tv_sec = (time_t)(ns / NS_PER_S),
+				 .tv_nsec = (long)(ns % NS_PER_S)};
 }
 
 void wtl_thread_mutex_init(pthread_mutex_t *lock)

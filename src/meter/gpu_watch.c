@@ -33,7 +33,8 @@ struct wtl_gpu_watch {
 	struct wtl_gpu_use *use;
 	int64_t took_ns; /* the newest scan */
 
-	_Atomic int64_t asked_ns; /* monotonic; the caller sets it */
+	/* Monotonic. The caller sets it, perhaps while a scan is under way. */
+	_Atomic int64_t asked_ns;
 
 	/* The caller's. */
 	size_t n;

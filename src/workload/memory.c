@@ -120,10 +120,10 @@ unsigned wtl_workload_read_memory(struct wtl_workload *workload, unsigned budget
 	return n_busy + n_all;
 }
 
-/* Memory takes time to fill (judgement): who ran for less than the first cannot have touched some MiB more, and who ran for
- * less than the second cannot have touched much, and waits for a turn. */
+/* Memory takes time to fill: nobody can have touched some MiB more in less (judgement). */
 #define RESIDENT_LEAST_NS (WTL_NS_PER_MS / 2)
-#define RESIDENT_SOON_NS  (4 * WTL_NS_PER_MS)
+/* Who ran for so long is read at the next scan, others when it is their turn. */
+#define RESIDENT_SOON_NS (4 * WTL_NS_PER_MS)
 
 enum { RESIDENT_TURNS = 4 /* scans */ };
 

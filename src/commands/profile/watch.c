@@ -122,11 +122,12 @@ static bool wait_for_some(struct wtl_profile_watch *watch, int64_t due_ns)
 	const struct timespec wait = wtl_thread_timespec(wait_ns < LOOK_NS ? wait_ns : LOOK_NS);
 	struct pollfd stop = {.fd = watch->reader_stop, .events = POLLIN};
 	struct epoll_event event = {.data.fd = -1};
+	int64_t slack_ns = WTL_PACE_SLACK_NS;
 
+	if (rest_ns > 0)
+		slack_ns = period_ns < WTL_NS_PER_MS ? period_ns : WTL_NS_PER_MS;
 	if (rest_ns >= 0) {
-		set_slack(watch, rest_ns == 0		     ? WTL_PACE_SLACK_NS
-				 : period_ns < WTL_NS_PER_MS ? period_ns
-							     : WTL_NS_PER_MS);
+		set_slack(watch, slack_ns);
 		return ppoll(&stop, 1, &wait, NULL) <= 0;
 	}
 	/* Samples wake it. A program of which none come, as it is in the kernel, has switches too. */
