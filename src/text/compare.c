@@ -4,7 +4,7 @@
 
 #include "document/compare.h"
 #include "document/words.h"
-#include "text/page.h"
+#include "text/report_text.h"
 
 enum { NAME_COLUMNS = 160, NAME_BESIDE = 12, UNIT = 6 };
 
@@ -41,26 +41,27 @@ static void put_name(struct wtl_buf *buf, const struct wtl_compared_command *com
 	}
 }
 
-static void put_quoted(const struct wtl_page *page, const struct wtl_compared_command *command)
+static void put_quoted(const struct wtl_report_text *text,
+		       const struct wtl_compared_command *command)
 {
-	const char *quote = page->style->markdown ? "" : "'";
+	const char *quote = text->style->markdown ? "" : "'";
 	size_t start;
 
-	wtl_buf_puts(page->buf, quote);
-	start = page->buf->len;
-	put_name(page->buf, command, page->style);
-	if (!page->style->markdown)
-		wtl_layout_cut_middle(page->buf, start, NAME_COLUMNS, page->style);
-	wtl_buf_puts(page->buf, quote);
+	wtl_buf_puts(text->buf, quote);
+	start = text->buf->len;
+	put_name(text->buf, command, text->style);
+	if (!text->style->markdown)
+		wtl_layout_cut_middle(text->buf, start, NAME_COLUMNS, text->style);
+	wtl_buf_puts(text->buf, quote);
 }
 
 /* A paragraph: a program that shows Markdown wraps it itself, and a line of it must not begin with a sign. */
-static void end_paragraph(const struct wtl_page *page, size_t start, size_t indent)
+static void end_paragraph(const struct wtl_report_text *text, size_t start, size_t indent)
 {
-	if (page->style->markdown)
-		wtl_buf_putc(page->buf, '\n');
+	if (text->style->markdown)
+		wtl_buf_putc(text->buf, '\n');
 	else
-		wtl_layout_wrap(page->buf, start, indent, indent);
+		wtl_layout_wrap(text->buf, start, indent, indent);
 }
 
 /* ---- Ratios ---- */
@@ -105,46 +106,46 @@ static void put_interval(struct wtl_buf *buf, const struct wtl_ratio *ratio, boo
 	wtl_buf_putc(buf, ')');
 }
 
-static void put_ratio(const struct wtl_page *page, const struct wtl_ratio *ratio)
+static void put_ratio(const struct wtl_report_text *text, const struct wtl_ratio *ratio)
 {
-	size_t start = page->buf->len;
+	size_t start = text->buf->len;
 
-	put_rounded(page->buf, ratio, ratio->value);
-	wtl_buf_putc(page->buf, ' ');
-	put_interval(page->buf, ratio, page->style->ascii);
-	if (!page->style->markdown)
-		wtl_layout_keep(page->buf, start);
+	put_rounded(text->buf, ratio, ratio->value);
+	wtl_buf_putc(text->buf, ' ');
+	put_interval(text->buf, ratio, text->style->ascii);
+	if (!text->style->markdown)
+		wtl_layout_keep(text->buf, start);
 }
 
-static void put_sentence(const struct wtl_page *page, const struct wtl_compare *compare,
+static void put_sentence(const struct wtl_report_text *text, const struct wtl_compare *compare,
 			 const struct wtl_compared_command *other)
 {
 	const struct wtl_compared_command *best = &compare->commands[compare->order[0]];
 	const struct wtl_ratio *ratio = &other->ratio;
 	bool is_seen = ratio->n == 1 || wtl_ratio_is_significant(ratio);
-	struct wtl_buf *buf = page->buf;
+	struct wtl_buf *buf = text->buf;
 	size_t start = buf->len;
 
-	wtl_buf_puts(buf, page->style->markdown ? "- " : "");
+	wtl_buf_puts(buf, text->style->markdown ? "- " : "");
 	wtl_buf_puts(buf, is_seen ? "" : "No difference was seen between ");
-	put_quoted(page, best);
+	put_quoted(text, best);
 	wtl_buf_puts(buf, !is_seen ? " and " : ratio->n == 1 ? " used " : " uses ");
 	if (is_seen) {
-		put_ratio(page, ratio);
-		wtl_page_put(page, " times less %wenergy than ",
-			     compare->figure == WTL_RUN_ENERGY_J ? "machine " : "dynamic ");
+		put_ratio(text, ratio);
+		wtl_report_text_put(text, " times less %wenergy than ",
+				    compare->figure == WTL_RUN_ENERGY_J ? "machine " : "dynamic ");
 	}
-	put_quoted(page, other);
+	put_quoted(text, other);
 	if (ratio->n == 1)
 		wtl_buf_puts(buf, "; one run of each has no spread: it may be chance");
 	else if (!is_known(ratio))
 		wtl_buf_puts(buf, ": how they compare is not known well enough");
 	if (!is_seen && is_known(ratio)) {
 		wtl_buf_puts(buf, ": ");
-		put_ratio(page, ratio);
+		put_ratio(text, ratio);
 		wtl_buf_puts(buf, " times");
 	}
-	end_paragraph(page, start, page->style->markdown ? 0 : 2);
+	end_paragraph(text, start, text->style->markdown ? 0 : 2);
 }
 
 /* ---- The table ---- */
@@ -156,13 +157,13 @@ static void add_statistics(struct wtl_grid *grid, const struct wtl_statistics *o
 	unsigned last = wtl_format_last_digit(mean, spread);
 
 	if (of->n == 0 || !isfinite(of->mean) || !isfinite(of->ci95)) {
-		wtl_page_add_nothing(grid);
+		wtl_report_text_add_nothing(grid);
 		return;
 	}
 	wtl_buf_puts(&grid->rows, modelled ? "~" : "");
 	wtl_format_rounded(&grid->rows, mean, last, scale);
 	wtl_grid_next(grid);
-	wtl_page_add_uncertainty(grid, spread, last, scale);
+	wtl_report_text_add_uncertainty(grid, spread, last, scale);
 }
 
 static unsigned scale_of(double largest)
@@ -189,9 +190,9 @@ static void begin_row(struct wtl_grid *grid, const struct wtl_compared_command *
 	wtl_grid_next(grid);
 }
 
-static void put_table(const struct wtl_page *page, const struct wtl_compare *compare)
+static void put_table(const struct wtl_report_text *text, const struct wtl_compare *compare)
 {
-	bool modelled = wtl_page_is_modelled(&compare->commands[0].series.reports[0]);
+	bool modelled = wtl_report_text_is_modelled(&compare->commands[0].series.reports[0]);
 	double most_j = 0.0, most_w = 0.0;
 	bool is_long = false;
 	struct wtl_grid grid;
@@ -200,18 +201,18 @@ static void put_table(const struct wtl_page *page, const struct wtl_compare *com
 		const struct wtl_compared_command *command = &compare->commands[i];
 
 		is_long |=
-			!page->style->markdown && strlen(wtl_compared_name(command)) > NAME_BESIDE;
+			!text->style->markdown && strlen(wtl_compared_name(command)) > NAME_BESIDE;
 		most_j = fmax(most_j, command->series.of[compare->figure].mean);
 		most_w = fmax(most_w, command->power_w.mean);
 	}
-	wtl_grid_init(&grid, "lrurururu", page->style);
+	wtl_grid_init(&grid, "lrurururu", text->style);
 	wtl_grid_row(&grid, WTL_TONE_PLAIN,
 		     (const char *const[]){"command", compare->why ? "machine" : "dynamic", NULL});
-	wtl_page_add_unit(&grid, "", WTL_FORMAT_J, scale_of(most_j));
+	wtl_report_text_add_unit(&grid, "", WTL_FORMAT_J, scale_of(most_j));
 	wtl_grid_cell(&grid, "time");
 	wtl_grid_cell(&grid, "[s]");
 	wtl_grid_cell(&grid, "power");
-	wtl_page_add_unit(&grid, "", WTL_FORMAT_W, scale_of(most_w));
+	wtl_report_text_add_unit(&grid, "", WTL_FORMAT_W, scale_of(most_w));
 	wtl_grid_cell(&grid, compare->reason ? "" : "ratio");
 	for (size_t i = 0; i < compare->n; i++) {
 		const struct wtl_compared_command *command = &compare->commands[compare->order[i]];
@@ -229,10 +230,10 @@ static void put_table(const struct wtl_page *page, const struct wtl_compare *com
 		}
 		put_rounded(&grid.rows, &command->ratio, command->ratio.value);
 		wtl_grid_next(&grid);
-		put_interval(&grid.rows, &command->ratio, page->style->ascii);
+		put_interval(&grid.rows, &command->ratio, text->style->ascii);
 		wtl_grid_next(&grid);
 	}
-	wtl_grid_render(&grid, page->buf);
+	wtl_grid_render(&grid, text->buf);
 }
 
 /* ---- The page ---- */
@@ -243,67 +244,68 @@ static size_t whole(const struct wtl_compare *compare, size_t command)
 }
 
 /* Those that come first in a round may have one more. */
-static void put_title(const struct wtl_page *page, const struct wtl_compare *compare)
+static void put_title(const struct wtl_report_text *text, const struct wtl_compare *compare)
 {
 	size_t most = whole(compare, 0), least = whole(compare, compare->n - 1);
 
-	wtl_page_put(page, "%w%z commands in turn, ",
-		     page->style->markdown ? "" : "wattle: ", compare->n);
+	wtl_report_text_put(text, "%w%z commands in turn, ",
+			    text->style->markdown ? "" : "wattle: ", compare->n);
 	if (least < most)
-		wtl_page_put(page, "%z or ", least);
-	wtl_page_put(page, "%z run%w each", most, most == 1 ? "" : "s");
+		wtl_report_text_put(text, "%z or ", least);
+	wtl_report_text_put(text, "%z run%w each", most, most == 1 ? "" : "s");
 	if (compare->warmup > 0)
-		wtl_page_put(page, " after %z warm-up%w", (size_t)compare->warmup,
-			     compare->warmup == 1 ? "" : "s");
-	wtl_buf_puts(page->buf, "\n\n");
+		wtl_report_text_put(text, " after %z warm-up%w", (size_t)compare->warmup,
+				    compare->warmup == 1 ? "" : "s");
+	wtl_buf_puts(text->buf, "\n\n");
 }
 
-static void put_legend(const struct wtl_page *page, const struct wtl_compare *compare)
+static void put_legend(const struct wtl_report_text *text, const struct wtl_compare *compare)
 {
-	const char *sign = wtl_layout_plus_minus(page->style);
-	size_t start = page->buf->len;
+	const char *sign = wtl_layout_plus_minus(text->style);
+	size_t start = text->buf->len;
 
 	if (compare->why)
-		wtl_page_put(
-			page,
+		wtl_report_text_put(
+			text,
 			"Energy is the whole machine's while a command ran, its rest included: %w. ",
 			compare->why);
 	else
-		wtl_buf_puts(page->buf,
+		wtl_buf_puts(text->buf,
 			     "Energy is the command's own, above what the machine draws at rest. ");
 	if (whole(compare, 0) < 2)
-		wtl_page_put(page, "%w is what sensors and idle power may be wrong by (k = 2).",
-			     sign);
+		wtl_report_text_put(
+			text, "%w is what sensors and idle power may be wrong by (k = 2).", sign);
 	else
-		wtl_page_put(page,
-			     "%w of a mean: 95 %% interval over the runs. %w of a ratio: the same "
-			     "over pairs of neighbouring runs, and what sensors and idle power may "
-			     "be wrong by.",
-			     sign, sign);
-	end_paragraph(page, start, 0);
+		wtl_report_text_put(
+			text,
+			"%w of a mean: 95 %% interval over the runs. %w of a ratio: the same "
+			"over pairs of neighbouring runs, and what sensors and idle power may "
+			"be wrong by.",
+			sign, sign);
+	end_paragraph(text, start, 0);
 }
 
 /* Of a command, NULL: of none. The format takes two numbers, %z, at most. */
-static void remark(const struct wtl_page *page, enum wtl_page_bullet bullet,
+static void remark(const struct wtl_report_text *text, enum wtl_report_text_bullet bullet,
 		   const struct wtl_compared_command *command, const char *format, size_t a,
 		   size_t b)
 {
-	size_t start = page->buf->len;
+	size_t start = text->buf->len;
 
-	if (page->style->markdown)
-		wtl_buf_puts(page->buf, "- ");
+	if (text->style->markdown)
+		wtl_buf_puts(text->buf, "- ");
 	else
-		start = wtl_page_begin_remark(page, bullet);
+		start = wtl_report_text_begin_remark(text, bullet);
 	if (command)
-		put_quoted(page, command);
-	wtl_page_put(page, format, a, b);
-	end_paragraph(page, start, 2);
+		put_quoted(text, command);
+	wtl_report_text_put(text, format, a, b);
+	end_paragraph(text, start, 2);
 }
 
-static void put_remarks(const struct wtl_page *page, const struct wtl_compare *compare)
+static void put_remarks(const struct wtl_report_text *text, const struct wtl_compare *compare)
 {
-	enum wtl_page_modelled modelled =
-		wtl_page_modelled(&compare->commands[0].series.reports[0]);
+	enum wtl_report_text_modelled modelled =
+		wtl_report_text_modelled(&compare->commands[0].series.reports[0]);
 	size_t n_short = 0;
 
 	for (size_t i = 0; i < compare->n; i++) {
@@ -311,54 +313,55 @@ static void put_remarks(const struct wtl_page *page, const struct wtl_compare *c
 
 		for (size_t run = 0; run < command->series.n_reports; run++)
 			n_short += command->series.reports[run].window.total.has_energy &&
-				   wtl_page_incomplete(&command->series.reports[run]);
+				   wtl_report_text_incomplete(&command->series.reports[run]);
 		if (command->n_failed > 0)
-			remark(page, WTL_PAGE_DOUBT, command, " failed in %z of %z runs",
+			remark(text, WTL_TEXT_DOUBT, command, " failed in %z of %z runs",
 			       command->n_failed, whole(compare, i));
 		if (whole(compare, i) < command->series.n_reports)
-			remark(page, WTL_PAGE_NOTE, command,
+			remark(text, WTL_TEXT_NOTE, command,
 			       ": a run was interrupted, and does not count", 0, 0);
 	}
 	if (n_short > 0)
-		remark(page, WTL_PAGE_DOUBT, NULL,
+		remark(text, WTL_TEXT_DOUBT, NULL,
 		       "runs whose energy lacks a part of the machine, or a stretch of time: %z",
 		       n_short, 0);
-	if (modelled != WTL_PAGE_MEASURED)
-		remark(page, WTL_PAGE_MODEL, NULL,
-		       modelled == WTL_PAGE_PARTLY
+	if (modelled != WTL_TEXT_MEASURED)
+		remark(text, WTL_TEXT_MODEL, NULL,
+		       modelled == WTL_TEXT_PARTLY
 			       ? "a part of the energy is modelled, not measured"
 			       : "modelled, not measured: that the CPU time of one program costs more than "
 				 "that of another is not seen",
 		       0, 0);
 	if (compare->until > 0.0 && !compare->converged)
-		remark(page, WTL_PAGE_DOUBT, NULL,
+		remark(text, WTL_TEXT_DOUBT, NULL,
 		       "the precision that --until asks for was not reached", 0, 0);
 }
 
 static int page_compare(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
 {
-	const struct wtl_page page = {.buf = buf, .style = style};
+	const struct wtl_report_text text = {.buf = buf, .style = style};
 	const struct wtl_compare *compare = what;
 	size_t start;
 
 	if (!style->quiet) {
-		put_title(&page, compare);
-		put_table(&page, compare);
+		put_title(&text, compare);
+		put_table(&text, compare);
 		wtl_buf_putc(buf, '\n');
 	}
 	if (compare->reason)
-		wtl_page_remark(&page, WTL_PAGE_DOUBT, "nothing is compared: %w", compare->reason);
+		wtl_report_text_remark(&text, WTL_TEXT_DOUBT, "nothing is compared: %w",
+				       compare->reason);
 	for (size_t i = 1; i < compare->n && !compare->reason; i++)
-		put_sentence(&page, compare, &compare->commands[compare->order[i]]);
+		put_sentence(&text, compare, &compare->commands[compare->order[i]]);
 	if (style->quiet)
 		return buf->error;
 	if (!compare->reason) {
 		wtl_buf_putc(buf, '\n');
-		put_legend(&page, compare);
+		put_legend(&text, compare);
 	}
-	start = wtl_page_begin_remarks(&page);
-	put_remarks(&page, compare);
-	wtl_page_end_remarks(&page, start);
+	start = wtl_report_text_begin_remarks(&text);
+	put_remarks(&text, compare);
+	wtl_report_text_end_remarks(&text, start);
 	return buf->error;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "text/page.h"
+#include "text/report_text.h"
 
 #include <string.h>
 
@@ -55,8 +55,8 @@ static void walk_below(const struct wtl_report_domain *domains, size_t n, size_t
 	}
 }
 
-void wtl_page_walk(const struct wtl_report_domain *domains, size_t n, bool beside,
-		   void (*visit)(void *context, size_t i), void *context)
+void wtl_report_text_walk(const struct wtl_report_domain *domains, size_t n, bool beside,
+			  void (*visit)(void *context, size_t i), void *context)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (!domains[i].domain.in_total == beside && parent_of(domains, n, i) == n)
@@ -64,8 +64,8 @@ void wtl_page_walk(const struct wtl_report_domain *domains, size_t n, bool besid
 	}
 }
 
-void wtl_page_name(struct wtl_grid *grid, const struct wtl_report_domain *domains, size_t n,
-		   size_t i, const char *mark)
+void wtl_report_text_name(struct wtl_grid *grid, const struct wtl_report_domain *domains, size_t n,
+			  size_t i, const char *mark)
 {
 	for (size_t above = parent_of(domains, n, i); above < n;
 	     above = parent_of(domains, n, above))
@@ -76,7 +76,7 @@ void wtl_page_name(struct wtl_grid *grid, const struct wtl_report_domain *domain
 	wtl_grid_next(grid);
 }
 
-void wtl_page_no_figure(struct wtl_grid *grid, const struct wtl_report_domain *domain)
+void wtl_report_text_no_figure(struct wtl_grid *grid, const struct wtl_report_domain *domain)
 {
 	const char *status = wattle_status_name(wtl_words_status(domain));
 
@@ -104,7 +104,7 @@ static void add_figures(struct table *table, const struct wattle_energy *energy,
 	wtl_buf_puts(&grid->rows, modelled ? "~" : "");
 	wtl_format_rounded(&grid->rows, energy->energy_uj, last, table->scale);
 	wtl_grid_next(grid);
-	wtl_page_add_uncertainty(grid, energy->uncertainty_uj, last, table->scale);
+	wtl_report_text_add_uncertainty(grid, energy->uncertainty_uj, last, table->scale);
 	if (!energy->has_power) {
 		wtl_grid_cell(grid, "-");
 		wtl_grid_cell(grid, "-");
@@ -132,10 +132,10 @@ static void add_row(void *context, size_t i)
 	const char *method = wattle_method_name(wtl_words_method(domain));
 
 	wtl_grid_begin(&table->grid, energy->has_energy ? table->tone : WTL_TONE_WARN);
-	wtl_page_name(&table->grid, report->domains, report->n_domains, i,
-		      energy->has_energy && has_remark(energy) ? " !" : "");
+	wtl_report_text_name(&table->grid, report->domains, report->n_domains, i,
+			     energy->has_energy && has_remark(energy) ? " !" : "");
 	if (!energy->has_energy) {
-		wtl_page_no_figure(&table->grid, domain);
+		wtl_report_text_no_figure(&table->grid, domain);
 		return;
 	}
 	add_figures(table, energy, energy->method == WATTLE_METHOD_MODELLED);
@@ -146,7 +146,7 @@ static void add_row(void *context, size_t i)
 static void add_head(struct table *table)
 {
 	wtl_grid_row(&table->grid, WTL_TONE_PLAIN, (const char *const[]){"domain", "energy", NULL});
-	wtl_page_add_unit(&table->grid, "", WTL_FORMAT_J, table->scale);
+	wtl_report_text_add_unit(&table->grid, "", WTL_FORMAT_J, table->scale);
 	wtl_grid_cell(&table->grid, "mean [W]");
 	wtl_grid_cell(&table->grid, "max [W]");
 	wtl_grid_cell(&table->grid, "source");
@@ -156,14 +156,14 @@ static void add_head(struct table *table)
 static void add_total(struct table *table)
 {
 	const struct wattle_energy *total = &table->report->window.total;
-	bool is_doubtful = has_remark(total) || wtl_page_incomplete(table->report);
+	bool is_doubtful = has_remark(total) || wtl_report_text_incomplete(table->report);
 	const char *method = wattle_method_name(total->method);
 
 	if (!total->has_energy)
 		return;
 	wtl_grid_begin(&table->grid, WTL_TONE_STRONG);
 	wtl_grid_cell(&table->grid, is_doubtful ? "total !" : "total");
-	add_figures(table, total, wtl_page_is_modelled(table->report));
+	add_figures(table, total, wtl_report_text_is_modelled(table->report));
 	wtl_grid_cell(&table->grid, "");
 	wtl_grid_cell(&table->grid, method ? method : "?");
 }
@@ -181,41 +181,43 @@ static unsigned common_scale(const struct wtl_report *report)
 	return wtl_format_scale(largest);
 }
 
-enum wtl_page_beside wtl_page_beside(const struct wtl_report_domain *domains, size_t n)
+enum wtl_report_text_beside wtl_report_text_beside(const struct wtl_report_domain *domains,
+						   size_t n)
 {
-	enum wtl_page_beside beside = WTL_PAGE_NONE;
+	enum wtl_report_text_beside beside = WTL_TEXT_NONE;
 
 	for (size_t i = 0; i < n; i++) {
 		if (domains[i].domain.in_total || parent_of(domains, n, i) < n)
 			continue;
 		if (domains[i].energy.has_energy)
-			return WTL_PAGE_OPINIONS;
-		beside = WTL_PAGE_NO_FIGURES;
+			return WTL_TEXT_OPINIONS;
+		beside = WTL_TEXT_NO_FIGURES;
 	}
 	return beside;
 }
 
-void wtl_page_domains(const struct wtl_page *page, const struct wtl_report *report)
+void wtl_report_text_domains(const struct wtl_report_text *text, const struct wtl_report *report)
 {
 	struct table table = {.report = report, .scale = common_scale(report)};
-	enum wtl_page_beside beside = wtl_page_beside(report->domains, report->n_domains);
+	enum wtl_report_text_beside beside =
+		wtl_report_text_beside(report->domains, report->n_domains);
 
 	if (report->n_domains == 0) {
-		wtl_buf_puts(page->buf, "This machine has no domain that wattle knows.\n");
+		wtl_buf_puts(text->buf, "This machine has no domain that wattle knows.\n");
 		return;
 	}
-	wtl_grid_init(&table.grid, "lrurrll", page->style);
+	wtl_grid_init(&table.grid, "lrurrll", text->style);
 	add_head(&table);
-	wtl_page_walk(report->domains, report->n_domains, false, add_row, &table);
+	wtl_report_text_walk(report->domains, report->n_domains, false, add_row, &table);
 	add_total(&table);
-	if (beside != WTL_PAGE_NONE) {
+	if (beside != WTL_TEXT_NONE) {
 		table.tone = WTL_TONE_FAINT;
 		wtl_grid_begin(&table.grid, WTL_TONE_FAINT);
 		wtl_grid_run_on(&table.grid);
-		wtl_grid_cell(&table.grid, beside == WTL_PAGE_OPINIONS
+		wtl_grid_cell(&table.grid, beside == WTL_TEXT_OPINIONS
 						   ? "second opinions, not added to the total:"
 						   : "not in the total:");
-		wtl_page_walk(report->domains, report->n_domains, true, add_row, &table);
+		wtl_report_text_walk(report->domains, report->n_domains, true, add_row, &table);
 	}
-	wtl_grid_render(&table.grid, page->buf);
+	wtl_grid_render(&table.grid, text->buf);
 }

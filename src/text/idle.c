@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "text/page.h"
+#include "text/report_text.h"
 
 #include <math.h>
 
@@ -50,10 +50,10 @@ static struct idle idle_of(const struct wtl_report_domain *domains, size_t n, in
 }
 
 /* "(package-0 74.1, package-1 69.9)", or the name alone where there is one. */
-static void add_baselines(const struct wtl_page *page, const struct wtl_report_domain *domains,
-			  size_t n, const struct idle *all)
+static void add_baselines(const struct wtl_report_text *text,
+			  const struct wtl_report_domain *domains, size_t n, const struct idle *all)
 {
-	struct wtl_buf *buf = page->buf;
+	struct wtl_buf *buf = text->buf;
 	unsigned last_digit = wtl_format_last_digit(all->idle_uw, all->uncertainty_uw);
 	unsigned scale = wtl_format_scale(all->idle_uw);
 	size_t shown = 0;
@@ -62,7 +62,7 @@ static void add_baselines(const struct wtl_page *page, const struct wtl_report_d
 	for (size_t i = 0; i < n; i++) {
 		if (!has_baseline(&domains[i]) || shown++ >= BASELINES_MAX)
 			continue;
-		wtl_page_put(page, "%w%s", shown > 1 ? ", " : "", domains[i].domain.name);
+		wtl_report_text_put(text, "%w%s", shown > 1 ? ", " : "", domains[i].domain.name);
 		if (all->known == 1)
 			continue;
 		wtl_buf_putc(buf, WTL_LAYOUT_NO_BREAK);
@@ -70,24 +70,24 @@ static void add_baselines(const struct wtl_page *page, const struct wtl_report_d
 		wtl_format_rounded(buf, domains[i].idle.idle_uw, last_digit, scale);
 	}
 	if (all->known > BASELINES_MAX)
-		wtl_page_put(page, " and %z more", all->known - BASELINES_MAX);
+		wtl_report_text_put(text, " and %z more", all->known - BASELINES_MAX);
 	wtl_buf_putc(buf, ')');
 }
 
-void wtl_page_idle(const struct wtl_page *page, const struct wtl_report_domain *domains, size_t n,
-		   int64_t t_utc_ns)
+void wtl_report_text_idle(const struct wtl_report_text *text,
+			  const struct wtl_report_domain *domains, size_t n, int64_t t_utc_ns)
 {
 	struct idle idle = idle_of(domains, n, t_utc_ns);
-	struct wtl_buf *buf = page->buf;
+	struct wtl_buf *buf = text->buf;
 	size_t start, seen;
 
 	if (idle.known == 0)
 		return;
-	start = wtl_page_begin_line(page, "idle");
+	start = wtl_report_text_begin_line(text, "idle");
 	wtl_buf_puts(buf, idle.modelled > 0 ? "~ " : "");
 	wtl_format_measure(buf, idle.idle_uw, idle.uncertainty_uw, WTL_FORMAT_W,
-			   page->style->ascii);
-	add_baselines(page, domains, n, &idle);
+			   text->style->ascii);
+	add_baselines(text, domains, n, &idle);
 	if (idle.modelled == idle.known)
 		wtl_buf_puts(buf, ", modelled");
 	if (idle.age_ns >= 0) {
@@ -98,5 +98,5 @@ void wtl_page_idle(const struct wtl_page *page, const struct wtl_report_domain *
 		wtl_buf_puts(buf, " ago");
 		wtl_layout_keep(buf, seen);
 	}
-	wtl_page_end_line(page, start);
+	wtl_report_text_end_line(text, start);
 }

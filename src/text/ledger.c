@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "text/page.h"
+#include "text/report_text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static void add_head(struct table *table)
 	struct wtl_grid *grid = &table->grid;
 
 	wtl_grid_begin(grid, WTL_TONE_PLAIN);
-	wtl_page_add_unit(grid, "where it went ", WTL_FORMAT_J, table->scale);
+	wtl_report_text_add_unit(grid, "where it went ", WTL_FORMAT_J, table->scale);
 	for (size_t i = 0; i < ACCOUNTS; i++)
 		if (table->is_shown[i])
 			wtl_grid_cell(grid, names[i]);
@@ -87,7 +87,7 @@ static void add_row(struct table *table, const struct wtl_report *report,
 static void add_total(struct table *table, const struct wtl_report *report,
 		      const uint64_t sums_uj[ACCOUNTS], uint64_t rounded_uj)
 {
-	bool is_modelled = wtl_page_is_modelled(report);
+	bool is_modelled = wtl_report_text_is_modelled(report);
 
 	wtl_grid_begin(&table->grid, WTL_TONE_STRONG);
 	wtl_grid_cell(&table->grid, "total");
@@ -133,7 +133,7 @@ static bool is_worth_it(const struct wtl_report *report, const struct wtl_ledger
 	return false;
 }
 
-void wtl_page_ledger(const struct wtl_page *page, const struct wtl_report *report)
+void wtl_report_text_ledger(const struct wtl_report_text *text, const struct wtl_report *report)
 {
 	uint64_t accounts_uj[ACCOUNTS], *rows_uj;
 	struct table table = {.scale = 0};
@@ -143,7 +143,7 @@ void wtl_page_ledger(const struct wtl_page *page, const struct wtl_report *repor
 		return;
 	rows_uj = calloc(report->n_domains, 2 * sizeof(*rows_uj));
 	if (!rows_uj) {
-		page->buf->error = -ENOMEM;
+		text->buf->error = -ENOMEM;
 		return;
 	}
 	table.scale = wtl_format_scale(total.total_uj);
@@ -151,10 +151,10 @@ void wtl_page_ledger(const struct wtl_page *page, const struct wtl_report *repor
 	accounts_of(&total, accounts_uj);
 	for (size_t i = 0; i < ACCOUNTS; i++)
 		table.is_shown[i] = accounts_uj[i] > 0;
-	wtl_grid_init(&table.grid, "lrrrrrr", page->style);
+	wtl_grid_init(&table.grid, "lrrrrrr", text->style);
 	add_head(&table);
 	add_rows(&table, report, &total, rows_uj, rows_uj + report->n_domains);
 	free(rows_uj);
-	wtl_buf_putc(page->buf, '\n');
-	wtl_grid_render(&table.grid, page->buf);
+	wtl_buf_putc(text->buf, '\n');
+	wtl_grid_render(&table.grid, text->buf);
 }

@@ -5,79 +5,79 @@
 #include "document/format.h"
 #include "document/words.h"
 #include "energy/units.h"
-#include "text/page.h"
-#include "text/recording_page.h"
+#include "text/report_text.h"
+#include "text/recording_text.h"
 
 /* ---- The head ---- */
 
-static void put_title(const struct wtl_page *page, const struct wtl_recording *recording)
+static void put_title(const struct wtl_report_text *text, const struct wtl_recording *recording)
 {
-	size_t start = page->buf->len;
+	size_t start = text->buf->len;
 
-	wtl_page_put(page, "wattle: %s: ", recording->path);
-	wtl_page_words(page, recording->report.command,
-		       recording->host[0] ? recording->host : "a machine");
-	wtl_page_end_title(page, start);
+	wtl_report_text_put(text, "wattle: %s: ", recording->path);
+	wtl_report_text_words(text, recording->report.command,
+			      recording->host[0] ? recording->host : "a machine");
+	wtl_report_text_end_title(text, start);
 }
 
-static void put_when(const struct wtl_page *page, const struct wtl_recording *recording)
+static void put_when(const struct wtl_report_text *text, const struct wtl_recording *recording)
 {
 	const struct wattle_window *window = &recording->report.window;
 	int64_t end_utc_ns = recording->end_utc_ns;
-	size_t start = wtl_page_begin_line(page, "time");
-	struct wtl_buf *buf = page->buf;
+	size_t start = wtl_report_text_begin_line(text, "time");
+	struct wtl_buf *buf = text->buf;
 
-	wtl_page_put(page, "%t, ", window->duration_ns);
-	wtl_page_local(buf, window->begin_utc_ns);
+	wtl_report_text_put(text, "%t, ", window->duration_ns);
+	wtl_report_text_local(buf, window->begin_utc_ns);
 	wtl_buf_puts(buf, " to ");
-	if (wtl_page_is_same_day(window->begin_utc_ns, end_utc_ns))
-		wtl_page_local_clock(buf, end_utc_ns);
+	if (wtl_report_text_is_same_day(window->begin_utc_ns, end_utc_ns))
+		wtl_report_text_local_clock(buf, end_utc_ns);
 	else
-		wtl_page_local(buf, end_utc_ns);
+		wtl_report_text_local(buf, end_utc_ns);
 	wtl_buf_putc(buf, ' ');
-	wtl_page_zone(buf, end_utc_ns);
+	wtl_report_text_zone(buf, end_utc_ns);
 	if (recording->is_part)
-		wtl_page_put(page, ", of %t", recording->span_ns);
-	wtl_page_usage(page, &recording->report);
-	wtl_page_end_line(page, start);
+		wtl_report_text_put(text, ", of %t", recording->span_ns);
+	wtl_report_text_usage(text, &recording->report);
+	wtl_report_text_end_line(text, start);
 }
 
-static void put_made(const struct wtl_page *page, const struct wtl_recording *recording)
+static void put_made(const struct wtl_report_text *text, const struct wtl_recording *recording)
 {
-	size_t start = wtl_page_begin_line(page, "made"), keep;
+	size_t start = wtl_report_text_begin_line(text, "made"), keep;
 
-	wtl_page_put(page, "by wattle%w%s%w%s", recording->version[0] ? " " : "",
-		     recording->version, recording->host[0] ? " on " : "", recording->host);
+	wtl_report_text_put(text, "by wattle%w%s%w%s", recording->version[0] ? " " : "",
+			    recording->version, recording->host[0] ? " on " : "", recording->host);
 	if (recording->imported[0])
-		wtl_page_put(page, ", imported from %w", recording->imported);
+		wtl_report_text_put(text, ", imported from %w", recording->imported);
 	if (recording->cpu_model[0])
-		wtl_page_put(page, " (%s)", recording->cpu_model);
+		wtl_report_text_put(text, " (%s)", recording->cpu_model);
 	if (recording->interval_ns > 0) {
-		wtl_buf_puts(page->buf, ", ");
-		keep = page->buf->len;
-		wtl_buf_puts(page->buf, "every ");
-		wtl_format_period(page->buf, recording->interval_ns, page->style->ascii);
-		wtl_layout_keep(page->buf, keep);
+		wtl_buf_puts(text->buf, ", ");
+		keep = text->buf->len;
+		wtl_buf_puts(text->buf, "every ");
+		wtl_format_period(text->buf, recording->interval_ns, text->style->ascii);
+		wtl_layout_keep(text->buf, keep);
 	}
-	wtl_page_end_line(page, start);
+	wtl_report_text_end_line(text, start);
 }
 
 /* An intensity that changes: from where to where, or that the file does not say. */
-static void put_varying(const struct wtl_page *page, const struct wtl_recording *recording)
+static void put_varying(const struct wtl_report_text *text, const struct wtl_recording *recording)
 {
 	const struct wtl_emission *emission = &recording->carbon.emission;
 	const struct wtl_report *report = &recording->report;
 	uint64_t mg_per_kwh = report->carbon.carbon.intensity_mg_per_kwh;
 	const char *reason = wtl_words_not_emitted(&report->carbon, &report->window.total);
-	size_t start = wtl_page_begin_line(page, "carbon");
-	struct wtl_buf *buf = page->buf;
+	size_t start = wtl_report_text_begin_line(text, "carbon");
+	struct wtl_buf *buf = text->buf;
 
 	if (reason) {
-		wtl_page_put(page, "not known: %w (%s)", reason, recording->carbon.file);
-		wtl_page_end_line(page, start);
+		wtl_report_text_put(text, "not known: %w (%s)", reason, recording->carbon.file);
+		wtl_report_text_end_line(text, start);
 		return;
 	}
-	wtl_page_emitted(page, report);
+	wtl_report_text_emitted(text, report);
 	wtl_format_rounded(buf, mg_per_kwh, wtl_format_last_digit(mg_per_kwh, 0), 3);
 	wtl_buf_puts(buf, " g/kWh (");
 	if (emission->has_intensity) {
@@ -86,67 +86,70 @@ static void put_varying(const struct wtl_page *page, const struct wtl_recording 
 		wtl_format_rounded(buf, emission->greatest_mg_per_kwh, 3, 3);
 		wtl_buf_puts(buf, " over the time, ");
 	}
-	wtl_page_put(page, "%s)", recording->carbon.file);
-	wtl_page_end_line(page, start);
-	wtl_page_pue(page, &report->carbon);
+	wtl_report_text_put(text, "%s)", recording->carbon.file);
+	wtl_report_text_end_line(text, start);
+	wtl_report_text_pue(text, &report->carbon);
 }
 
-static void put_head(const struct wtl_page *page, const struct wtl_recording *recording)
+static void put_head(const struct wtl_report_text *text, const struct wtl_recording *recording)
 {
 	const struct wtl_report *report = &recording->report;
 	size_t start;
 
-	put_title(page, recording);
-	put_made(page, recording);
-	wtl_page_energy(page, report);
-	wtl_page_command_energy(page, report);
-	wtl_page_idle(page, report->domains, report->n_domains, recording->end_utc_ns);
-	if (wtl_page_has_policy(&recording->policy)) {
-		start = wtl_page_begin_line(page, "policy");
-		wtl_page_policy(page, &recording->policy);
-		wtl_page_end_line(page, start);
+	put_title(text, recording);
+	put_made(text, recording);
+	wtl_report_text_energy(text, report);
+	wtl_report_text_command_energy(text, report);
+	wtl_report_text_idle(text, report->domains, report->n_domains, recording->end_utc_ns);
+	if (wtl_report_text_has_policy(&recording->policy)) {
+		start = wtl_report_text_begin_line(text, "policy");
+		wtl_report_text_policy(text, &recording->policy);
+		wtl_report_text_end_line(text, start);
 	}
-	put_when(page, recording);
+	put_when(text, recording);
 	if (recording->carbon.is_varying)
-		put_varying(page, recording);
+		put_varying(text, recording);
 	else if (report->window.total.has_energy)
-		wtl_page_carbon(page, report);
-	wtl_page_ended(page, report);
+		wtl_report_text_carbon(text, report);
+	wtl_report_text_ended(text, report);
 }
 
 /* ---- What is to be known of the file ---- */
 
-static void remark_on_file(const struct wtl_page *page, const struct wtl_recording *recording)
+static void remark_on_file(const struct wtl_report_text *text,
+			   const struct wtl_recording *recording)
 {
 	const struct wtl_emission *emission = &recording->carbon.emission;
 	size_t start;
 
 	if (recording->is_live)
-		wtl_page_remark(page, WTL_PAGE_NOTE,
-				"it is being recorded: the figures are those so far");
+		wtl_report_text_remark(text, WTL_TEXT_NOTE,
+				       "it is being recorded: the figures are those so far");
 	else if (!recording->is_whole)
-		wtl_page_remark(page, WTL_PAGE_DOUBT,
-				"the recording was cut off: the figures go to the last look that "
-				"was written");
+		wtl_report_text_remark(
+			text, WTL_TEXT_DOUBT,
+			"the recording was cut off: the figures go to the last look that "
+			"was written");
 	if (!recording->carbon.is_varying || emission->missing_ns <= 0 ||
 	    recording->report.carbon.reason)
 		return;
-	start = wtl_page_begin_remark(page, WTL_PAGE_DOUBT);
-	wtl_page_put(page, "%s does not cover %t of the time: ", recording->carbon.file,
-		     emission->missing_ns);
-	wtl_format_measure(page->buf, emission->missing_uj > 0 ? (uint64_t)emission->missing_uj : 0,
-			   0, WTL_FORMAT_J, page->style->ascii);
-	wtl_buf_puts(page->buf, " are without emissions");
-	wtl_page_end_remark(page, start);
+	start = wtl_report_text_begin_remark(text, WTL_TEXT_DOUBT);
+	wtl_report_text_put(text, "%s does not cover %t of the time: ", recording->carbon.file,
+			    emission->missing_ns);
+	wtl_format_measure(text->buf, emission->missing_uj > 0 ? (uint64_t)emission->missing_uj : 0,
+			   0, WTL_FORMAT_J, text->style->ascii);
+	wtl_buf_puts(text->buf, " are without emissions");
+	wtl_report_text_end_remark(text, start);
 }
 
-void wtl_page_recording_self(const struct wtl_page *page, const struct wtl_report_self *self)
+void wtl_report_text_recording_self(const struct wtl_report_text *text,
+				    const struct wtl_report_self *self)
 {
-	wtl_layout_tone(page->buf, WTL_TONE_FAINT, page->style);
-	wtl_buf_puts(page->buf, "recording took ");
-	wtl_page_own(page, self);
-	wtl_layout_tone_end(page->buf, WTL_TONE_FAINT, page->style);
-	wtl_buf_putc(page->buf, '\n');
+	wtl_layout_tone(text->buf, WTL_TONE_FAINT, text->style);
+	wtl_buf_puts(text->buf, "recording took ");
+	wtl_report_text_own(text, self);
+	wtl_layout_tone_end(text->buf, WTL_TONE_FAINT, text->style);
+	wtl_buf_putc(text->buf, '\n');
 }
 
 /* ---- The page ---- */
@@ -154,30 +157,30 @@ void wtl_page_recording_self(const struct wtl_page *page, const struct wtl_repor
 static int text_recording(struct wtl_buf *buf, const void *what,
 			  const struct wtl_output_style *style)
 {
-	const struct wtl_page page = {buf, style, NULL};
+	const struct wtl_report_text text = {buf, style, NULL};
 	const struct wtl_recording *recording = what;
 	const struct wtl_report *report = &recording->report;
 	size_t start;
 
-	put_head(&page, recording);
+	put_head(&text, recording);
 	wtl_buf_putc(buf, '\n');
-	wtl_page_domains(&page, report);
-	wtl_page_ledger(&page, report);
+	wtl_report_text_domains(&text, report);
+	wtl_report_text_ledger(&text, report);
 	if (!recording->has_by || recording->by == WTL_BY_PROCESS)
-		wtl_page_processes(&page, report);
+		wtl_report_text_processes(&text, report);
 	for (size_t i = 0; i < recording->n_groupings; i++)
-		wtl_page_grouping(&page, recording, &recording->groupings[i]);
+		wtl_report_text_grouping(&text, recording, &recording->groupings[i]);
 	if (!recording->has_by || recording->by == WTL_BY_WINDOW)
-		wtl_page_windows(&page, recording);
-	start = wtl_page_begin_remarks(&page);
-	wtl_page_remarks(&page, report);
-	wtl_page_gaps(&page, recording);
-	remark_on_file(&page, recording);
-	wtl_page_end_remarks(&page, start);
+		wtl_report_text_windows(&text, recording);
+	start = wtl_report_text_begin_remarks(&text);
+	wtl_report_text_remarks(&text, report);
+	wtl_report_text_gaps(&text, recording);
+	remark_on_file(&text, recording);
+	wtl_report_text_end_remarks(&text, start);
 	/* What another tool took is not known. */
 	if (!recording->imported[0]) {
 		wtl_buf_putc(buf, '\n');
-		wtl_page_recording_self(&page, &report->self);
+		wtl_report_text_recording_self(&text, &report->self);
 	}
 	return buf->error;
 }

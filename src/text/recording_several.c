@@ -7,8 +7,8 @@
 #include "base/buf.h"
 #include "document/words.h"
 #include "energy/units.h"
-#include "text/page.h"
-#include "text/recording_page.h"
+#include "text/report_text.h"
+#include "text/recording_text.h"
 
 /* Smaller parts are 0.00 %. */
 #define RATIO_SEEN 0.00005
@@ -39,46 +39,49 @@ static bool has_emissions(const struct wtl_report *report)
 
 enum { PATH_COLUMNS = 32, PATH_ALONE_COLUMNS = 60, COMMAND_COLUMNS_MIN = 12 };
 
-static void put_path(const struct wtl_page *page, const char *path, size_t columns)
+static void put_path(const struct wtl_report_text *text, const char *path, size_t columns)
 {
-	size_t start = page->buf->len;
+	size_t start = text->buf->len;
 
-	wtl_page_put(page, "%s", path);
-	wtl_layout_cut_middle(page->buf, start, columns, page->style);
+	wtl_report_text_put(text, "%s", path);
+	wtl_layout_cut_middle(text->buf, start, columns, text->style);
 }
 
 /* The last of a line that begins at line_start. */
-static void put_command(const struct wtl_page *page, size_t line_start, char *const command[])
+static void put_command(const struct wtl_report_text *text, size_t line_start,
+			char *const command[])
 {
-	struct wtl_buf *buf = page->buf;
+	struct wtl_buf *buf = text->buf;
 	size_t start = buf->len, room = COMMAND_COLUMNS_MIN;
 	size_t used = wtl_layout_columns(wtl_buf_str(buf) + line_start, start - line_start);
 
 	if (used + room < WTL_LAYOUT_WIDTH)
 		room = WTL_LAYOUT_WIDTH - used;
-	wtl_page_words(page, command, "the machine");
-	wtl_layout_cut_middle(buf, start, room, page->style);
-	wtl_layout_cut(buf, line_start, WTL_LAYOUT_WIDTH, page->style);
+	wtl_report_text_words(text, command, "the machine");
+	wtl_layout_cut_middle(buf, start, room, text->style);
+	wtl_layout_cut(buf, line_start, WTL_LAYOUT_WIDTH, text->style);
 }
 
-static void put_list(const struct wtl_page *page, const struct wtl_comparison *comparison)
+static void put_list(const struct wtl_report_text *text, const struct wtl_comparison *comparison)
 {
 	for (size_t i = 0; i < comparison->n_recordings; i++) {
 		const struct wtl_recording *recording = &comparison->recordings[i];
-		size_t start = page->buf->len;
+		size_t start = text->buf->len;
 
-		wtl_page_put(page, "  [%z] ", i + 1);
-		put_path(page, recording->path, PATH_COLUMNS);
-		wtl_buf_puts(page->buf, ", ");
+		wtl_report_text_put(text, "  [%z] ", i + 1);
+		put_path(text, recording->path, PATH_COLUMNS);
+		wtl_buf_puts(text->buf, ", ");
 		if (recording->n_runs > 1)
-			wtl_page_put(page, "mean of %z runs", recording->n_runs);
+			wtl_report_text_put(text, "mean of %z runs", recording->n_runs);
 		else
-			wtl_page_local(page->buf, recording->compared_utc_ns
-							  ? recording->compared_utc_ns
-							  : recording->report.window.begin_utc_ns);
-		wtl_page_put(page, "%w%s: ", recording->host[0] ? ", on " : "", recording->host);
-		put_command(page, start, recording->report.command);
-		wtl_buf_putc(page->buf, '\n');
+			wtl_report_text_local(text->buf,
+					      recording->compared_utc_ns
+						      ? recording->compared_utc_ns
+						      : recording->report.window.begin_utc_ns);
+		wtl_report_text_put(text, "%w%s: ", recording->host[0] ? ", on " : "",
+				    recording->host);
+		put_command(text, start, recording->report.command);
+		wtl_buf_putc(text->buf, '\n');
 	}
 }
 
@@ -87,7 +90,7 @@ static bool is_modelled(const struct wtl_report *report, const struct wtl_compar
 	if (row->quantity == WTL_COMPARED_S)
 		return false;
 	if (!row->is_domain)
-		return wtl_page_is_modelled(report);
+		return wtl_report_text_is_modelled(report);
 	for (size_t i = 0; i < report->n_domains; i++)
 		if (strcmp(report->domains[i].domain.name, row->what) == 0)
 			return wtl_words_method(&report->domains[i]) == WATTLE_METHOD_MODELLED;
@@ -108,7 +111,7 @@ static void add_value(struct wtl_grid *grid, const struct wtl_compared_value *va
 	wtl_buf_puts(&grid->rows, modelled ? "~" : "");
 	wtl_format_rounded(&grid->rows, measured->value, last, scale);
 	wtl_buf_puts(&grid->rows, measured->uncertainty > 0 ? " " : "");
-	wtl_page_add_uncertainty(grid, measured->uncertainty, last, scale);
+	wtl_report_text_add_uncertainty(grid, measured->uncertainty, last, scale);
 }
 
 /* is_exact: what is not said to have an error has none, as one time has not. */
@@ -127,7 +130,7 @@ static void add_difference(struct wtl_grid *grid, const struct wtl_compared_valu
 	wtl_buf_puts(&grid->rows, wtl_format_round(difference->value, last) > 0 ? sign : "");
 	wtl_format_rounded(&grid->rows, difference->value, last, scale);
 	wtl_grid_next(grid);
-	wtl_page_add_uncertainty(grid, uncertainty, last, scale);
+	wtl_report_text_add_uncertainty(grid, uncertainty, last, scale);
 	if (difference->has_ratio) {
 		wtl_buf_puts(&grid->rows, fabs(difference->ratio) >= RATIO_SEEN ? sign : "");
 		wtl_format_percent(&grid->rows, fabs(difference->ratio));
@@ -164,11 +167,12 @@ static void add_compared(struct wtl_grid *grid, const struct wtl_comparison *com
 	add_difference(grid, other, scale, is_time);
 }
 
-static void put_pair(const struct wtl_page *page, const struct wtl_comparison *comparison, size_t i)
+static void put_pair(const struct wtl_report_text *text, const struct wtl_comparison *comparison,
+		     size_t i)
 {
 	struct wtl_grid grid;
 
-	wtl_grid_init(&grid, "lrrrurl", page->style);
+	wtl_grid_init(&grid, "lrrrurl", text->style);
 	wtl_grid_row(&grid, WTL_TONE_PLAIN, (const char *const[]){"", "[1]", NULL});
 	wtl_buf_printf(&grid.rows, "[%zu]", i + 1);
 	wtl_grid_next(&grid);
@@ -177,8 +181,8 @@ static void put_pair(const struct wtl_page *page, const struct wtl_comparison *c
 		if (comparison->rows[k].values[0].is_known ||
 		    comparison->rows[k].values[i].is_known)
 			add_compared(&grid, comparison, &comparison->rows[k], i);
-	wtl_buf_putc(page->buf, '\n');
-	wtl_grid_render(&grid, page->buf);
+	wtl_buf_putc(text->buf, '\n');
+	wtl_grid_render(&grid, text->buf);
 }
 
 static bool is_any_common(const struct wtl_comparison *comparison)
@@ -205,7 +209,8 @@ static bool has_other_domains(const struct wtl_comparison *comparison, size_t i)
 	return false;
 }
 
-static void put_other_domains(const struct wtl_page *page, const struct wtl_comparison *comparison)
+static void put_other_domains(const struct wtl_report_text *text,
+			      const struct wtl_comparison *comparison)
 {
 	size_t all = 0, n = 0, start;
 
@@ -213,22 +218,23 @@ static void put_other_domains(const struct wtl_page *page, const struct wtl_comp
 		all += has_other_domains(comparison, i);
 	if (all == 0)
 		return;
-	start = wtl_page_begin_remark(page, WTL_PAGE_DOUBT);
-	wtl_buf_puts(page->buf, all > 1 ? "the totals of " : "the total of ");
+	start = wtl_report_text_begin_remark(text, WTL_TEXT_DOUBT);
+	wtl_buf_puts(text->buf, all > 1 ? "the totals of " : "the total of ");
 	for (size_t i = 1; i < comparison->n_recordings; i++)
 		if (has_other_domains(comparison, i))
-			wtl_page_put(page, "%w[%z]", n++ > 0 ? ", " : "", i + 1);
-	wtl_page_put(page,
-		     " %w not of the same domains as that of [1]: what they differ by is not only "
-		     "what was used more or less",
-		     all > 1 ? "are" : "is");
-	wtl_page_end_remark(page, start);
+			wtl_report_text_put(text, "%w[%z]", n++ > 0 ? ", " : "", i + 1);
+	wtl_report_text_put(
+		text,
+		" %w not of the same domains as that of [1]: what they differ by is not only "
+		"what was used more or less",
+		all > 1 ? "are" : "is");
+	wtl_report_text_end_remark(text, start);
 }
 
 /* What keeps them from being compared as they stand; whose emissions are in no row, and why. */
-static void put_remarks(const struct wtl_page *page, const struct wtl_comparison *comparison)
+static void put_remarks(const struct wtl_report_text *text, const struct wtl_comparison *comparison)
 {
-	const struct wtl_page_several several = {
+	const struct wtl_report_text_several several = {
 		.report = compared_report,
 		.of = comparison,
 		.n = comparison->n_recordings,
@@ -240,34 +246,36 @@ static void put_remarks(const struct wtl_page *page, const struct wtl_comparison
 		char label[32];
 
 		snprintf(label, sizeof(label), "[%zu]", i + 1);
-		wtl_page_file_remarks(page, label, &comparison->recordings[i]);
+		wtl_report_text_file_remarks(text, label, &comparison->recordings[i]);
 	}
-	wtl_page_energy_remarks(page, &several);
-	put_other_domains(page, comparison);
-	wtl_page_carbon_remarks(page, &several, &comparison->recordings[0]);
-	wtl_page_policy_remark(page, &comparison->recordings[0]);
+	wtl_report_text_energy_remarks(text, &several);
+	put_other_domains(text, comparison);
+	wtl_report_text_carbon_remarks(text, &several, &comparison->recordings[0]);
+	wtl_report_text_policy_remark(text, &comparison->recordings[0]);
 	for (size_t i = 0; i < comparison->n_recordings; i++) {
 		const char *reason = why_not_emitted(&comparison->recordings[i].report);
 
 		if (reason)
-			wtl_page_remark(page, WTL_PAGE_DOUBT, "no CO2e of [%z]: %w", i + 1, reason);
+			wtl_report_text_remark(text, WTL_TEXT_DOUBT, "no CO2e of [%z]: %w", i + 1,
+					       reason);
 	}
 }
 
 static int page_comparison(struct wtl_buf *buf, const void *what,
 			   const struct wtl_output_style *style)
 {
-	const struct wtl_page page = {buf, style, NULL};
+	const struct wtl_report_text text = {buf, style, NULL};
 	const struct wtl_comparison *comparison = what;
 	size_t start;
 
-	wtl_page_put(&page, "wattle: %z recordings side by side\n\n", comparison->n_recordings);
-	put_list(&page, comparison);
+	wtl_report_text_put(&text, "wattle: %z recordings side by side\n\n",
+			    comparison->n_recordings);
+	put_list(&text, comparison);
 	for (size_t i = 1; i < comparison->n_recordings; i++)
-		put_pair(&page, comparison, i);
+		put_pair(&text, comparison, i);
 	wtl_buf_putc(buf, '\n');
 	start = buf->len;
-	put_remarks(&page, comparison);
+	put_remarks(&text, comparison);
 	wtl_buf_puts(buf, buf->len > start ? "\n" : "");
 	start = buf->len;
 	wtl_buf_puts(buf, "A difference's error is at k = 2. ");
@@ -278,8 +286,8 @@ static int page_comparison(struct wtl_buf *buf, const void *what,
 			"that both have) counts only as far as both differ; all else is taken as "
 			"independent.");
 	else
-		wtl_page_put(
-			&page,
+		wtl_report_text_put(
+			&text,
 			"%w were not measured by the same sensors of the same machine, so the errors "
 			"of their energies are taken as independent.",
 			comparison->n_recordings > 2 ? "These" : "The two");
@@ -322,8 +330,8 @@ static struct look look_at(const struct wtl_runs *runs)
 		const struct wtl_run *run = &runs->runs[i];
 		const struct wtl_report *report = &run->report;
 
-		look.is_one_day &= wtl_page_is_same_day(runs->runs[0].report.window.begin_utc_ns,
-							report->window.begin_utc_ns);
+		look.is_one_day &= wtl_report_text_is_same_day(
+			runs->runs[0].report.window.begin_utc_ns, report->window.begin_utc_ns);
 		look.has_end |= run->is_unfinished || report->interrupted || report->has_exit;
 		if (!report->window.total.has_energy)
 			continue;
@@ -347,14 +355,15 @@ static void add_figures(struct wtl_grid *grid, const struct wtl_run *run, const 
 	uint64_t rate_ng_per_s;
 
 	if (!total->has_energy) {
-		wtl_page_add_nothing(grid);
+		wtl_report_text_add_nothing(grid);
 		for (size_t i = 0; i < 3; i++)
 			wtl_grid_cell(grid, "");
 		return;
 	}
-	wtl_buf_puts(&grid->rows, wtl_page_incomplete(&run->report) ? "! " : "");
-	wtl_page_add_energy(grid, total, wtl_page_is_modelled(&run->report), look->scale);
-	wtl_page_add_mean(grid, total);
+	wtl_buf_puts(&grid->rows, wtl_report_text_incomplete(&run->report) ? "! " : "");
+	wtl_report_text_add_energy(grid, total, wtl_report_text_is_modelled(&run->report),
+				   look->scale);
+	wtl_report_text_add_mean(grid, total);
 	add_plain(grid, has_emissions(&run->report), run->report.carbon.emitted_ug, look->scale_g);
 	add_plain(grid, wtl_run_rate_ng_per_s(run, &rate_ng_per_s), rate_ug(run), look->scale_rate);
 }
@@ -365,37 +374,37 @@ static void add_run(struct wtl_grid *grid, const struct wtl_run *run, size_t num
 	wtl_grid_begin(grid, WTL_TONE_PLAIN);
 	wtl_grid_number(grid, number);
 	if (look->is_one_day)
-		wtl_page_local_clock(&grid->rows, run->report.window.begin_utc_ns);
+		wtl_report_text_local_clock(&grid->rows, run->report.window.begin_utc_ns);
 	else
-		wtl_page_local_minute(&grid->rows, run->report.window.begin_utc_ns);
+		wtl_report_text_local_minute(&grid->rows, run->report.window.begin_utc_ns);
 	wtl_grid_next(grid);
-	wtl_page_add_seconds(grid, run->report.window.duration_ns);
+	wtl_report_text_add_seconds(grid, run->report.window.duration_ns);
 	add_figures(grid, run, look);
 	if (look->has_end && run->is_unfinished)
 		wtl_grid_cell(grid, run->is_live ? "still running" : "cut off");
 	else if (look->has_end)
-		wtl_page_add_end(grid, &run->report);
+		wtl_report_text_add_end(grid, &run->report);
 }
 
-static void put_table(const struct wtl_page *page, const struct wtl_runs *runs)
+static void put_table(const struct wtl_report_text *text, const struct wtl_runs *runs)
 {
 	const struct look look = look_at(runs);
 	struct wtl_grid grid;
 
-	wtl_grid_init(&grid, "rlrrurrrl", page->style);
+	wtl_grid_init(&grid, "rlrrurrrl", text->style);
 	wtl_grid_row(&grid, WTL_TONE_PLAIN,
 		     (const char *const[]){"run", "began", "time [s]", "energy", NULL});
-	wtl_page_add_unit(&grid, "", WTL_FORMAT_J, look.scale);
+	wtl_report_text_add_unit(&grid, "", WTL_FORMAT_J, look.scale);
 	wtl_grid_cell(&grid, "mean [W]");
-	wtl_page_add_unit(&grid, "CO2e ", WTL_FORMAT_G, look.scale_g);
+	wtl_report_text_add_unit(&grid, "CO2e ", WTL_FORMAT_G, look.scale_g);
 	wtl_buf_printf(&grid.rows, "rate [%s/s]",
-		       wtl_format_unit(WTL_FORMAT_G, look.scale_rate, page->style->ascii));
+		       wtl_format_unit(WTL_FORMAT_G, look.scale_rate, text->style->ascii));
 	wtl_grid_next(&grid);
 	if (look.has_end)
 		wtl_grid_cell(&grid, "end");
 	for (size_t i = 0; i < runs->n_runs; i++)
 		add_run(&grid, &runs->runs[i], i + 1, &look);
-	wtl_grid_render(&grid, page->buf);
+	wtl_grid_render(&grid, text->buf);
 }
 
 /* ---- The time series in one line: as high as the greatest, from 0 ---- */
@@ -418,7 +427,8 @@ static double spark_of(const struct wtl_run *run, enum spark spark)
 	return (double)NAN;
 }
 
-static void put_sparks(const struct wtl_page *page, const struct wtl_runs *runs, enum spark spark)
+static void put_sparks(const struct wtl_report_text *text, const struct wtl_runs *runs,
+		       enum spark spark)
 {
 	static const char *const names[] = {"time", "energy", "CO2e", "rate"};
 	static const char *const bars[SPARKS + 1] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -429,23 +439,23 @@ static void put_sparks(const struct wtl_page *page, const struct wtl_runs *runs,
 		greatest = fmax(greatest, spark_of(&runs->runs[i], spark));
 	if (!isfinite(greatest))
 		return; /* nothing is known of any */
-	wtl_buf_printf(page->buf, "  %-10s", names[spark]);
+	wtl_buf_printf(text->buf, "  %-10s", names[spark]);
 	for (size_t i = 0; i < runs->n_runs; i++) {
 		double part = greatest > 0.0 ? spark_of(&runs->runs[i], spark) / greatest : 0.0;
 		int level = isfinite(part) ? (int)ceil(part * SPARKS) : 0;
 
-		wtl_buf_puts(page->buf, page->style->ascii ? plain[level] : bars[level]);
+		wtl_buf_puts(text->buf, text->style->ascii ? plain[level] : bars[level]);
 	}
-	wtl_buf_putc(page->buf, '\n');
+	wtl_buf_putc(text->buf, '\n');
 }
 
-static void put_series(const struct wtl_page *page, const struct wtl_runs *runs)
+static void put_series(const struct wtl_report_text *text, const struct wtl_runs *runs)
 {
 	if (runs->n_runs < 2 || runs->n_runs > SPARKS_MAX)
 		return;
-	wtl_buf_puts(page->buf, "\nrun by run, from 0 to the greatest\n");
+	wtl_buf_puts(text->buf, "\nrun by run, from 0 to the greatest\n");
 	for (enum spark spark = TIME; spark <= RATE; spark++)
-		put_sparks(page, runs, spark);
+		put_sparks(text, runs, spark);
 }
 
 /* ---- The page of runs ---- */
@@ -469,19 +479,19 @@ static bool is_same_command(const struct wtl_runs *runs)
 	return true;
 }
 
-static void put_title(const struct wtl_page *page, const struct wtl_runs *runs)
+static void put_title(const struct wtl_report_text *text, const struct wtl_runs *runs)
 {
-	size_t start = page->buf->len;
+	size_t start = text->buf->len;
 
-	wtl_page_put(page, "wattle: %z run%w", runs->n_runs, runs->n_runs == 1 ? "" : "s");
+	wtl_report_text_put(text, "wattle: %z run%w", runs->n_runs, runs->n_runs == 1 ? "" : "s");
 	if (!runs->has_files)
-		wtl_page_put(page, " in %s", base_name(runs->runs[0].path));
-	wtl_buf_puts(page->buf, ": ");
+		wtl_report_text_put(text, " in %s", base_name(runs->runs[0].path));
+	wtl_buf_puts(text->buf, ": ");
 	if (is_same_command(runs))
-		wtl_page_words(page, runs->runs[0].report.command, "the machine");
+		wtl_report_text_words(text, runs->runs[0].report.command, "the machine");
 	else
-		wtl_buf_puts(page->buf, "different commands");
-	wtl_page_end_title(page, start);
+		wtl_buf_puts(text->buf, "different commands");
+	wtl_report_text_end_title(text, start);
 }
 
 /* Is the next run of the same file, and command? */
@@ -492,7 +502,7 @@ static bool goes_on(const struct wtl_runs *runs, size_t i)
 }
 
 /* Where the runs are, and what each was where they are not all the same. */
-static void put_sources(const struct wtl_page *page, const struct wtl_runs *runs)
+static void put_sources(const struct wtl_report_text *text, const struct wtl_runs *runs)
 {
 	bool is_same = is_same_command(runs);
 
@@ -501,72 +511,72 @@ static void put_sources(const struct wtl_page *page, const struct wtl_runs *runs
 
 		while (goes_on(runs, i))
 			i++;
-		wtl_buf_puts(page->buf, first == 0 ? "\n" : "");
-		start = page->buf->len;
+		wtl_buf_puts(text->buf, first == 0 ? "\n" : "");
+		start = text->buf->len;
 		if (i > first)
-			wtl_page_put(page, "  runs %z to %z are", first + 1, i + 1);
+			wtl_report_text_put(text, "  runs %z to %z are", first + 1, i + 1);
 		else
-			wtl_page_put(page, "  run %z is", i + 1);
+			wtl_report_text_put(text, "  run %z is", i + 1);
 		if (runs->has_files) {
-			wtl_buf_puts(page->buf, " in ");
-			put_path(page, runs->runs[i].path,
+			wtl_buf_puts(text->buf, " in ");
+			put_path(text, runs->runs[i].path,
 				 is_same ? PATH_ALONE_COLUMNS : PATH_COLUMNS);
 		}
 		if (!is_same) {
-			wtl_buf_puts(page->buf, runs->has_files ? ": " : " ");
-			put_command(page, start, runs->runs[i].report.command);
+			wtl_buf_puts(text->buf, runs->has_files ? ": " : " ");
+			put_command(text, start, runs->runs[i].report.command);
 		}
-		wtl_buf_putc(page->buf, '\n');
+		wtl_buf_putc(text->buf, '\n');
 	}
 }
 
-static void put_statistics(const struct wtl_page *page, const struct wtl_runs *runs)
+static void put_statistics(const struct wtl_report_text *text, const struct wtl_runs *runs)
 {
 	bool modelled = false;
 	struct wtl_grid grid;
 
 	for (size_t i = 0; i < runs->n_runs; i++)
-		modelled |= wtl_page_is_modelled(&runs->runs[i].report);
-	wtl_page_begin_statistics(&grid, page->style);
+		modelled |= wtl_report_text_is_modelled(&runs->runs[i].report);
+	wtl_report_text_begin_statistics(&grid, text->style);
 	for (size_t i = 0; i < WTL_RUN_FIGURES; i++)
 		if (runs->of[i].n > 0)
-			wtl_page_add_figure(&grid, runs->of, i, modelled);
-	wtl_buf_putc(page->buf, '\n');
-	wtl_grid_render(&grid, page->buf);
+			wtl_report_text_add_figure(&grid, runs->of, i, modelled);
+	wtl_buf_putc(text->buf, '\n');
+	wtl_grid_render(&grid, text->buf);
 }
 
 /* Together: "sum of 12 runs: 1 min 3 s, 3.21 ± 0.20 kJ, 0.42 ± 0.09 g CO2e". */
-static void put_sum(const struct wtl_page *page, const struct wtl_runs *runs)
+static void put_sum(const struct wtl_report_text *text, const struct wtl_runs *runs)
 {
 	const struct wtl_runs_sum *sum = &runs->sum;
 	size_t start;
 
 	if (sum->n < 2)
 		return;
-	wtl_buf_putc(page->buf, '\n');
-	start = page->buf->len;
-	wtl_page_put(page, "sum of %z runs: ", sum->n);
-	wtl_format_duration(page->buf, (int64_t)sum->duration_ns, page->style->ascii);
+	wtl_buf_putc(text->buf, '\n');
+	start = text->buf->len;
+	wtl_report_text_put(text, "sum of %z runs: ", sum->n);
+	wtl_format_duration(text->buf, (int64_t)sum->duration_ns, text->style->ascii);
 	if (sum->n_energy > 0) {
-		wtl_buf_puts(page->buf, ", ");
-		wtl_format_measure(page->buf, sum->energy_uj, sum->energy_uncertainty_uj,
-				   WTL_FORMAT_J, page->style->ascii);
+		wtl_buf_puts(text->buf, ", ");
+		wtl_format_measure(text->buf, sum->energy_uj, sum->energy_uncertainty_uj,
+				   WTL_FORMAT_J, text->style->ascii);
 	}
 	if (sum->n_energy > 0 && sum->n_energy < sum->n)
-		wtl_page_put(page, " (of %z)", sum->n_energy);
+		wtl_report_text_put(text, " (of %z)", sum->n_energy);
 	if (sum->n_emitted > 0) {
-		wtl_buf_puts(page->buf, ", ");
-		wtl_format_measure(page->buf, sum->emitted_ng / 1000, sum->emitted_uncertainty_ug,
-				   WTL_FORMAT_G, page->style->ascii);
-		wtl_buf_puts(page->buf, " CO2e");
+		wtl_buf_puts(text->buf, ", ");
+		wtl_format_measure(text->buf, sum->emitted_ng / 1000, sum->emitted_uncertainty_ug,
+				   WTL_FORMAT_G, text->style->ascii);
+		wtl_buf_puts(text->buf, " CO2e");
 	}
 	if (sum->n_emitted > 0 && sum->n_emitted < sum->n)
-		wtl_page_put(page, " (of %z)", sum->n_emitted);
-	wtl_layout_wrap(page->buf, start, 0, 0);
+		wtl_report_text_put(text, " (of %z)", sum->n_emitted);
+	wtl_layout_wrap(text->buf, start, 0, 0);
 }
 
 /* The runs whose emissions are not known: how many, and why the first one's are not. */
-static void put_not_emitted(const struct wtl_page *page, const struct wtl_runs *runs)
+static void put_not_emitted(const struct wtl_report_text *text, const struct wtl_runs *runs)
 {
 	const char *first = NULL;
 	size_t n = 0;
@@ -578,21 +588,22 @@ static void put_not_emitted(const struct wtl_page *page, const struct wtl_runs *
 		n += reason != NULL;
 	}
 	if (n > 0)
-		wtl_page_remark(page, WTL_PAGE_DOUBT, "no CO2e of %z of %z runs: %w", n,
-				runs->n_runs, first);
+		wtl_report_text_remark(text, WTL_TEXT_DOUBT, "no CO2e of %z of %z runs: %w", n,
+				       runs->n_runs, first);
 }
 
-static void put_not_whole(const struct wtl_page *page, const struct wtl_runs *runs)
+static void put_not_whole(const struct wtl_report_text *text, const struct wtl_runs *runs)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < runs->n_runs; i++)
 		n += !runs->runs[i].is_unfinished && !runs->runs[i].report.interrupted;
 	if (n < runs->n_runs)
-		wtl_page_remark(page, WTL_PAGE_DOUBT,
-				"mean and spread are those of %z of %z runs, which ended and were "
-				"not interrupted",
-				n, runs->n_runs);
+		wtl_report_text_remark(
+			text, WTL_TEXT_DOUBT,
+			"mean and spread are those of %z of %z runs, which ended and were "
+			"not interrupted",
+			n, runs->n_runs);
 }
 
 static const struct wtl_report *run_report(const void *of, size_t i)
@@ -602,29 +613,29 @@ static const struct wtl_report *run_report(const void *of, size_t i)
 	return &runs->runs[i].report;
 }
 
-static void put_runs_remarks(const struct wtl_page *page, const struct wtl_runs *runs)
+static void put_runs_remarks(const struct wtl_report_text *text, const struct wtl_runs *runs)
 {
-	const struct wtl_page_several several = {
+	const struct wtl_report_text_several several = {
 		.report = run_report, .of = runs, .n = runs->n_runs, .before = "run ", .after = ""};
 	const struct wtl_recording *first = runs->n_recordings > 0 ? runs->recordings[0] : NULL;
-	size_t start = wtl_page_begin_remarks(page);
+	size_t start = wtl_report_text_begin_remarks(text);
 
-	put_not_whole(page, runs);
+	put_not_whole(text, runs);
 	for (size_t i = 0; i < runs->n_recordings; i++)
-		wtl_page_file_remarks(page,
-				      runs->has_files ? runs->recordings[i]->path
-						      : base_name(runs->recordings[i]->path),
-				      runs->recordings[i]);
-	wtl_page_energy_remarks(page, &several);
-	put_not_emitted(page, runs);
-	wtl_page_carbon_remarks(page, &several, first);
+		wtl_report_text_file_remarks(text,
+					     runs->has_files ? runs->recordings[i]->path
+							     : base_name(runs->recordings[i]->path),
+					     runs->recordings[i]);
+	wtl_report_text_energy_remarks(text, &several);
+	put_not_emitted(text, runs);
+	wtl_report_text_carbon_remarks(text, &several, first);
 	if (first)
-		wtl_page_policy_remark(page, first);
-	wtl_page_end_remarks(page, start);
+		wtl_report_text_policy_remark(text, first);
+	wtl_report_text_end_remarks(text, start);
 }
 
 /* Of the recordings with the runs, together: their models are wrong in the same way. */
-static void put_self(const struct wtl_page *page, const struct wtl_runs *runs)
+static void put_self(const struct wtl_report_text *text, const struct wtl_runs *runs)
 {
 	struct wtl_report_self sum = {.has_energy = true};
 
@@ -641,8 +652,8 @@ static void put_self(const struct wtl_page *page, const struct wtl_runs *runs)
 	}
 	if (runs->n_recordings == 0)
 		return;
-	wtl_buf_putc(page->buf, '\n');
-	wtl_page_recording_self(page, &sum);
+	wtl_buf_putc(text->buf, '\n');
+	wtl_report_text_recording_self(text, &sum);
 }
 
 /* That of any run with emissions, where their intensities are known equally well; or NULL. */
@@ -664,21 +675,21 @@ static const struct wtl_report_carbon *shared_carbon(const struct wtl_runs *runs
 
 static int page_runs(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
 {
-	const struct wtl_page page = {buf, style, NULL};
+	const struct wtl_report_text text = {buf, style, NULL};
 	const struct wtl_runs *runs = what;
 
 	if (runs->n_runs == 0)
 		return wtl_buf_puts(buf, "wattle: no run ended\n");
-	put_title(&page, runs);
-	put_table(&page, runs);
-	put_sources(&page, runs);
-	put_series(&page, runs);
-	put_statistics(&page, runs);
-	put_sum(&page, runs);
-	put_runs_remarks(&page, runs);
+	put_title(&text, runs);
+	put_table(&text, runs);
+	put_sources(&text, runs);
+	put_series(&text, runs);
+	put_statistics(&text, runs);
+	put_sum(&text, runs);
+	put_runs_remarks(&text, runs);
 	wtl_buf_putc(buf, '\n');
-	wtl_page_legend(&page, shared_carbon(runs));
-	put_self(&page, runs);
+	wtl_report_text_legend(&text, shared_carbon(runs));
+	put_self(&text, runs);
 	return buf->error;
 }
 

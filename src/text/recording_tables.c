@@ -4,8 +4,8 @@
 
 #include "base/buf.h"
 #include "document/format.h"
-#include "text/page.h"
-#include "text/recording_page.h"
+#include "text/report_text.h"
+#include "text/recording_text.h"
 #include "text/shares.h"
 #include "document/words.h"
 
@@ -75,8 +75,9 @@ static void add_named(struct wtl_grid *grid, const void *of, const char *name, c
 		wtl_grid_cell(grid, "");
 }
 
-void wtl_page_grouping(const struct wtl_page *page, const struct wtl_recording *recording,
-		       const struct wtl_recording_grouping *grouping)
+void wtl_report_text_grouping(const struct wtl_report_text *text,
+			      const struct wtl_recording *recording,
+			      const struct wtl_recording_grouping *grouping)
 {
 	const struct wtl_recording_group *others = &grouping->others;
 	struct wtl_shares shares = {
@@ -101,7 +102,7 @@ void wtl_page_grouping(const struct wtl_page *page, const struct wtl_recording *
 	    !wtl_words_processes_uj(&recording->report, &shares.processes_uj))
 		return;
 	shares.total_uj = total.total_uj;
-	wtl_page_shares(page, &shares);
+	wtl_report_text_shares(text, &shares);
 }
 
 /* ---- Windows ---- */
@@ -143,8 +144,8 @@ static struct look look_at(const struct wtl_recording *recording)
 		if (!is_worth_a_row(recording, &recording->windows[i]))
 			continue;
 		look.n++;
-		look.is_one_day &= wtl_page_is_same_day(recording->report.window.begin_utc_ns,
-							window->begin_utc_ns);
+		look.is_one_day &= wtl_report_text_is_same_day(
+			recording->report.window.begin_utc_ns, window->begin_utc_ns);
 		if (window->total.has_energy && window->total.energy_uj > largest_uj)
 			largest_uj = window->total.energy_uj;
 	}
@@ -164,35 +165,36 @@ static void add_window(struct wtl_grid *grid, const struct wtl_recording *record
 			    : window->is_cut		      ? " (cut)"
 							      : "");
 	if (look->is_one_day)
-		wtl_page_local_clock(&grid->rows, window->window.begin_utc_ns);
+		wtl_report_text_local_clock(&grid->rows, window->window.begin_utc_ns);
 	else
-		wtl_page_local(&grid->rows, window->window.begin_utc_ns);
+		wtl_report_text_local(&grid->rows, window->window.begin_utc_ns);
 	wtl_grid_next(grid);
 	if (!window->energies) {
 		wtl_grid_cell(grid, "-");
 		return;
 	}
-	wtl_page_add_seconds(grid, window->window.duration_ns);
+	wtl_report_text_add_seconds(grid, window->window.duration_ns);
 	if (!total->has_energy) {
 		wtl_grid_cell(grid, "-");
 		return;
 	}
-	wtl_page_add_energy(grid, total, is_modelled(recording, window), look->scale);
-	wtl_page_add_mean(grid, total);
+	wtl_report_text_add_energy(grid, total, is_modelled(recording, window), look->scale);
+	wtl_report_text_add_mean(grid, total);
 }
 
-void wtl_page_windows(const struct wtl_page *page, const struct wtl_recording *recording)
+void wtl_report_text_windows(const struct wtl_report_text *text,
+			     const struct wtl_recording *recording)
 {
-	size_t most = page->style->verbose ? SIZE_MAX : WINDOWS_MAX, n = 0;
+	size_t most = text->style->verbose ? SIZE_MAX : WINDOWS_MAX, n = 0;
 	struct look look = look_at(recording);
 	struct wtl_grid grid;
 
 	if (look.n == 0)
 		return;
-	wtl_grid_init(&grid, "clrrur", page->style);
+	wtl_grid_init(&grid, "clrrur", text->style);
 	wtl_grid_row(&grid, WTL_TONE_PLAIN,
 		     (const char *const[]){"window", "began", "time [s]", "energy", NULL});
-	wtl_page_add_unit(&grid, "", WTL_FORMAT_J, look.scale);
+	wtl_report_text_add_unit(&grid, "", WTL_FORMAT_J, look.scale);
 	wtl_grid_cell(&grid, "mean [W]");
 	for (size_t i = 0; i < recording->n_windows && n < most; i++) {
 		if (!is_worth_a_row(recording, &recording->windows[i]))
@@ -200,44 +202,45 @@ void wtl_page_windows(const struct wtl_page *page, const struct wtl_recording *r
 		add_window(&grid, recording, &recording->windows[i], &look);
 		n++;
 	}
-	wtl_buf_putc(page->buf, '\n');
-	wtl_grid_render(&grid, page->buf);
+	wtl_buf_putc(text->buf, '\n');
+	wtl_grid_render(&grid, text->buf);
 	if (n < look.n)
-		wtl_page_put(page, "and %z more (--verbose)\n", look.n - n);
+		wtl_report_text_put(text, "and %z more (--verbose)\n", look.n - n);
 }
 
 /* ---- Gaps ---- */
 
-static void put_gap(const struct wtl_page *page, const struct wtl_recording_gap *gap)
+static void put_gap(const struct wtl_report_text *text, const struct wtl_recording_gap *gap)
 {
 	int64_t length_ns = gap->duration_ns;
 
-	wtl_page_local(page->buf, gap->begin_utc_ns);
-	wtl_page_put(page, ": %s%w", gap->domain, gap->domain[0] ? ": " : "");
+	wtl_report_text_local(text->buf, gap->begin_utc_ns);
+	wtl_report_text_put(text, ": %s%w", gap->domain, gap->domain[0] ? ": " : "");
 	if (strcmp(gap->kind, "clock-step") == 0 && length_ns != 0) {
 		/* The text that was recorded has seconds only. */
-		wtl_page_put(page, "UTC was set %w by %t", length_ns < 0 ? "back" : "forward",
-			     length_ns == INT64_MIN ? INT64_MAX
-			     : length_ns < 0	    ? -length_ns
-						    : length_ns);
+		wtl_report_text_put(text, "UTC was set %w by %t",
+				    length_ns < 0 ? "back" : "forward",
+				    length_ns == INT64_MIN ? INT64_MAX
+				    : length_ns < 0	   ? -length_ns
+							   : length_ns);
 		return;
 	}
-	wtl_page_put(page, "%s", gap->text[0] ? gap->text : gap->kind);
+	wtl_report_text_put(text, "%s", gap->text[0] ? gap->text : gap->kind);
 	if (length_ns > 0)
-		wtl_page_put(page, " (%t)", length_ns);
+		wtl_report_text_put(text, " (%t)", length_ns);
 }
 
-void wtl_page_gaps(const struct wtl_page *page, const struct wtl_recording *recording)
+void wtl_report_text_gaps(const struct wtl_report_text *text, const struct wtl_recording *recording)
 {
-	size_t most = page->style->verbose ? SIZE_MAX : GAPS_MAX;
+	size_t most = text->style->verbose ? SIZE_MAX : GAPS_MAX;
 
 	for (size_t i = 0; i < recording->n_gaps && i < most; i++) {
-		size_t start = wtl_page_begin_remark(page, WTL_PAGE_DOUBT);
+		size_t start = wtl_report_text_begin_remark(text, WTL_TEXT_DOUBT);
 
-		put_gap(page, &recording->gaps[i]);
-		wtl_page_end_remark(page, start);
+		put_gap(text, &recording->gaps[i]);
+		wtl_report_text_end_remark(text, start);
 	}
 	if (recording->n_gaps > most)
-		wtl_page_remark(page, WTL_PAGE_DOUBT, "and %z more gaps (--verbose)",
-				recording->n_gaps - most);
+		wtl_report_text_remark(text, WTL_TEXT_DOUBT, "and %z more gaps (--verbose)",
+				       recording->n_gaps - most);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "text/page.h"
+#include "text/report_text.h"
 
 #include <string.h>
 
@@ -64,184 +64,188 @@ static bool in_notes(const struct wtl_report *report, const char *text)
 }
 
 /* Is domain i the first with that text? All that share it get one remark. */
-static bool is_first(const struct wtl_page_names *names, size_t i)
+static bool is_first(const struct wtl_report_text_names *names, size_t i)
 {
 	const struct wtl_report before = {.domains = names->report->domains, .n_domains = i};
 
 	return names->what && names->has(&names->report->domains[i], names->what) &&
-	       !wtl_page_any(&(struct wtl_page_names){&before, names->has, names->what});
+	       !wtl_report_text_any(
+		       &(struct wtl_report_text_names){&before, names->has, names->what});
 }
 
-static void remark_models(const struct wtl_page *page, const struct wtl_report *report)
+static void remark_models(const struct wtl_report_text *text, const struct wtl_report *report)
 {
-	if (!wtl_page_is_modelled(report))
+	if (!wtl_report_text_is_modelled(report))
 		return;
-	wtl_page_remark(
-		page, WTL_PAGE_MODEL,
+	wtl_report_text_remark(
+		text, WTL_TEXT_MODEL,
 		"modelled: computed from load and tables, not measured; how far a package or "
 		"memory may be off is judgement");
 	for (size_t i = 0; i < report->n_domains; i++) {
 		const char *reason = report->domains[i].domain.reason;
-		const struct wtl_page_names names = {report, is_modelled_because, reason};
+		const struct wtl_report_text_names names = {report, is_modelled_because, reason};
 
 		if (is_first(&names, i) && !in_notes(report, reason))
-			wtl_page_remark(page, WTL_PAGE_MODEL, "%N: modelled, because %s", &names,
-					reason);
+			wtl_report_text_remark(text, WTL_TEXT_MODEL, "%N: modelled, because %s",
+					       &names, reason);
 	}
 }
 
-static void remark_gap(const struct wtl_page *page, const struct wtl_report *report,
+static void remark_gap(const struct wtl_report_text *text, const struct wtl_report *report,
 		       const struct wtl_report_domain *domain)
 {
 	const char *reason =
 		domain->energy.method != WATTLE_METHOD_MODELLED ? domain->domain.reason : NULL;
 
-	wtl_page_remark(page, WTL_PAGE_DOUBT, "%s: %t of %t not measured and not filled in%w%s",
-			domain->domain.name, domain->energy.gap_ns, report->window.duration_ns,
-			reason ? ": " : "", reason);
+	wtl_report_text_remark(text, WTL_TEXT_DOUBT,
+			       "%s: %t of %t not measured and not filled in%w%s",
+			       domain->domain.name, domain->energy.gap_ns,
+			       report->window.duration_ns, reason ? ": " : "", reason);
 }
 
-static void remark_disagreement(const struct wtl_page *page, const struct wattle_domain *about)
+static void remark_disagreement(const struct wtl_report_text *text,
+				const struct wattle_domain *about)
 {
 	static const char end[] = " disagree by more than they may: one of them is wrong";
 
 	if (about->source && about->check && strcmp(about->source, about->check) == 0)
-		wtl_page_remark(page, WTL_PAGE_DOUBT, "%s: its counter and its power%w",
-				about->name, end);
+		wtl_report_text_remark(text, WTL_TEXT_DOUBT, "%s: its counter and its power%w",
+				       about->name, end);
 	else
-		wtl_page_remark(page, WTL_PAGE_DOUBT, "%s: %s and %s%w", about->name, about->source,
-				about->check, end);
+		wtl_report_text_remark(text, WTL_TEXT_DOUBT, "%s: %s and %s%w", about->name,
+				       about->source, about->check, end);
 }
 
-static void remark_figures(const struct wtl_page *page, const struct wtl_report *report)
+static void remark_figures(const struct wtl_report_text *text, const struct wtl_report *report)
 {
 	static const uint32_t reset = WATTLE_ENERGY_RESET, is_short = WATTLE_ENERGY_SHORT;
-	const struct wtl_page_names were_reset = {report, has_flag, &reset};
-	const struct wtl_page_names were_short = {report, has_flag, &is_short};
-	const struct wtl_page_names lacking = {report, wtl_page_lacks, NULL};
+	const struct wtl_report_text_names were_reset = {report, has_flag, &reset};
+	const struct wtl_report_text_names were_short = {report, has_flag, &is_short};
+	const struct wtl_report_text_names lacking = {report, wtl_report_text_lacks, NULL};
 
 	for (size_t i = 0; i < report->n_domains; i++) {
 		const struct wtl_report_domain *domain = &report->domains[i];
 
 		if (domain->energy.has_energy && domain->energy.gap_ns > 0)
-			remark_gap(page, report, domain);
+			remark_gap(text, report, domain);
 		if (domain->energy.has_energy && (domain->energy.flags & WATTLE_ENERGY_DISAGREES))
-			remark_disagreement(page, &domain->domain);
+			remark_disagreement(text, &domain->domain);
 	}
-	if (wtl_page_any(&were_reset))
-		wtl_page_remark(page, WTL_PAGE_DOUBT,
-				"%N: the counter started anew, so a stretch is missing",
-				&were_reset);
-	if (wtl_page_any(&were_short))
-		wtl_page_remark(page, WTL_PAGE_DOUBT,
-				"%N: too short for the sensor, so its %s is large", &were_short,
-				"±");
-	if (report->window.total.has_energy && wtl_page_any(&lacking))
-		wtl_page_remark(page, WTL_PAGE_DOUBT, "the total lacks %N", &lacking);
+	if (wtl_report_text_any(&were_reset))
+		wtl_report_text_remark(text, WTL_TEXT_DOUBT,
+				       "%N: the counter started anew, so a stretch is missing",
+				       &were_reset);
+	if (wtl_report_text_any(&were_short))
+		wtl_report_text_remark(text, WTL_TEXT_DOUBT,
+				       "%N: too short for the sensor, so its %s is large",
+				       &were_short, "±");
+	if (report->window.total.has_energy && wtl_report_text_any(&lacking))
+		wtl_report_text_remark(text, WTL_TEXT_DOUBT, "the total lacks %N", &lacking);
 }
 
 /* Where nothing better is known, what processes use of a domain is a guess (DESIGN 5). */
-static void remark_guesses(const struct wtl_page *page, const struct wtl_report *report)
+static void remark_guesses(const struct wtl_report_text *text, const struct wtl_report *report)
 {
 	for (size_t i = 0; i < report->n_domains; i++) {
 		const char *weight = report->domains[i].weight;
-		const struct wtl_page_names names = {report, is_guessed_by, weight};
+		const struct wtl_report_text_names names = {report, is_guessed_by, weight};
 
 		if (is_first(&names, i))
-			wtl_page_remark(page, WTL_PAGE_DOUBT, "%N: divided among processes by %s",
-					&names, weight);
+			wtl_report_text_remark(text, WTL_TEXT_DOUBT,
+					       "%N: divided among processes by %s", &names, weight);
 	}
 }
 
 /* Another weight than usual: what the hardware counted of each process. */
-static void note_counted(const struct wtl_page *page, const struct wtl_report *report)
+static void note_counted(const struct wtl_report_text *text, const struct wtl_report *report)
 {
-	const struct wtl_page_names names = {report, is_counted, NULL};
+	const struct wtl_report_text_names names = {report, is_counted, NULL};
 	size_t i = 0;
 
-	if (!wtl_page_any(&names))
+	if (!wtl_report_text_any(&names))
 		return;
 	while (!is_counted(&report->domains[i], NULL))
 		i++;
-	wtl_page_remark(page, WTL_PAGE_NOTE, "divided among processes by %w: %N",
-			report->domains[i].weight, &names);
+	wtl_report_text_remark(text, WTL_TEXT_NOTE, "divided among processes by %w: %N",
+			       report->domains[i].weight, &names);
 }
 
 /* Returns whether it said that a baseline is missing; a note of the report may say so already. */
-static bool note_no_idle(const struct wtl_page *page, const struct wtl_report *report)
+static bool note_no_idle(const struct wtl_report_text *text, const struct wtl_report *report)
 {
-	const struct wtl_page_names names = {report, lacks_baseline, NULL};
+	const struct wtl_report_text_names names = {report, lacks_baseline, NULL};
 
 	if (!report->attribution.is_known || in_notes(report, "idle baseline") ||
-	    !wtl_page_any(&names))
+	    !wtl_report_text_any(&names))
 		return false;
-	wtl_page_remark(page, WTL_PAGE_NOTE,
-			"%w yet for %N: who used that energy is billed in full, idle power "
-			"included",
-			wtl_words_no_idle, &names);
+	wtl_report_text_remark(text, WTL_TEXT_NOTE,
+			       "%w yet for %N: who used that energy is billed in full, idle power "
+			       "included",
+			       wtl_words_no_idle, &names);
 	return true;
 }
 
-static void remark_remedies(const struct wtl_page *page, const struct wtl_report *report)
+static void remark_remedies(const struct wtl_report_text *text, const struct wtl_report *report)
 {
 	for (size_t i = 0; i < report->n_domains; i++) {
 		const char *remedy = report->domains[i].domain.remedy;
-		const struct wtl_page_names names = {report, has_remedy, remedy};
+		const struct wtl_report_text_names names = {report, has_remedy, remedy};
 		size_t start;
 
 		if (!is_first(&names, i) || in_notes(report, remedy))
 			continue;
-		start = wtl_page_begin_remark(page, WTL_PAGE_REMEDY);
-		wtl_page_put(page, "for %N: %s", &names, remedy);
-		wtl_layout_keep_commands(page->buf, start);
-		wtl_page_end_remark(page, start);
+		start = wtl_report_text_begin_remark(text, WTL_TEXT_REMEDY);
+		wtl_report_text_put(text, "for %N: %s", &names, remedy);
+		wtl_layout_keep_commands(text->buf, start);
+		wtl_report_text_end_remark(text, start);
 	}
 }
 
-static void put_details(const struct wtl_page *page, const struct wtl_report_domain *domain)
+static void put_details(const struct wtl_report_text *text, const struct wtl_report_domain *domain)
 {
 	const struct wattle_domain *about = &domain->domain;
 	size_t start;
 
-	wtl_buf_puts(page->buf, "  ");
-	start = page->buf->len;
-	wtl_page_put(page, "%s%w%s", about->name, about->device ? ": " : "", about->device);
+	wtl_buf_puts(text->buf, "  ");
+	start = text->buf->len;
+	wtl_report_text_put(text, "%s%w%s", about->name, about->device ? ": " : "", about->device);
 	if (domain->energy.has_energy)
-		wtl_page_put(page, "; %u samples over %t", (uint64_t)domain->energy.samples,
-			     domain->energy.measured_ns);
+		wtl_report_text_put(text, "; %u samples over %t", (uint64_t)domain->energy.samples,
+				    domain->energy.measured_ns);
 	if (about->update_ns > 0) {
-		wtl_buf_puts(page->buf, "; a new value every ");
-		wtl_format_period(page->buf, about->update_ns, page->style->ascii);
+		wtl_buf_puts(text->buf, "; a new value every ");
+		wtl_format_period(text->buf, about->update_ns, text->style->ascii);
 	}
 	if (about->sensor)
-		wtl_page_put(page, "; sensor %s", about->sensor);
+		wtl_report_text_put(text, "; sensor %s", about->sensor);
 	if (about->check)
-		wtl_page_put(page, "; compared with %s", about->check);
+		wtl_report_text_put(text, "; compared with %s", about->check);
 	if (domain->weight)
-		wtl_page_put(page, "; weight %s", domain->weight);
-	wtl_layout_wrap(page->buf, start, 2, 4);
+		wtl_report_text_put(text, "; weight %s", domain->weight);
+	wtl_layout_wrap(text->buf, start, 2, 4);
 }
 
-void wtl_page_remarks(const struct wtl_page *page, const struct wtl_report *report)
+void wtl_report_text_remarks(const struct wtl_report_text *text, const struct wtl_report *report)
 {
 	const struct wtl_report_attribution *attribution = &report->attribution;
 	bool lacks_idle;
 
-	remark_models(page, report);
-	remark_figures(page, report);
-	remark_guesses(page, report);
+	remark_models(text, report);
+	remark_figures(text, report);
+	remark_guesses(text, report);
 	if (!attribution->is_known && attribution->reason && !in_notes(report, attribution->reason))
-		wtl_page_remark(page, WTL_PAGE_NOTE, "energy of processes is not known: %s",
-				attribution->reason);
-	note_counted(page, report);
-	lacks_idle = note_no_idle(page, report);
+		wtl_report_text_remark(text, WTL_TEXT_NOTE, "energy of processes is not known: %s",
+				       attribution->reason);
+	note_counted(text, report);
+	lacks_idle = note_no_idle(text, report);
 	for (size_t i = 0; i < report->n_notes; i++)
 		if (report->notes[i] && report->notes[i][0])
-			wtl_page_remark(page, WTL_PAGE_NOTE, "%s", report->notes[i]);
-	remark_remedies(page, report);
+			wtl_report_text_remark(text, WTL_TEXT_NOTE, "%s", report->notes[i]);
+	remark_remedies(text, report);
 	if (lacks_idle)
-		wtl_page_remark(page, WTL_PAGE_REMEDY,
-				"wattle run --idle-first 10 measures an idle baseline first");
-	for (size_t i = 0; page->style->verbose && i < report->n_domains; i++)
-		put_details(page, &report->domains[i]);
+		wtl_report_text_remark(
+			text, WTL_TEXT_REMEDY,
+			"wattle run --idle-first 10 measures an idle baseline first");
+	for (size_t i = 0; text->style->verbose && i < report->n_domains; i++)
+		put_details(text, &report->domains[i]);
 }

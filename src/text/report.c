@@ -6,10 +6,10 @@
 #include "base/buf.h"
 #include "document/format.h"
 #include "text/layout.h"
-#include "text/page.h"
+#include "text/report_text.h"
 #include "document/words.h"
 
-bool wtl_page_end(struct wtl_buf *buf, const struct wtl_report *report)
+bool wtl_report_text_end(struct wtl_buf *buf, const struct wtl_report *report)
 {
 	const char *name = wtl_words_signal(report->exit_signal);
 
@@ -24,7 +24,7 @@ bool wtl_page_end(struct wtl_buf *buf, const struct wtl_report *report)
 	return true;
 }
 
-void wtl_page_add_pue(struct wtl_buf *buf, uint32_t pue_milli)
+void wtl_report_text_add_pue(struct wtl_buf *buf, uint32_t pue_milli)
 {
 	wtl_buf_puts(buf, "with PUE ");
 	wtl_format_fixed(buf, pue_milli, 3);
@@ -37,195 +37,198 @@ void wtl_page_add_pue(struct wtl_buf *buf, uint32_t pue_milli)
 	}
 }
 
-void wtl_page_emitted(const struct wtl_page *page, const struct wtl_report *report)
+void wtl_report_text_emitted(const struct wtl_report_text *text, const struct wtl_report *report)
 {
 	const struct wtl_report_carbon *carbon = &report->carbon;
 
-	wtl_buf_puts(page->buf, wtl_page_is_modelled(report) ? "~ " : "");
-	wtl_format_measure(page->buf, carbon->emitted_ug, carbon->uncertainty_ug, WTL_FORMAT_G,
-			   page->style->ascii);
-	wtl_buf_puts(page->buf, " CO2e at ");
+	wtl_buf_puts(text->buf, wtl_report_text_is_modelled(report) ? "~ " : "");
+	wtl_format_measure(text->buf, carbon->emitted_ug, carbon->uncertainty_ug, WTL_FORMAT_G,
+			   text->style->ascii);
+	wtl_buf_puts(text->buf, " CO2e at ");
 }
 
-void wtl_page_pue(const struct wtl_page *page, const struct wtl_report_carbon *carbon)
+void wtl_report_text_pue(const struct wtl_report_text *text, const struct wtl_report_carbon *carbon)
 {
 	if (carbon->pue_milli == 0)
 		return;
-	wtl_page_begin_line(page, "");
-	wtl_format_measure(page->buf, wtl_words_with_pue(carbon),
+	wtl_report_text_begin_line(text, "");
+	wtl_format_measure(text->buf, wtl_words_with_pue(carbon),
 			   wtl_format_share(carbon->uncertainty_ug, carbon->pue_milli, 1000),
-			   WTL_FORMAT_G, page->style->ascii);
-	wtl_buf_putc(page->buf, ' ');
-	wtl_page_add_pue(page->buf, carbon->pue_milli);
-	wtl_buf_puts(page->buf, ", which is not in the energies\n");
+			   WTL_FORMAT_G, text->style->ascii);
+	wtl_buf_putc(text->buf, ' ');
+	wtl_report_text_add_pue(text->buf, carbon->pue_milli);
+	wtl_buf_puts(text->buf, ", which is not in the energies\n");
 }
 
-void wtl_page_place(const struct wtl_page *page, const struct wtl_report_carbon *carbon)
+void wtl_report_text_place(const struct wtl_report_text *text,
+			   const struct wtl_report_carbon *carbon)
 {
 	const struct wattle_carbon *grid = &carbon->carbon;
 
-	wtl_format_rounded(page->buf, grid->intensity_mg_per_kwh,
+	wtl_format_rounded(text->buf, grid->intensity_mg_per_kwh,
 			   wtl_format_last_digit(grid->intensity_mg_per_kwh, 0), 3);
-	wtl_page_put(page, " g/kWh (%s",
-		     carbon->is_default ? "world average"
-		     : grid->year	? grid->location
-					: "as given");
+	wtl_report_text_put(text, " g/kWh (%s",
+			    carbon->is_default ? "world average"
+			    : grid->year       ? grid->location
+					       : "as given");
 }
 
-void wtl_page_intensity(const struct wtl_page *page, const struct wtl_report_carbon *carbon)
+void wtl_report_text_intensity(const struct wtl_report_text *text,
+			       const struct wtl_report_carbon *carbon)
 {
 	const struct wattle_carbon *grid = &carbon->carbon;
 
-	wtl_page_place(page, carbon);
+	wtl_report_text_place(text, carbon);
 	if (grid->dataset[0] && (carbon->is_default || grid->year))
-		wtl_page_put(page, ", %s", grid->dataset);
+		wtl_report_text_put(text, ", %s", grid->dataset);
 	if (grid->year)
-		wtl_page_put(page, ", %u", (uint64_t)grid->year);
-	wtl_buf_putc(page->buf, ')');
+		wtl_report_text_put(text, ", %u", (uint64_t)grid->year);
+	wtl_buf_putc(text->buf, ')');
 }
 
 /* Its three terms, and what they come to. */
-static void put_sci(const struct wtl_page *page, const struct wtl_report_carbon *carbon)
+static void put_sci(const struct wtl_report_text *text, const struct wtl_report_carbon *carbon)
 {
 	uint64_t emitted_ug = carbon->pue_milli ? wtl_words_with_pue(carbon) : carbon->emitted_ug;
 	size_t start;
 
 	if (carbon->sci.units == 0)
 		return;
-	start = wtl_page_begin_line(page, "sci");
-	wtl_format_measure(page->buf, wtl_words_sci_ng(carbon) / 1000,
+	start = wtl_report_text_begin_line(text, "sci");
+	wtl_format_measure(text->buf, wtl_words_sci_ng(carbon) / 1000,
 			   wtl_words_sci_uncertainty_ng(carbon) / 1000, WTL_FORMAT_G,
-			   page->style->ascii);
-	wtl_buf_puts(page->buf, " CO2e a unit = (");
-	wtl_format_measure(page->buf, emitted_ug,
+			   text->style->ascii);
+	wtl_buf_puts(text->buf, " CO2e a unit = (");
+	wtl_format_measure(text->buf, emitted_ug,
 			   wtl_format_share(carbon->uncertainty_ug,
 					    carbon->pue_milli ? carbon->pue_milli : 1000, 1000),
-			   WTL_FORMAT_G, page->style->ascii);
-	wtl_buf_puts(page->buf, " of energy + ");
-	wtl_format_rounded(page->buf, carbon->sci.embodied_mg, 1, 3);
-	wtl_page_put(page, " g embodied) / %u units", carbon->sci.units);
-	wtl_page_end_line(page, start);
+			   WTL_FORMAT_G, text->style->ascii);
+	wtl_buf_puts(text->buf, " of energy + ");
+	wtl_format_rounded(text->buf, carbon->sci.embodied_mg, 1, 3);
+	wtl_report_text_put(text, " g embodied) / %u units", carbon->sci.units);
+	wtl_report_text_end_line(text, start);
 }
 
-void wtl_page_carbon(const struct wtl_page *page, const struct wtl_report *report)
+void wtl_report_text_carbon(const struct wtl_report_text *text, const struct wtl_report *report)
 {
-	size_t start = wtl_page_begin_line(page, "carbon");
+	size_t start = wtl_report_text_begin_line(text, "carbon");
 
-	wtl_page_emitted(page, report);
-	wtl_page_intensity(page, &report->carbon);
-	wtl_page_end_line(page, start);
-	wtl_page_pue(page, &report->carbon);
-	put_sci(page, &report->carbon);
+	wtl_report_text_emitted(text, report);
+	wtl_report_text_intensity(text, &report->carbon);
+	wtl_report_text_end_line(text, start);
+	wtl_report_text_pue(text, &report->carbon);
+	put_sci(text, &report->carbon);
 }
 
 /* What the reader must know even if the rest of the page stays unread. */
-static void put_caveats(const struct wtl_page *page, const struct wtl_report *report)
+static void put_caveats(const struct wtl_report_text *text, const struct wtl_report *report)
 {
 	static const char *const words[] = {
-		[WTL_PAGE_MEASURED] = "",
-		[WTL_PAGE_PARTLY] = "~ partly modelled",
-		[WTL_PAGE_MODELLED] = "~ modelled, not measured",
+		[WTL_TEXT_MEASURED] = "",
+		[WTL_TEXT_PARTLY] = "~ partly modelled",
+		[WTL_TEXT_MODELLED] = "~ modelled, not measured",
 	};
-	enum wtl_page_modelled modelled = wtl_page_modelled(report);
-	bool incomplete = wtl_page_incomplete(report);
+	enum wtl_report_text_modelled modelled = wtl_report_text_modelled(report);
+	bool incomplete = wtl_report_text_incomplete(report);
 
-	if (modelled != WTL_PAGE_MEASURED || incomplete)
-		wtl_page_put(page, "  (%w%w%w)", words[modelled],
-			     modelled != WTL_PAGE_MEASURED && incomplete ? ", " : "",
-			     incomplete ? "! incomplete" : "");
+	if (modelled != WTL_TEXT_MEASURED || incomplete)
+		wtl_report_text_put(text, "  (%w%w%w)", words[modelled],
+				    modelled != WTL_TEXT_MEASURED && incomplete ? ", " : "",
+				    incomplete ? "! incomplete" : "");
 }
 
-void wtl_page_mean_power(const struct wtl_page *page, const struct wattle_energy *total)
+void wtl_report_text_mean_power(const struct wtl_report_text *text,
+				const struct wattle_energy *total)
 {
 	wtl_format_measure(
-		page->buf, total->mean_uw,
+		text->buf, total->mean_uw,
 		wtl_format_share(total->mean_uw, total->uncertainty_uj, total->energy_uj),
-		WTL_FORMAT_W, page->style->ascii);
+		WTL_FORMAT_W, text->style->ascii);
 }
 
-static void put_wall(const struct wtl_page *page, const struct wtl_report_wall *wall)
+static void put_wall(const struct wtl_report_text *text, const struct wtl_report_wall *wall)
 {
 	if (!wall->is_known)
 		return;
-	wtl_page_begin_line(page, "wall");
-	wtl_format_measure(page->buf, wall->energy_uj, wall->uncertainty_uj, WTL_FORMAT_J,
-			   page->style->ascii);
-	wtl_buf_puts(page->buf, " at the wall, by calibration\n");
+	wtl_report_text_begin_line(text, "wall");
+	wtl_format_measure(text->buf, wall->energy_uj, wall->uncertainty_uj, WTL_FORMAT_J,
+			   text->style->ascii);
+	wtl_buf_puts(text->buf, " at the wall, by calibration\n");
 }
 
-void wtl_page_energy(const struct wtl_page *page, const struct wtl_report *report)
+void wtl_report_text_energy(const struct wtl_report_text *text, const struct wtl_report *report)
 {
 	const struct wattle_energy *total = &report->window.total;
-	struct wtl_buf *buf = page->buf;
+	struct wtl_buf *buf = text->buf;
 
-	wtl_page_begin_line(page, "energy");
+	wtl_report_text_begin_line(text, "energy");
 	if (!total->has_energy) {
-		wtl_page_put(page, "not known: %w\n", wtl_words_total_reason(total));
+		wtl_report_text_put(text, "not known: %w\n", wtl_words_total_reason(total));
 		return;
 	}
-	wtl_layout_tone(buf, WTL_TONE_STRONG, page->style);
-	wtl_buf_puts(buf, wtl_page_is_modelled(report) ? "~ " : "");
+	wtl_layout_tone(buf, WTL_TONE_STRONG, text->style);
+	wtl_buf_puts(buf, wtl_report_text_is_modelled(report) ? "~ " : "");
 	wtl_format_measure(buf, total->energy_uj, total->uncertainty_uj, WTL_FORMAT_J,
-			   page->style->ascii);
-	wtl_layout_tone_end(buf, WTL_TONE_STRONG, page->style);
+			   text->style->ascii);
+	wtl_layout_tone_end(buf, WTL_TONE_STRONG, text->style);
 	wtl_buf_puts(buf, "  =  ");
 	wtl_format_measure(buf, wtl_format_uwh(total->energy_uj),
 			   wtl_format_uwh(total->uncertainty_uj), WTL_FORMAT_WH,
-			   page->style->ascii);
-	put_caveats(page, report);
+			   text->style->ascii);
+	put_caveats(text, report);
 	wtl_buf_putc(buf, '\n');
-	put_wall(page, &report->wall);
+	put_wall(text, &report->wall);
 	if (!total->has_power)
 		return;
-	wtl_page_begin_line(page, "power");
-	wtl_page_mean_power(page, total);
+	wtl_report_text_begin_line(text, "power");
+	wtl_report_text_mean_power(text, total);
 	wtl_buf_puts(buf, " mean\n");
 }
 
-void wtl_page_usage(const struct wtl_page *page, const struct wtl_report *report)
+void wtl_report_text_usage(const struct wtl_report_text *text, const struct wtl_report *report)
 {
-	if (report->command && report->command_cpu_ns >= 0 && !wtl_page_tells_cpu(report))
-		wtl_page_put(page, ", CPU time %t", report->command_cpu_ns);
+	if (report->command && report->command_cpu_ns >= 0 && !wtl_report_text_tells_cpu(report))
+		wtl_report_text_put(text, ", CPU time %t", report->command_cpu_ns);
 	if (report->command_rss_bytes) {
-		wtl_buf_puts(page->buf, ", peak memory ");
-		wtl_format_bytes(page->buf, report->command_rss_bytes);
+		wtl_buf_puts(text->buf, ", peak memory ");
+		wtl_format_bytes(text->buf, report->command_rss_bytes);
 	}
 }
 
-void wtl_page_time(const struct wtl_page *page, const struct wtl_report *report)
+void wtl_report_text_time(const struct wtl_report_text *text, const struct wtl_report *report)
 {
-	wtl_page_begin_line(page, "time");
-	wtl_page_put(page, "%t", report->window.duration_ns);
-	wtl_page_usage(page, report);
-	wtl_buf_putc(page->buf, '\n');
-	if (page->style->verbose) {
-		wtl_page_begin_line(page, "began");
-		wtl_format_utc(page->buf, report->window.begin_utc_ns);
-		wtl_buf_putc(page->buf, '\n');
+	wtl_report_text_begin_line(text, "time");
+	wtl_report_text_put(text, "%t", report->window.duration_ns);
+	wtl_report_text_usage(text, report);
+	wtl_buf_putc(text->buf, '\n');
+	if (text->style->verbose) {
+		wtl_report_text_begin_line(text, "began");
+		wtl_format_utc(text->buf, report->window.begin_utc_ns);
+		wtl_buf_putc(text->buf, '\n');
 	}
 }
 
-void wtl_page_ended(const struct wtl_page *page, const struct wtl_report *report)
+void wtl_report_text_ended(const struct wtl_report_text *text, const struct wtl_report *report)
 {
-	size_t start = page->buf->len;
+	size_t start = text->buf->len;
 
-	wtl_page_begin_line(page, "ended");
-	if (wtl_page_end(page->buf, report))
-		wtl_buf_puts(page->buf, report->interrupted ? ", measurement interrupted\n" : "\n");
+	wtl_report_text_begin_line(text, "ended");
+	if (wtl_report_text_end(text->buf, report))
+		wtl_buf_puts(text->buf, report->interrupted ? ", measurement interrupted\n" : "\n");
 	else if (report->interrupted)
-		wtl_buf_puts(page->buf, "interrupted: the figures are those of what ran\n");
+		wtl_buf_puts(text->buf, "interrupted: the figures are those of what ran\n");
 	else
-		wtl_layout_truncate(page->buf, start);
+		wtl_layout_truncate(text->buf, start);
 }
 
-void wtl_page_self(const struct wtl_page *page, const struct wtl_report_self *self)
+void wtl_report_text_self(const struct wtl_report_text *text, const struct wtl_report_self *self)
 {
-	wtl_layout_tone(page->buf, WTL_TONE_FAINT, page->style);
-	wtl_buf_puts(page->buf, "wattle itself: ");
-	wtl_page_own(page, self);
-	wtl_page_put(page, ", %u samples", self->ticks);
+	wtl_layout_tone(text->buf, WTL_TONE_FAINT, text->style);
+	wtl_buf_puts(text->buf, "wattle itself: ");
+	wtl_report_text_own(text, self);
+	wtl_report_text_put(text, ", %u samples", self->ticks);
 	if (self->late_ticks)
-		wtl_page_put(page, " (%u late)", self->late_ticks);
-	wtl_layout_tone_end(page->buf, WTL_TONE_FAINT, page->style);
-	wtl_buf_putc(page->buf, '\n');
+		wtl_report_text_put(text, " (%u late)", self->late_ticks);
+	wtl_layout_tone_end(text->buf, WTL_TONE_FAINT, text->style);
+	wtl_buf_putc(text->buf, '\n');
 }

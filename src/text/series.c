@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "text/page.h"
+#include "text/report_text.h"
 #include "document/words.h"
 #include "document/writer.h"
 
@@ -39,26 +39,26 @@ static void add_command(struct wtl_grid *grid, const struct wtl_report *report,
 	const struct wtl_share_energy *share = &attribution->command;
 
 	if (!attribution->is_known || !attribution->has_command)
-		wtl_page_add_nothing(grid);
+		wtl_report_text_add_nothing(grid);
 	else if (what == DYNAMIC)
-		wtl_page_add_measure(grid, share->dynamic_uj, share->uncertainty_uj, modelled,
-				     scale);
+		wtl_report_text_add_measure(grid, share->dynamic_uj, share->uncertainty_uj,
+					    modelled, scale);
 	else
-		wtl_page_add_measure(grid, share->full_uj,
-				     share->has_dynamic ? 0 : share->uncertainty_uj, modelled,
-				     scale);
+		wtl_report_text_add_measure(grid, share->full_uj,
+					    share->has_dynamic ? 0 : share->uncertainty_uj,
+					    modelled, scale);
 }
 
-void wtl_page_add_end(struct wtl_grid *grid, const struct wtl_report *report)
+void wtl_report_text_add_end(struct wtl_grid *grid, const struct wtl_report *report)
 {
 	if (report->interrupted)
 		wtl_buf_puts(&grid->rows, "interrupted");
-	else if (!wtl_page_end(&grid->rows, report))
+	else if (!wtl_report_text_end(&grid->rows, report))
 		wtl_buf_puts(&grid->rows, report->has_exit ? "ok" : "-");
 	wtl_grid_next(grid);
 }
 
-static void put_runs(const struct wtl_page *page, const struct wtl_series *series)
+static void put_runs(const struct wtl_report_text *text, const struct wtl_series *series)
 {
 	enum of_command what = of_command(series);
 	uint64_t largest = 0;
@@ -72,29 +72,29 @@ static void put_runs(const struct wtl_page *page, const struct wtl_series *serie
 			largest = total->energy_uj;
 	}
 	scale = wtl_format_scale(largest);
-	wtl_grid_init(&grid, what == NOTHING ? "rrrul" : "rrrurul", page->style);
+	wtl_grid_init(&grid, what == NOTHING ? "rrrul" : "rrrurul", text->style);
 	wtl_grid_row(&grid, WTL_TONE_PLAIN,
 		     (const char *const[]){"run", "time [s]", "energy", NULL});
-	wtl_page_add_unit(&grid, "", WTL_FORMAT_J, scale);
+	wtl_report_text_add_unit(&grid, "", WTL_FORMAT_J, scale);
 	if (what != NOTHING) {
 		wtl_grid_cell(&grid, "command");
-		wtl_page_add_unit(&grid, what == DYNAMIC ? "dynamic " : "full ", WTL_FORMAT_J,
-				  scale);
+		wtl_report_text_add_unit(&grid, what == DYNAMIC ? "dynamic " : "full ",
+					 WTL_FORMAT_J, scale);
 	}
 	wtl_grid_cell(&grid, "end");
 	for (size_t i = 0; i < series->n_reports; i++) {
 		const struct wtl_report *report = &series->reports[i];
-		bool modelled = wtl_page_is_modelled(report);
+		bool modelled = wtl_report_text_is_modelled(report);
 
 		wtl_grid_begin(&grid, WTL_TONE_PLAIN);
 		wtl_grid_number(&grid, i + 1);
-		wtl_page_add_seconds(&grid, report->window.duration_ns);
-		wtl_page_add_energy(&grid, &report->window.total, modelled, scale);
+		wtl_report_text_add_seconds(&grid, report->window.duration_ns);
+		wtl_report_text_add_energy(&grid, &report->window.total, modelled, scale);
 		if (what != NOTHING)
 			add_command(&grid, report, what, modelled, scale);
-		wtl_page_add_end(&grid, report);
+		wtl_report_text_add_end(&grid, report);
 	}
-	wtl_grid_render(&grid, page->buf);
+	wtl_grid_render(&grid, text->buf);
 }
 
 static void add_cell(struct wtl_grid *grid, double value, unsigned last, unsigned scale)
@@ -128,7 +128,7 @@ static void add_statistics(struct wtl_grid *grid, const char *name, const struct
 	}
 	wtl_buf_puts(&grid->rows, modelled ? "~" : "");
 	add_cell(grid, of->mean, last, scale);
-	wtl_page_add_uncertainty(grid, spread, last, scale);
+	wtl_report_text_add_uncertainty(grid, spread, last, scale);
 	wtl_grid_cell(grid, unit ? unit : wtl_format_unit(quantity, scale, grid->style->ascii));
 	if (of->n < 2)
 		return;
@@ -140,8 +140,9 @@ static void add_statistics(struct wtl_grid *grid, const char *name, const struct
 	add_extreme(grid, of->max, last, scale);
 }
 
-void wtl_page_add_figure(struct wtl_grid *grid, const struct wtl_statistics of[WTL_RUN_FIGURES],
-			 size_t figure, bool modelled)
+void wtl_report_text_add_figure(struct wtl_grid *grid,
+				const struct wtl_statistics of[WTL_RUN_FIGURES], size_t figure,
+				bool modelled)
 {
 	bool is_time = figure == WTL_RUN_DURATION_S;
 
@@ -152,7 +153,7 @@ void wtl_page_add_figure(struct wtl_grid *grid, const struct wtl_statistics of[W
 		       is_time ? "s" : NULL, modelled && !is_time);
 }
 
-void wtl_page_begin_statistics(struct wtl_grid *grid, const struct wtl_output_style *style)
+void wtl_report_text_begin_statistics(struct wtl_grid *grid, const struct wtl_output_style *style)
 {
 	wtl_grid_init(grid, "lrulrrrr", style);
 	wtl_grid_row(grid, WTL_TONE_PLAIN,
@@ -184,7 +185,7 @@ static void add_emitted(struct wtl_grid *grid, const struct wtl_series *series, 
 	double pue = pue_milli / 1e3;
 	struct wtl_buf name;
 
-	wtl_page_add_figure(grid, series->of, WTL_RUN_EMITTED_G, modelled);
+	wtl_report_text_add_figure(grid, series->of, WTL_RUN_EMITTED_G, modelled);
 	if (pue_milli == 0 || of.n == 0)
 		return;
 	of.mean *= pue;
@@ -194,23 +195,23 @@ static void add_emitted(struct wtl_grid *grid, const struct wtl_series *series, 
 	of.max *= pue;
 	wtl_buf_init(&name, 64);
 	wtl_buf_puts(&name, "  ");
-	wtl_page_add_pue(&name, pue_milli);
+	wtl_report_text_add_pue(&name, pue_milli);
 	add_statistics(grid, wtl_buf_str(&name), &of, WTL_FORMAT_G, NULL, modelled);
 	wtl_buf_done(&name);
 }
 
-static void put_statistics(const struct wtl_page *page, const struct wtl_series *series)
+static void put_statistics(const struct wtl_report_text *text, const struct wtl_series *series)
 {
 	const struct wtl_report *first = &series->reports[0];
 	bool modelled = false;
 	struct wtl_grid grid;
 
 	for (size_t i = 0; i < series->n_reports; i++)
-		modelled |= wtl_page_is_modelled(&series->reports[i]);
-	wtl_page_begin_statistics(&grid, page->style);
-	wtl_page_add_figure(&grid, series->of, WTL_RUN_DURATION_S, modelled);
-	wtl_page_add_figure(&grid, series->of, WTL_RUN_ENERGY_J, modelled);
-	for (size_t i = 0; series->domain_j && !page->style->brief && i < first->n_domains; i++) {
+		modelled |= wtl_report_text_is_modelled(&series->reports[i]);
+	wtl_report_text_begin_statistics(&grid, text->style);
+	wtl_report_text_add_figure(&grid, series->of, WTL_RUN_DURATION_S, modelled);
+	wtl_report_text_add_figure(&grid, series->of, WTL_RUN_ENERGY_J, modelled);
+	for (size_t i = 0; series->domain_j && !text->style->brief && i < first->n_domains; i++) {
 		char name[DOMAIN_NAME_MAX];
 
 		snprintf(name, sizeof(name), "  %s", first->domains[i].domain.name);
@@ -220,82 +221,86 @@ static void put_statistics(const struct wtl_page *page, const struct wtl_series 
 	}
 	for (size_t i = WTL_RUN_COMMAND_DYNAMIC_J; i <= WTL_RUN_COMMAND_FULL_J; i++)
 		if (series->of[i].n > 0)
-			wtl_page_add_figure(&grid, series->of, i, modelled);
+			wtl_report_text_add_figure(&grid, series->of, i, modelled);
 	add_emitted(&grid, series, modelled);
-	wtl_grid_render(&grid, page->buf);
+	wtl_grid_render(&grid, text->buf);
 }
 
-void wtl_page_legend(const struct wtl_page *page, const struct wtl_report_carbon *carbon)
+void wtl_report_text_legend(const struct wtl_report_text *text,
+			    const struct wtl_report_carbon *carbon)
 {
-	const char *sign = wtl_layout_plus_minus(page->style);
-	size_t start = page->buf->len;
+	const char *sign = wtl_layout_plus_minus(text->style);
+	size_t start = text->buf->len;
 
-	wtl_page_put(page,
-		     "%w of a run: its sensors' uncertainty (k = 2). %w of a mean: 95 %% "
-		     "interval over the runs; an error that is the same in every run is not in it",
-		     sign, sign);
+	wtl_report_text_put(
+		text,
+		"%w of a run: its sensors' uncertainty (k = 2). %w of a mean: 95 %% "
+		"interval over the runs; an error that is the same in every run is not in it",
+		sign, sign);
 	if (carbon && carbon->carbon.uncertainty_ppm) {
-		wtl_page_put(page, ", such as the %w ", sign);
-		wtl_format_percent(page->buf, 2e-6 * carbon->carbon.uncertainty_ppm);
-		wtl_buf_puts(page->buf, " of the intensity of CO2e");
+		wtl_report_text_put(text, ", such as the %w ", sign);
+		wtl_format_percent(text->buf, 2e-6 * carbon->carbon.uncertainty_ppm);
+		wtl_buf_puts(text->buf, " of the intensity of CO2e");
 	}
-	wtl_buf_putc(page->buf, '.');
-	wtl_layout_wrap(page->buf, start, 0, 0);
+	wtl_buf_putc(text->buf, '.');
+	wtl_layout_wrap(text->buf, start, 0, 0);
 }
 
-static void put_intensity(const struct wtl_page *page, const struct wtl_report_carbon *carbon)
+static void put_intensity(const struct wtl_report_text *text,
+			  const struct wtl_report_carbon *carbon)
 {
-	size_t start = page->buf->len;
+	size_t start = text->buf->len;
 
-	wtl_buf_puts(page->buf, "CO2e is at ");
-	wtl_page_intensity(page, carbon);
+	wtl_buf_puts(text->buf, "CO2e is at ");
+	wtl_report_text_intensity(text, carbon);
 	if (carbon->pue_milli) {
-		wtl_buf_puts(page->buf, ", also ");
-		wtl_page_add_pue(page->buf, carbon->pue_milli);
-		wtl_buf_puts(page->buf, ", which is not in the energies");
+		wtl_buf_puts(text->buf, ", also ");
+		wtl_report_text_add_pue(text->buf, carbon->pue_milli);
+		wtl_buf_puts(text->buf, ", which is not in the energies");
 	}
-	wtl_buf_putc(page->buf, '.');
-	wtl_layout_wrap(page->buf, start, 0, 0);
+	wtl_buf_putc(text->buf, '.');
+	wtl_layout_wrap(text->buf, start, 0, 0);
 }
 
-static void put_until(const struct wtl_page *page, const struct wtl_series *series)
+static void put_until(const struct wtl_report_text *text, const struct wtl_series *series)
 {
 	const struct wtl_statistics *energy = &series->of[WTL_RUN_ENERGY_J];
-	struct wtl_buf *buf = page->buf;
+	struct wtl_buf *buf = text->buf;
 	size_t start = 0;
 
 	if (!(series->until > 0))
 		return;
 	if (!series->converged)
-		start = wtl_page_begin_remark(page, WTL_PAGE_DOUBT);
+		start = wtl_report_text_begin_remark(text, WTL_TEXT_DOUBT);
 	wtl_buf_puts(buf, series->converged ? "Reached" : "Not reached");
 	if (energy->n >= 2 && energy->mean > 0 && isfinite(energy->ci95)) {
-		wtl_page_put(page, ": the mean is good to %s ", "±");
+		wtl_report_text_put(text, ": the mean is good to %s ", "±");
 		wtl_format_percent(buf, energy->ci95 / energy->mean);
 	}
-	wtl_page_put(page, " after %z runs, ", series->of[WTL_RUN_DURATION_S].n);
+	wtl_report_text_put(text, " after %z runs, ", series->of[WTL_RUN_DURATION_S].n);
 	wtl_format_percent(buf, series->until);
 	wtl_buf_puts(buf, " was asked for.");
 	if (series->converged)
 		wtl_buf_putc(buf, '\n');
 	else
-		wtl_page_end_remark(page, start);
+		wtl_report_text_end_remark(text, start);
 }
 
-static void put_interrupted(const struct wtl_page *page, const struct wtl_series *series)
+static void put_interrupted(const struct wtl_report_text *text, const struct wtl_series *series)
 {
 	size_t n = series->of[WTL_RUN_DURATION_S].n;
 
 	if (n == 0 && series->n_reports > 0)
-		wtl_buf_puts(page->buf, "A run was interrupted: none is whole.\n");
+		wtl_buf_puts(text->buf, "A run was interrupted: none is whole.\n");
 	else if (n < series->n_reports)
-		wtl_page_put(page,
-			     "A run was interrupted: mean and spread are those of the %z that "
-			     "%w not.\n",
-			     n, n == 1 ? "was" : "were");
+		wtl_report_text_put(
+			text,
+			"A run was interrupted: mean and spread are those of the %z that "
+			"%w not.\n",
+			n, n == 1 ? "was" : "were");
 }
 
-static void put_failed(const struct wtl_page *page, const struct wtl_series *series)
+static void put_failed(const struct wtl_report_text *text, const struct wtl_series *series)
 {
 	const struct wtl_report *first = NULL;
 	size_t n = 0;
@@ -308,40 +313,40 @@ static void put_failed(const struct wtl_page *page, const struct wtl_series *ser
 		}
 	if (!first)
 		return;
-	start = wtl_page_begin_remark(page, WTL_PAGE_DOUBT);
-	wtl_page_put(page, "%z of %z runs failed, first with: ", n, series->n_reports);
-	wtl_page_end(page->buf, first);
-	wtl_page_end_remark(page, start);
+	start = wtl_report_text_begin_remark(text, WTL_TEXT_DOUBT);
+	wtl_report_text_put(text, "%z of %z runs failed, first with: ", n, series->n_reports);
+	wtl_report_text_end(text->buf, first);
+	wtl_report_text_end_remark(text, start);
 }
 
 /* What the mean does not say, below it. */
-static void put_brief_end(const struct wtl_page *page, const struct wtl_series *series)
+static void put_brief_end(const struct wtl_report_text *text, const struct wtl_series *series)
 {
 	const struct wattle_energy *total = &series->reports[series->n_reports - 1].window.total;
 	size_t n = series->of[WTL_RUN_DURATION_S].n, start;
 
-	if (page->style->quiet)
+	if (text->style->quiet)
 		return;
-	wtl_buf_putc(page->buf, '\n');
-	put_interrupted(page, series);
-	put_failed(page, series);
-	put_until(page, series);
-	start = page->buf->len;
-	wtl_page_put(page, "%z runs. An error that all share is not in the %s", n, "±");
+	wtl_buf_putc(text->buf, '\n');
+	put_interrupted(text, series);
+	put_failed(text, series);
+	put_until(text, series);
+	start = text->buf->len;
+	wtl_report_text_put(text, "%z runs. An error that all share is not in the %s", n, "±");
 	if (total->has_energy && total->energy_uj > 0) {
-		wtl_page_put(page, ": that of the sensors is %s ", "±");
-		wtl_format_percent(page->buf,
+		wtl_report_text_put(text, ": that of the sensors is %s ", "±");
+		wtl_format_percent(text->buf,
 				   (double)total->uncertainty_uj / (double)total->energy_uj);
-		wtl_buf_puts(page->buf, " of the energy");
+		wtl_buf_puts(text->buf, " of the energy");
 	}
-	wtl_buf_putc(page->buf, '.');
-	wtl_layout_wrap(page->buf, start, 0, 0);
-	wtl_page_best_remark(page, &series->reports[series->n_reports - 1]);
+	wtl_buf_putc(text->buf, '.');
+	wtl_layout_wrap(text->buf, start, 0, 0);
+	wtl_report_text_best_remark(text, &series->reports[series->n_reports - 1]);
 }
 
 static int page_series(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
 {
-	const struct wtl_page page = {buf, style, NULL};
+	const struct wtl_report_text text = {buf, style, NULL};
 	const struct wtl_series *series = what;
 	const struct wtl_report *last;
 	size_t start;
@@ -351,31 +356,32 @@ static int page_series(struct wtl_buf *buf, const void *what, const struct wtl_o
 	if (style->brief && series->n_reports == 1)
 		return wtl_thing_report.text(buf, &series->reports[0], style);
 	last = &series->reports[series->n_reports - 1];
-	wtl_page_title(&page, last->command, "this machine");
+	wtl_report_text_title(&text, last->command, "this machine");
 	if (style->brief) {
-		put_statistics(&page, series);
-		put_brief_end(&page, series);
+		put_statistics(&text, series);
+		put_brief_end(&text, series);
 		return buf->error;
 	}
-	put_runs(&page, series);
+	put_runs(&text, series);
 	wtl_buf_putc(buf, '\n');
-	put_statistics(&page, series);
+	put_statistics(&text, series);
 	wtl_buf_putc(buf, '\n');
 	if (series->of[WTL_RUN_EMITTED_G].n > 0)
-		put_intensity(&page, carbon_of(series));
-	wtl_page_legend(&page, series->of[WTL_RUN_EMITTED_G].n > 0 ? carbon_of(series) : NULL);
-	put_interrupted(&page, series);
-	put_until(&page, series);
+		put_intensity(&text, carbon_of(series));
+	wtl_report_text_legend(&text,
+			       series->of[WTL_RUN_EMITTED_G].n > 0 ? carbon_of(series) : NULL);
+	put_interrupted(&text, series);
+	put_until(&text, series);
 	wtl_buf_puts(buf, "\nThe last run:\n\n");
-	wtl_page_domains(&page, last);
-	wtl_page_ledger(&page, last);
-	wtl_page_processes(&page, last);
-	start = wtl_page_begin_remarks(&page);
-	wtl_page_remarks(&page, last);
-	wtl_page_end_remarks(&page, start);
+	wtl_report_text_domains(&text, last);
+	wtl_report_text_ledger(&text, last);
+	wtl_report_text_processes(&text, last);
+	start = wtl_report_text_begin_remarks(&text);
+	wtl_report_text_remarks(&text, last);
+	wtl_report_text_end_remarks(&text, start);
 	wtl_buf_putc(buf, '\n');
 	/* Each run's goes back to the start of wattle: the last one's is that of all. */
-	wtl_page_self(&page, &last->self);
+	wtl_report_text_self(&text, &last->self);
 	return buf->error;
 }
 

@@ -101,19 +101,19 @@ static void add_figures(struct table *table, const struct wtl_shares_row *row, u
 		last = table->last_digit;
 	add_cpu(table, row->cpu_ns);
 	if (table->has_per_cpu && row->per_cpu.power_uw > 0)
-		wtl_page_add_measure(grid, row->per_cpu.power_uw, row->per_cpu.uncertainty_uw,
-				     false, WATTS);
+		wtl_report_text_add_measure(grid, row->per_cpu.power_uw,
+					    row->per_cpu.uncertainty_uw, false, WATTS);
 	else if (table->has_per_cpu)
-		wtl_page_add_nothing(grid);
+		wtl_report_text_add_nothing(grid);
 	if (table->has_dynamic && all->has_dynamic) {
 		add_energy(table, all->dynamic_uj, last);
-		wtl_page_add_uncertainty(grid, all->uncertainty_uj, last, table->scale);
+		wtl_report_text_add_uncertainty(grid, all->uncertainty_uj, last, table->scale);
 	} else if (table->has_dynamic) {
-		wtl_page_add_nothing(grid);
+		wtl_report_text_add_nothing(grid);
 	}
 	add_energy(table, rounded_uj, table->last_digit);
 	if (!table->has_dynamic)
-		wtl_page_add_uncertainty(grid, all->uncertainty_uj, last, table->scale);
+		wtl_report_text_add_uncertainty(grid, all->uncertainty_uj, last, table->scale);
 	if (table->has_gpu && has_gpu)
 		add_energy(table, row->gpu.full_uj, table->last_digit);
 }
@@ -130,7 +130,7 @@ static void add_head(struct table *table)
 		wtl_grid_cell(grid, "");
 	}
 	wtl_grid_cell(grid, table->has_dynamic ? "dynamic" : "full");
-	wtl_page_add_unit(grid, "", WTL_FORMAT_J, table->scale);
+	wtl_report_text_add_unit(grid, "", WTL_FORMAT_J, table->scale);
 	if (table->has_dynamic)
 		wtl_grid_cell(grid, "full");
 	if (table->has_gpu)
@@ -179,7 +179,7 @@ static void add_rows(struct table *table, uint64_t exact_uj[], uint64_t full_uj[
 		add_sum(table, WTL_TONE_STRONG, "total", whole_uj);
 }
 
-void wtl_page_shares(const struct wtl_page *page, const struct wtl_shares *shares)
+void wtl_report_text_shares(const struct wtl_report_text *text, const struct wtl_shares *shares)
 {
 	struct table table = {
 		.shares = shares,
@@ -192,15 +192,15 @@ void wtl_page_shares(const struct wtl_page *page, const struct wtl_shares *share
 	plan(&table);
 	full_uj = calloc(table.n_shown + 2, 2 * sizeof(*full_uj));
 	if (!full_uj) {
-		page->buf->error = -ENOMEM;
+		text->buf->error = -ENOMEM;
 		return;
 	}
 	snprintf(align, sizeof(align), "%sr%sru%s", shares->columns, table.has_per_cpu ? "ru" : "",
 		 table.has_dynamic ? "rr" : "r");
-	wtl_grid_init(&table.grid, align, page->style);
+	wtl_grid_init(&table.grid, align, text->style);
 	add_head(&table);
 	add_rows(&table, full_uj, full_uj + table.n_shown + 2);
 	free(full_uj);
-	wtl_buf_putc(page->buf, '\n');
-	wtl_grid_render(&table.grid, page->buf);
+	wtl_buf_putc(text->buf, '\n');
+	wtl_grid_render(&table.grid, text->buf);
 }

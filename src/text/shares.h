@@ -2,7 +2,7 @@
 #ifndef WTL_TEXT_SHARES_H
 #define WTL_TEXT_SHARES_H
 
-#include "text/page.h"
+#include "text/report_text.h"
 
 /* A consumer, or a group of them. */
 struct wtl_shares_row {
@@ -33,6 +33,6 @@ struct wtl_shares {
 };
 
 /* After an empty line. */
-void wtl_page_shares(const struct wtl_page *page, const struct wtl_shares *shares);
+void wtl_report_text_shares(const struct wtl_report_text *text, const struct wtl_shares *shares);
 
 #endif

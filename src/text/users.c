@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "text/page.h"
+#include "text/report_text.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -16,38 +16,39 @@ enum { USER_COLUMNS = 10, NAME_WHOLE_BYTES = 30 };
 /* ---- The command ---- */
 
 /* "2960 ± 200 J dynamic, 3310 J full": full with the digits that the ± leaves. */
-static void add_share(const struct wtl_page *page, const struct wtl_share_energy *share)
+static void add_share(const struct wtl_report_text *text, const struct wtl_share_energy *share)
 {
-	bool ascii = page->style->ascii;
+	bool ascii = text->style->ascii;
 	unsigned scale = wtl_format_scale(share->full_uj);
 	unsigned last = wtl_format_last_digit(share->full_uj, 0), least;
 
 	if (!share->has_dynamic) {
-		wtl_format_measure(page->buf, share->full_uj, share->uncertainty_uj, WTL_FORMAT_J,
+		wtl_format_measure(text->buf, share->full_uj, share->uncertainty_uj, WTL_FORMAT_J,
 				   ascii);
-		wtl_buf_puts(page->buf, " full");
+		wtl_buf_puts(text->buf, " full");
 		return;
 	}
-	wtl_format_measure(page->buf, share->dynamic_uj, share->uncertainty_uj, WTL_FORMAT_J,
+	wtl_format_measure(text->buf, share->dynamic_uj, share->uncertainty_uj, WTL_FORMAT_J,
 			   ascii);
-	wtl_buf_puts(page->buf, " dynamic, ");
+	wtl_buf_puts(text->buf, " dynamic, ");
 	least = wtl_format_last_digit(share->dynamic_uj, share->uncertainty_uj);
-	wtl_format_rounded(page->buf, share->full_uj, last > least ? last : least, scale);
-	wtl_buf_printf(page->buf, " %s full", wtl_format_unit(WTL_FORMAT_J, scale, ascii));
+	wtl_format_rounded(text->buf, share->full_uj, last > least ? last : least, scale);
+	wtl_buf_printf(text->buf, " %s full", wtl_format_unit(WTL_FORMAT_J, scale, ascii));
 }
 
-bool wtl_page_command_share(const struct wtl_page *page, const struct wtl_report *report)
+bool wtl_report_text_command_share(const struct wtl_report_text *text,
+				   const struct wtl_report *report)
 {
 	const struct wtl_report_attribution *attribution = &report->attribution;
 
 	if (!attribution->is_known || !attribution->has_command)
 		return false;
-	if (page->style->brief)
-		wtl_layout_tone(page->buf, WTL_TONE_STRONG, page->style);
-	wtl_buf_puts(page->buf, wtl_page_is_modelled(report) ? "~ " : "");
-	add_share(page, &attribution->command);
-	if (page->style->brief)
-		wtl_layout_tone_end(page->buf, WTL_TONE_STRONG, page->style);
+	if (text->style->brief)
+		wtl_layout_tone(text->buf, WTL_TONE_STRONG, text->style);
+	wtl_buf_puts(text->buf, wtl_report_text_is_modelled(report) ? "~ " : "");
+	add_share(text, &attribution->command);
+	if (text->style->brief)
+		wtl_layout_tone_end(text->buf, WTL_TONE_STRONG, text->style);
 	return true;
 }
 
@@ -56,35 +57,36 @@ static bool has_line(const struct wtl_report_attribution *attribution)
 	return attribution->is_known && attribution->has_command;
 }
 
-bool wtl_page_tells_cpu(const struct wtl_report *report)
+bool wtl_report_text_tells_cpu(const struct wtl_report *report)
 {
 	return has_line(&report->attribution) && report->attribution.command_cpu_ns >= 0;
 }
 
-void wtl_page_command_energy(const struct wtl_page *page, const struct wtl_report *report)
+void wtl_report_text_command_energy(const struct wtl_report_text *text,
+				    const struct wtl_report *report)
 {
 	const struct wtl_report_attribution *attribution = &report->attribution;
 	size_t start, keep;
 
 	if (!has_line(attribution))
 		return;
-	start = wtl_page_begin_line(page, "command");
-	wtl_page_command_share(page, report);
-	wtl_page_put(page, ": %u process%w", attribution->command_processes,
-		     attribution->command_processes == 1 ? "" : "es");
+	start = wtl_report_text_begin_line(text, "command");
+	wtl_report_text_command_share(text, report);
+	wtl_report_text_put(text, ": %u process%w", attribution->command_processes,
+			    attribution->command_processes == 1 ? "" : "es");
 	if (attribution->command_cpu_ns >= 0) {
-		wtl_buf_puts(page->buf, ", ");
-		keep = page->buf->len;
-		wtl_page_put(page, "CPU time %t", attribution->command_cpu_ns);
-		wtl_layout_keep(page->buf, keep);
+		wtl_buf_puts(text->buf, ", ");
+		keep = text->buf->len;
+		wtl_report_text_put(text, "CPU time %t", attribution->command_cpu_ns);
+		wtl_layout_keep(text->buf, keep);
 	}
-	wtl_page_end_line(page, start);
+	wtl_report_text_end_line(text, start);
 	if (attribution->command_gpu.full_uj == 0)
 		return;
-	start = wtl_page_begin_line(page, "");
-	wtl_buf_puts(page->buf, "of it on GPUs ");
-	add_share(page, &attribution->command_gpu);
-	wtl_page_end_line(page, start);
+	start = wtl_report_text_begin_line(text, "");
+	wtl_buf_puts(text->buf, "of it on GPUs ");
+	add_share(text, &attribution->command_gpu);
+	wtl_report_text_end_line(text, start);
 }
 
 /* ---- The processes ---- */
@@ -170,7 +172,7 @@ static void add_plain_name(struct wtl_grid *grid, const void *of, const char *na
 	wtl_grid_cell(grid, "");
 }
 
-void wtl_page_processes(const struct wtl_page *page, const struct wtl_report *report)
+void wtl_report_text_processes(const struct wtl_report_text *text, const struct wtl_report *report)
 {
 	const struct wtl_report_attribution *attribution = &report->attribution;
 	bool has_others = attribution->n_others > 0 || attribution->others.full_uj > 0;
@@ -195,5 +197,5 @@ void wtl_page_processes(const struct wtl_page *page, const struct wtl_report *re
 	    !wtl_words_processes_uj(report, &shares.processes_uj) || shares.processes_uj == 0)
 		return;
 	shares.total_uj = total.total_uj;
-	wtl_page_shares(page, &shares);
+	wtl_report_text_shares(text, &shares);
 }

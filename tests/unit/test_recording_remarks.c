@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "text/recording_page.h"
+#include "text/recording_text.h"
 #include "recording_bench.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -27,18 +27,18 @@ static const struct wtl_report *bench_report(const void *of, size_t i)
 
 static char *remarks_of(const struct recording_bench benches[], size_t n)
 {
-	const struct wtl_page_several several = {
+	const struct wtl_report_text_several several = {
 		.report = bench_report, .of = benches, .n = n, .before = "run ", .after = ""};
 	struct wtl_buf buf;
-	const struct wtl_page page = {&buf, &plain, NULL};
+	const struct wtl_report_text page = {&buf, &plain, NULL};
 	char *copy;
 
 	wtl_buf_init(&buf, 1 << 16);
 	for (size_t i = 0; i < n; i++)
-		wtl_page_file_remarks(&page, "a\x1b", &benches[i].recording);
-	wtl_page_energy_remarks(&page, &several);
-	wtl_page_carbon_remarks(&page, &several, &benches[0].recording);
-	wtl_page_policy_remark(&page, &benches[0].recording);
+		wtl_report_text_file_remarks(&page, "a\x1b", &benches[i].recording);
+	wtl_report_text_energy_remarks(&page, &several);
+	wtl_report_text_carbon_remarks(&page, &several, &benches[0].recording);
+	wtl_report_text_policy_remark(&page, &benches[0].recording);
 	copy = strdup(wtl_buf_str(&buf));
 	assert_non_null(copy);
 	wtl_buf_done(&buf);

@@ -14,7 +14,7 @@
 
 #include "base/buf.h"
 #include "text/layout.h"
-#include "text/recording_page.h"
+#include "text/recording_text.h"
 #include "output_bench.h"
 #include "recording_bench.h"
 
@@ -84,17 +84,17 @@ static void set_zone(const char *zone)
 static void test_times_in_this_zone(void **state)
 {
 	(void)state;
-	assert_put(wtl_page_local, BENCH_BEGIN_UTC_NS, "2026-11-21 14:00:00");
-	assert_put(wtl_page_local_clock, BENCH_BEGIN_UTC_NS + S(61), "14:01:01");
-	assert_put(wtl_page_local_minute, BENCH_BEGIN_UTC_NS + S(119), "2026-11-21 14:01");
-	assert_put(wtl_page_zone, BENCH_BEGIN_UTC_NS, "UTC");
+	assert_put(wtl_report_text_local, BENCH_BEGIN_UTC_NS, "2026-11-21 14:00:00");
+	assert_put(wtl_report_text_local_clock, BENCH_BEGIN_UTC_NS + S(61), "14:01:01");
+	assert_put(wtl_report_text_local_minute, BENCH_BEGIN_UTC_NS + S(119), "2026-11-21 14:01");
+	assert_put(wtl_report_text_zone, BENCH_BEGIN_UTC_NS, "UTC");
 	/* Cut, not rounded: it is not yet the next second. */
-	assert_put(wtl_page_local_clock, BENCH_BEGIN_UTC_NS + 999999999, "14:00:00");
+	assert_put(wtl_report_text_local_clock, BENCH_BEGIN_UTC_NS + 999999999, "14:00:00");
 	set_zone("IST-5:30");
-	assert_put(wtl_page_local, BENCH_BEGIN_UTC_NS, "2026-11-21 19:30:00");
-	assert_put(wtl_page_zone, BENCH_BEGIN_UTC_NS, "IST");
+	assert_put(wtl_report_text_local, BENCH_BEGIN_UTC_NS, "2026-11-21 19:30:00");
+	assert_put(wtl_report_text_zone, BENCH_BEGIN_UTC_NS, "IST");
 	set_zone("EST5");
-	assert_put(wtl_page_local_minute, BENCH_BEGIN_UTC_NS, "2026-11-21 09:00");
+	assert_put(wtl_report_text_local_minute, BENCH_BEGIN_UTC_NS, "2026-11-21 09:00");
 	set_zone("UTC");
 }
 
@@ -103,12 +103,13 @@ static void test_days(void **state)
 	const int64_t midnight_ns = BENCH_BEGIN_UTC_NS + 10 * S(3600);
 
 	(void)state;
-	assert_true(wtl_page_is_same_day(BENCH_BEGIN_UTC_NS, midnight_ns - 1));
-	assert_false(wtl_page_is_same_day(midnight_ns - 1, midnight_ns));
-	assert_false(wtl_page_is_same_day(BENCH_BEGIN_UTC_NS, BENCH_BEGIN_UTC_NS + S(86400)));
+	assert_true(wtl_report_text_is_same_day(BENCH_BEGIN_UTC_NS, midnight_ns - 1));
+	assert_false(wtl_report_text_is_same_day(midnight_ns - 1, midnight_ns));
+	assert_false(
+		wtl_report_text_is_same_day(BENCH_BEGIN_UTC_NS, BENCH_BEGIN_UTC_NS + S(86400)));
 	/* A day is that of the zone. */
 	set_zone("EST5");
-	assert_true(wtl_page_is_same_day(midnight_ns - 1, midnight_ns));
+	assert_true(wtl_report_text_is_same_day(midnight_ns - 1, midnight_ns));
 	set_zone("UTC");
 }
 

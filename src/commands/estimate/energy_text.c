@@ -6,7 +6,7 @@
 #include "commands/estimate/estimate.h"
 #include "commands/estimate/tell.h"
 #include "text/layout.h"
-#include "text/page.h"
+#include "text/report_text.h"
 
 static void put_joules(struct wtl_buf *buf, double joules, const struct wtl_output_style *style)
 {
@@ -37,7 +37,7 @@ static void add_rate(struct wtl_grid *grid, bool has, double rate)
 }
 
 /* Layers without MACs are put together, unless all are asked for. */
-static void put_layers(const struct wtl_page *page, const struct wtl_estimate_energy *energy,
+static void put_layers(const struct wtl_report_text *text, const struct wtl_estimate_energy *energy,
 		       const struct wtl_estimate_device *device)
 {
 	static const char *const head[] = {"LAYER",  "COMPUTE",	   "MEMORY", "SPIKING",
@@ -46,10 +46,10 @@ static void put_layers(const struct wtl_page *page, const struct wtl_estimate_en
 	size_t n_others = 0;
 	struct wtl_grid grid;
 
-	wtl_grid_init(&grid, "crrrrrr", page->style);
+	wtl_grid_init(&grid, "crrrrrr", text->style);
 	wtl_grid_row(&grid, WTL_TONE_FAINT, head);
 	for (size_t i = 0; i < energy->network->n; i++) {
-		if (energy->network->layers[i].macs == 0 && !page->style->verbose) {
+		if (energy->network->layers[i].macs == 0 && !text->style->verbose) {
 			n_others++;
 			if (device->ordinary.has_price) {
 				others[0] += device->ordinary.price.layers[i].compute.nominal;
@@ -76,10 +76,10 @@ static void put_layers(const struct wtl_page *page, const struct wtl_estimate_en
 		for (size_t k = 0; k < 4; k++)
 			add_joules(&grid, true, others[k]);
 	}
-	wtl_grid_render(&grid, page->buf);
+	wtl_grid_render(&grid, text->buf);
 }
 
-static void put_sweep(const struct wtl_page *page, const struct wtl_estimate_energy *energy,
+static void put_sweep(const struct wtl_report_text *text, const struct wtl_estimate_energy *energy,
 		      const struct wtl_estimate_device *device)
 {
 	static const char *const head[] = {"STEPS",   "RATE",	     "SPIKING", "LOWEST",
@@ -87,7 +87,7 @@ static void put_sweep(const struct wtl_page *page, const struct wtl_estimate_ene
 	size_t n = wtl_sweep_points(energy->sweep);
 	struct wtl_grid grid;
 
-	wtl_grid_init(&grid, "rrrrrr", page->style);
+	wtl_grid_init(&grid, "rrrrrr", text->style);
 	wtl_grid_row(&grid, WTL_TONE_FAINT, head);
 	for (size_t i = 0; i < n; i++) {
 		const struct wtl_estimate_point *point = &device->points[i];
@@ -99,118 +99,120 @@ static void put_sweep(const struct wtl_page *page, const struct wtl_estimate_ene
 		wtl_grid_next(&grid);
 		const double each[] = {point->total.nominal, point->total.low, point->total.high};
 		for (size_t k = 0; k < 3; k++) {
-			put_joules(&grid.rows, each[k], page->style);
+			put_joules(&grid.rows, each[k], text->style);
 			wtl_grid_next(&grid);
 		}
 		if (point->ordinary > 0) {
 			wtl_buf_printf(&grid.rows, "%.3g ", point->total.nominal / point->ordinary);
-			wtl_layout_text(&grid.rows, "×", page->style);
+			wtl_layout_text(&grid.rows, "×", text->style);
 		}
 		wtl_grid_next(&grid);
 	}
-	wtl_grid_render(&grid, page->buf);
+	wtl_grid_render(&grid, text->buf);
 }
 
 enum { LABEL_COLUMNS = 14 };
 
-static size_t begin_line(const struct wtl_page *page, const char *label)
+static size_t begin_line(const struct wtl_report_text *text, const char *label)
 {
-	wtl_buf_printf(page->buf, "  %-*s", LABEL_COLUMNS - 2, label);
-	return page->buf->len;
+	wtl_buf_printf(text->buf, "  %-*s", LABEL_COLUMNS - 2, label);
+	return text->buf->len;
 }
 
-static void end_line(const struct wtl_page *page, size_t start)
+static void end_line(const struct wtl_report_text *text, size_t start)
 {
-	wtl_layout_wrap(page->buf, start, LABEL_COLUMNS, LABEL_COLUMNS);
+	wtl_layout_wrap(text->buf, start, LABEL_COLUMNS, LABEL_COLUMNS);
 }
 
-static void put_energy(const struct wtl_page *page, const struct wtl_energy *energy)
+static void put_energy(const struct wtl_report_text *text, const struct wtl_energy *energy)
 {
-	put_joules(page->buf, energy->nominal, page->style);
+	put_joules(text->buf, energy->nominal, text->style);
 	if (energy->high > energy->low) {
-		wtl_buf_puts(page->buf, " (");
-		put_joules(page->buf, energy->low, page->style);
-		wtl_buf_puts(page->buf, " to ");
-		put_joules(page->buf, energy->high, page->style);
-		wtl_buf_puts(page->buf, ")");
+		wtl_buf_puts(text->buf, " (");
+		put_joules(text->buf, energy->low, text->style);
+		wtl_buf_puts(text->buf, " to ");
+		put_joules(text->buf, energy->high, text->style);
+		wtl_buf_puts(text->buf, ")");
 	}
 }
 
-static void put_run(const struct wtl_page *page, const char *label,
+static void put_run(const struct wtl_report_text *text, const char *label,
 		    const struct wtl_estimate_run *run)
 {
 	if (!run->is_wanted)
 		return;
-	size_t start = begin_line(page, label);
+	size_t start = begin_line(text, label);
 
 	if (!run->has_price) {
-		wtl_layout_text(page->buf, run->refusal.text, page->style);
+		wtl_layout_text(text->buf, run->refusal.text, text->style);
 	} else {
-		put_energy(page, &run->price.total);
+		put_energy(text, &run->price.total);
 		if (run->price.prices_memory) {
-			wtl_buf_puts(page->buf, "; compute ");
-			put_joules(page->buf, run->price.compute.nominal, page->style);
-			wtl_buf_puts(page->buf, ", memory ");
-			put_joules(page->buf, run->price.memory.nominal, page->style);
+			wtl_buf_puts(text->buf, "; compute ");
+			put_joules(text->buf, run->price.compute.nominal, text->style);
+			wtl_buf_puts(text->buf, ", memory ");
+			put_joules(text->buf, run->price.memory.nominal, text->style);
 		}
 	}
-	end_line(page, start);
+	end_line(text, start);
 }
 
-static void put_quantized(const struct wtl_page *page, const struct wtl_estimate_device *device)
+static void put_quantized(const struct wtl_report_text *text,
+			  const struct wtl_estimate_device *device)
 {
 	if (!device->has_quantized)
 		return;
-	size_t start = begin_line(page, "quantized");
+	size_t start = begin_line(text, "quantized");
 
-	put_energy(page, &device->quantized);
-	wtl_buf_printf(page->buf,
+	put_energy(text, &device->quantized);
+	wtl_buf_printf(text->buf,
 		       "; as an ordinary network of int8 with activations of %u bits, "
 		       "which tell as much as the spikes",
 		       device->bits);
-	end_line(page, start);
+	end_line(text, start);
 }
 
-static void put_rate(const struct wtl_page *page, double rate)
+static void put_rate(const struct wtl_report_text *text, double rate)
 {
 	if (isfinite(rate))
-		wtl_buf_printf(page->buf, "%.3g", rate);
+		wtl_buf_printf(text->buf, "%.3g", rate);
 	else
-		wtl_buf_puts(page->buf, "none");
+		wtl_buf_puts(text->buf, "none");
 }
 
-static void put_break_even(const struct wtl_page *page, const struct wtl_estimate_device *device)
+static void put_break_even(const struct wtl_report_text *text,
+			   const struct wtl_estimate_device *device)
 {
 	if (!device->has_break_even)
 		return;
-	size_t start = begin_line(page, "break-even");
+	size_t start = begin_line(text, "break-even");
 
-	put_rate(page, device->whole.with_memory);
-	wtl_buf_puts(page->buf, isfinite(device->whole.with_memory)
+	put_rate(text, device->whole.with_memory);
+	wtl_buf_puts(text->buf, isfinite(device->whole.with_memory)
 					? " spikes per neuron and step; with computation alone "
 					: ": the spiking network takes more even without a spike; "
 					  "with computation alone ");
-	put_rate(page, device->whole.compute);
-	end_line(page, start);
+	put_rate(text, device->whole.compute);
+	end_line(text, start);
 }
 
-static void put_spread(const struct wtl_page *page, const char *label,
+static void put_spread(const struct wtl_report_text *text, const char *label,
 		       const struct wtl_estimate_run *run)
 {
 	if (!run->has_price || run->price.n_swings == 0)
 		return;
-	size_t start = begin_line(page, label);
+	size_t start = begin_line(text, label);
 
 	for (size_t i = 0; i < run->price.n_swings && i < 4; i++) {
 		const struct wtl_swing *swing = &run->price.swings[i];
 		if (i > 0 && swing->high - swing->low < .005 * run->price.total.nominal)
 			break;
-		wtl_buf_printf(page->buf, "%s%s %+.0f %+.0f %%", i ? "; " : "",
+		wtl_buf_printf(text->buf, "%s%s %+.0f %+.0f %%", i ? "; " : "",
 			       swing->constant ? swing->constant->name : "model of SRAM",
 			       (swing->low / run->price.total.nominal - 1) * 100,
 			       (swing->high / run->price.total.nominal - 1) * 100);
 	}
-	end_line(page, start);
+	end_line(text, start);
 }
 
 static const char *assumptions_of(const struct wtl_estimate_run *run)
@@ -219,57 +221,57 @@ static const char *assumptions_of(const struct wtl_estimate_run *run)
 }
 
 /* First of all, what these joules lack. */
-static void put_doubts(const struct wtl_page *page, const struct wtl_network *network)
+static void put_doubts(const struct wtl_report_text *text, const struct wtl_network *network)
 {
 	if (network->coverage.n > 0) {
-		size_t start = wtl_page_begin_remark(page, WTL_PAGE_DOUBT);
+		size_t start = wtl_report_text_begin_remark(text, WTL_TEXT_DOUBT);
 
-		wtl_buf_puts(page->buf, "too low, as something is missing: counted are ");
-		wtl_estimate_put_coverage(page->buf, &network->coverage, page->style);
-		wtl_page_end_remark(page, start);
+		wtl_buf_puts(text->buf, "too low, as something is missing: counted are ");
+		wtl_estimate_put_coverage(text->buf, &network->coverage, text->style);
+		wtl_report_text_end_remark(text, start);
 	}
-	wtl_estimate_remark_repeats(page, network);
+	wtl_estimate_remark_repeats(text, network);
 }
 
-static void put_device(const struct wtl_page *page, const struct wtl_estimate_energy *energy,
+static void put_device(const struct wtl_report_text *text, const struct wtl_estimate_energy *energy,
 		       const struct wtl_estimate_device *device)
 {
-	size_t start = page->buf->len;
+	size_t start = text->buf->len;
 
-	wtl_page_put(page, "wattle estimate, not measured, on %s: %s", device->device->name,
-		     energy->path);
-	wtl_page_end_title(page, start);
+	wtl_report_text_put(text, "wattle estimate, not measured, on %s: %s", device->device->name,
+			    energy->path);
+	wtl_report_text_end_title(text, start);
 	if (device->points)
-		put_sweep(page, energy, device);
+		put_sweep(text, energy, device);
 	else
-		put_layers(page, energy, device);
-	wtl_buf_putc(page->buf, '\n');
-	put_run(page, "ordinary", &device->ordinary);
+		put_layers(text, energy, device);
+	wtl_buf_putc(text->buf, '\n');
+	put_run(text, "ordinary", &device->ordinary);
 	if (!device->points) {
-		put_run(page, "spiking", &device->spiking);
-		put_quantized(page, device);
-		put_break_even(page, device);
+		put_run(text, "spiking", &device->spiking);
+		put_quantized(text, device);
+		put_break_even(text, device);
 	}
-	put_spread(page, "spread", &device->ordinary);
+	put_spread(text, "spread", &device->ordinary);
 	if (!device->points)
-		put_spread(page, "of spiking", &device->spiking);
-	start = wtl_page_begin_remarks(page);
-	put_doubts(page, energy->network);
-	wtl_estimate_put_remarks(page, assumptions_of(&device->ordinary), "");
-	wtl_estimate_put_remarks(page, assumptions_of(&device->spiking),
+		put_spread(text, "of spiking", &device->spiking);
+	start = wtl_report_text_begin_remarks(text);
+	put_doubts(text, energy->network);
+	wtl_estimate_put_remarks(text, assumptions_of(&device->ordinary), "");
+	wtl_estimate_put_remarks(text, assumptions_of(&device->spiking),
 				 assumptions_of(&device->ordinary));
-	wtl_page_end_remarks(page, start);
+	wtl_report_text_end_remarks(text, start);
 }
 
 static int energy_text(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
 {
 	const struct wtl_estimate_energy *energy = what;
-	const struct wtl_page page = {.buf = buf, .style = style};
+	const struct wtl_report_text text = {.buf = buf, .style = style};
 
 	for (size_t i = 0; i < energy->n; i++) {
 		if (i)
 			wtl_buf_putc(buf, '\n');
-		put_device(&page, energy, &energy->devices[i]);
+		put_device(&text, energy, &energy->devices[i]);
 	}
 	return buf->error;
 }

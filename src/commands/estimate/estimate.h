@@ -5,7 +5,7 @@
 #include "document/writer.h"
 #include "neural/onnx.h"
 
-struct wtl_page;
+struct wtl_report_text;
 
 /* Sums over all layers of a network. */
 struct wtl_estimate_totals {
@@ -31,7 +31,8 @@ int wtl_estimate_totals(const struct wtl_network *network, struct wtl_estimate_t
 void wtl_estimate_put_coverage(struct wtl_buf *buf, const struct wtl_coverage *coverage,
 			       const struct wtl_output_style *style);
 /* The remark that a loop's body is counted once, if one is. */
-void wtl_estimate_remark_repeats(const struct wtl_page *page, const struct wtl_network *network);
+void wtl_estimate_remark_repeats(const struct wtl_report_text *text,
+				 const struct wtl_network *network);
 void wtl_estimate_coverage_document(struct wtl_node *to, const struct wtl_network *network);
 /* The keys "not_counted" and "repeats_unknown" of a layer, where they apply. */
 void wtl_estimate_doubts_document(struct wtl_node *to, const struct wtl_layer *layer);

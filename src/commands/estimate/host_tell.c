@@ -4,7 +4,7 @@
 #include "commands/estimate/host.h"
 #include "commands/estimate/tell.h"
 #include "text/layout.h"
-#include "text/page.h"
+#include "text/report_text.h"
 
 /* A row a kernel. A MAC is two FLOP: what is measured of it is told of each. */
 static const struct wtl_doc_table table = {
@@ -117,66 +117,69 @@ static double least_busy(const struct wtl_estimate_host *host)
 	return least;
 }
 
-static void text_remarks(const struct wtl_page *page, const struct wtl_estimate_host *host)
+static void text_remarks(const struct wtl_report_text *text, const struct wtl_estimate_host *host)
 {
-	size_t start = wtl_page_begin_remarks(page);
+	size_t start = wtl_report_text_begin_remarks(text);
 
 	if (!host->has_energy)
-		wtl_page_remark(page, WTL_PAGE_DOUBT, "%wenergy is not known: %s", "",
-				host->reason);
+		wtl_report_text_remark(text, WTL_TEXT_DOUBT, "%wenergy is not known: %s", "",
+				       host->reason);
 	else if (host->is_modelled)
-		wtl_page_remark(
-			page, WTL_PAGE_MODEL,
+		wtl_report_text_remark(
+			text, WTL_TEXT_MODEL,
 			"no sensor measures energy here: joules are by wattle's model of "
 			"power, from how busy the processor is; it cannot tell kernels apart");
 	if (host->has_energy) {
-		size_t at = wtl_page_begin_remark(page, WTL_PAGE_NOTE);
-		wtl_page_put(page, "energy is above what the machine draws at rest, ");
-		wtl_estimate_put_si(page->buf, host->idle_w, "W", page->style);
-		wtl_page_put(page, "; from %s", host->source);
-		wtl_page_end_remark(page, at);
+		size_t at = wtl_report_text_begin_remark(text, WTL_TEXT_NOTE);
+		wtl_report_text_put(text, "energy is above what the machine draws at rest, ");
+		wtl_estimate_put_si(text->buf, host->idle_w, "W", text->style);
+		wtl_report_text_put(text, "; from %s", host->source);
+		wtl_report_text_end_remark(text, at);
 	}
 	if (least_busy(host) < BUSY_PART * host->cpus) {
-		size_t at = wtl_page_begin_remark(page, WTL_PAGE_DOUBT);
+		size_t at = wtl_report_text_begin_remark(text, WTL_TEXT_DOUBT);
 		wtl_buf_printf(
-			page->buf,
+			text->buf,
 			"kernels had %.1f of %u CPUs at the least, so rates are too low: other "
 			"programs ran meanwhile, or a limit holds wattle back",
 			least_busy(host), host->cpus);
-		wtl_page_end_remark(page, at);
+		wtl_report_text_end_remark(text, at);
 	}
-	wtl_page_remark(page, WTL_PAGE_NOTE,
-			"energy of arithmetic has what its matrices in the nearest cache take; "
-			"a stream reads two parts and writes one");
+	wtl_report_text_remark(
+		text, WTL_TEXT_NOTE,
+		"energy of arithmetic has what its matrices in the nearest cache take; "
+		"a stream reads two parts and writes one");
 	if (!host->blas[0])
-		wtl_page_remark(page, WTL_PAGE_NOTE,
-				"OpenBLAS is not here (libopenblas.so.0, package libopenblas0): "
-				"wattle's own loops alone");
+		wtl_report_text_remark(
+			text, WTL_TEXT_NOTE,
+			"OpenBLAS is not here (libopenblas.so.0, package libopenblas0): "
+			"wattle's own loops alone");
 	else
-		wtl_page_remark(page, WTL_PAGE_NOTE,
-				"%s; the faster product stands for its "
-				"precision",
-				host->blas);
+		wtl_report_text_remark(text, WTL_TEXT_NOTE,
+				       "%s; the faster product stands for its "
+				       "precision",
+				       host->blas);
 	if (host->path[0])
-		wtl_page_remark(page, WTL_PAGE_NOTE,
-				"kept in %s, for wattle estimate --device host", host->path);
-	wtl_page_end_remarks(page, start);
+		wtl_report_text_remark(text, WTL_TEXT_NOTE,
+				       "kept in %s, for wattle estimate --device host", host->path);
+	wtl_report_text_end_remarks(text, start);
 }
 
 static int text(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
 {
 	const struct wtl_estimate_host *host = what;
-	const struct wtl_page page = {.buf = buf, .style = style};
+	const struct wtl_report_text text = {.buf = buf, .style = style};
 	const uint64_t cpus = host->cpus;
 	size_t start = buf->len;
 	struct wtl_grid grid;
 
-	wtl_page_put(&page, "wattle estimate, this machine: %s, %u threads", host->cpu, cpus);
-	wtl_page_end_title(&page, start);
+	wtl_report_text_put(&text, "wattle estimate, this machine: %s, %u threads", host->cpu,
+			    cpus);
+	wtl_report_text_end_title(&text, start);
 	wtl_grid_init(&grid, "lrrrr", style);
 	text_rows(host, &grid);
 	wtl_grid_render(&grid, buf);
-	text_remarks(&page, host);
+	text_remarks(&text, host);
 	return buf->error;
 }
 

@@ -8,7 +8,7 @@
 
 #include "commands/estimate/tell.h"
 #include "text/layout.h"
-#include "text/page.h"
+#include "text/report_text.h"
 
 /* ---- Devices ---- */
 
@@ -193,7 +193,7 @@ static void text_row(struct wtl_grid *grid, const struct wtl_paper_line *line)
 	wtl_grid_cell(grid, line->agrees ? "agrees" : "DIFFERS");
 }
 
-static void text_rows(const struct wtl_page *page, const struct wtl_paper *paper)
+static void text_rows(const struct wtl_report_text *text, const struct wtl_paper *paper)
 {
 	static const char *const head[] = {"ROW", "DERIVED", "PRINTED", "EXPECTED", "IN", "", NULL};
 	struct wtl_grid grid;
@@ -203,34 +203,35 @@ static void text_rows(const struct wtl_page *page, const struct wtl_paper *paper
 		if (paper->lines[i].kind != WTL_PAPER_ROW)
 			continue;
 		if (n++ == 0) {
-			wtl_grid_init(&grid, "crrrll", page->style);
+			wtl_grid_init(&grid, "crrrll", text->style);
 			wtl_grid_row(&grid, WTL_TONE_FAINT, head);
 		}
 		text_row(&grid, &paper->lines[i]);
 	}
 	if (n > 0)
-		wtl_grid_render(&grid, page->buf);
+		wtl_grid_render(&grid, text->buf);
 }
 
 static int paper_text(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
 {
 	static const char *const labels[] = {"", "measured: ", "not derived: ", ""};
 	const struct wtl_paper *paper = what;
-	const struct wtl_page page = {.buf = buf, .style = style};
+	const struct wtl_report_text text = {.buf = buf, .style = style};
 	size_t start = buf->len;
 
-	wtl_page_put(&page, "%s", paper->title[0] ? paper->title : paper->name);
-	wtl_page_end_title(&page, start);
-	text_rows(&page, paper);
-	start = wtl_page_begin_remarks(&page);
+	wtl_report_text_put(&text, "%s", paper->title[0] ? paper->title : paper->name);
+	wtl_report_text_end_title(&text, start);
+	text_rows(&text, paper);
+	start = wtl_report_text_begin_remarks(&text);
 	for (size_t i = 0; i < paper->n; i++)
 		if (paper->lines[i].kind != WTL_PAPER_ROW)
-			wtl_page_remark(&page,
-					paper->lines[i].kind == WTL_PAPER_MISSING ? WTL_PAGE_DOUBT
-										  : WTL_PAGE_NOTE,
-					"%w%s", labels[paper->lines[i].kind], paper->lines[i].text);
-	wtl_page_remark(&page, WTL_PAGE_NOTE, "source: %s", paper->source);
-	wtl_page_end_remarks(&page, start);
+			wtl_report_text_remark(
+				&text,
+				paper->lines[i].kind == WTL_PAPER_MISSING ? WTL_TEXT_DOUBT
+									  : WTL_TEXT_NOTE,
+				"%w%s", labels[paper->lines[i].kind], paper->lines[i].text);
+	wtl_report_text_remark(&text, WTL_TEXT_NOTE, "source: %s", paper->source);
+	wtl_report_text_end_remarks(&text, start);
 	return buf->error;
 }
 

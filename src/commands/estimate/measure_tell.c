@@ -5,7 +5,7 @@
 #include "commands/estimate/measure.h"
 #include "commands/estimate/tell.h"
 #include "text/layout.h"
-#include "text/page.h"
+#include "text/report_text.h"
 
 /* A row a repetition (docs/estimate-host.md); all of one inference. */
 static const struct wtl_doc_table table = {
@@ -166,76 +166,80 @@ static void text_rows(struct wtl_grid *grid, const struct wtl_measured *measured
 	add_row(grid, measured, "mean", mean, measured->has_energy);
 }
 
-static void text_range(const struct wtl_page *page, const char *label, const double of[WTL_BOUNDS],
-		       const char *unit, double mean, double uncertainty)
+static void text_range(const struct wtl_report_text *text, const char *label,
+		       const double of[WTL_BOUNDS], const char *unit, double mean,
+		       double uncertainty)
 {
-	size_t start = wtl_page_begin_line(page, label);
+	size_t start = wtl_report_text_begin_line(text, label);
 	double low, high;
 
 	bound(of, mean, uncertainty, &low, &high);
-	wtl_buf_puts(page->buf, "estimate ");
-	wtl_estimate_put_si(page->buf, of[WTL_NOMINAL], unit, page->style);
-	wtl_buf_puts(page->buf, " (");
-	wtl_estimate_put_si(page->buf, of[WTL_LOW], unit, page->style);
-	wtl_buf_puts(page->buf, " to ");
-	wtl_estimate_put_si(page->buf, of[WTL_HIGH], unit, page->style);
-	wtl_buf_printf(page->buf, "), %.3g of what was measured (", of[WTL_NOMINAL] / mean);
+	wtl_buf_puts(text->buf, "estimate ");
+	wtl_estimate_put_si(text->buf, of[WTL_NOMINAL], unit, text->style);
+	wtl_buf_puts(text->buf, " (");
+	wtl_estimate_put_si(text->buf, of[WTL_LOW], unit, text->style);
+	wtl_buf_puts(text->buf, " to ");
+	wtl_estimate_put_si(text->buf, of[WTL_HIGH], unit, text->style);
+	wtl_buf_printf(text->buf, "), %.3g of what was measured (", of[WTL_NOMINAL] / mean);
 	if (isfinite(high))
-		wtl_buf_printf(page->buf, "%.3g to %.3g)", low, high);
+		wtl_buf_printf(text->buf, "%.3g to %.3g)", low, high);
 	else
-		wtl_buf_printf(page->buf, "at least %.3g)", low);
-	wtl_page_end_line(page, start);
+		wtl_buf_printf(text->buf, "at least %.3g)", low);
+	wtl_report_text_end_line(text, start);
 }
 
-static void text_remarks(const struct wtl_page *page, const struct wtl_measured *measured)
+static void text_remarks(const struct wtl_report_text *text, const struct wtl_measured *measured)
 {
-	size_t start = wtl_page_begin_remarks(page);
+	size_t start = wtl_report_text_begin_remarks(text);
 
 	if (measured->is_modelled)
-		wtl_page_remark(page, WTL_PAGE_MODEL,
-				"no sensor measures energy here: joules are by wattle's model of "
-				"power");
+		wtl_report_text_remark(
+			text, WTL_TEXT_MODEL,
+			"no sensor measures energy here: joules are by wattle's model of "
+			"power");
 	for (size_t i = 0; i < measured->n; i++)
 		if (!measured->runs[i].energy.is_known) {
-			wtl_page_remark(page, WTL_PAGE_DOUBT, "energy is not known: %s",
-					measured->runs[i].energy.reason);
+			wtl_report_text_remark(text, WTL_TEXT_DOUBT, "energy is not known: %s",
+					       measured->runs[i].energy.reason);
 			break;
 		}
-	wtl_page_remark(page, WTL_PAGE_NOTE,
-			"inferences a repetition: %u, of random numbers; all figures are of one",
-			measured->inferences);
-	wtl_page_remark(page, WTL_PAGE_NOTE,
-			"energy is what the process took above what the machine draws at rest, and "
-			"that for its time");
+	wtl_report_text_remark(
+		text, WTL_TEXT_NOTE,
+		"inferences a repetition: %u, of random numbers; all figures are of one",
+		measured->inferences);
+	wtl_report_text_remark(
+		text, WTL_TEXT_NOTE,
+		"energy is what the process took above what the machine draws at rest, and "
+		"that for its time");
 	if (measured->has_estimate)
-		wtl_estimate_put_remarks(page,
+		wtl_estimate_put_remarks(text,
 					 wtl_buf_str(&measured->estimate.roofline.assumptions), "");
-	wtl_page_end_remarks(page, start);
+	wtl_report_text_end_remarks(text, start);
 }
 
 static int text(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
 {
 	const struct wtl_measured *measured = what;
 	const struct wtl_roofline *roofline = &measured->estimate.roofline;
-	const struct wtl_page page = {.buf = buf, .style = style};
+	const struct wtl_report_text text = {.buf = buf, .style = style};
 	size_t start = buf->len;
 	struct wtl_grid grid;
 
-	wtl_page_put(&page, "wattle estimate, measured on ONNX Runtime %s: %s", measured->runtime,
-		     measured->path);
-	wtl_page_end_title(&page, start);
+	wtl_report_text_put(&text, "wattle estimate, measured on ONNX Runtime %s: %s",
+			    measured->runtime, measured->path);
+	wtl_report_text_end_title(&text, start);
 	wtl_grid_init(&grid, "lrrrrr", style);
 	text_rows(&grid, measured);
 	wtl_grid_render(&grid, buf);
 	if (measured->has_estimate) {
 		wtl_buf_putc(buf, '\n');
-		text_range(&page, "time", roofline->seconds, "s", measured->seconds.mean,
+		text_range(&text, "time", roofline->seconds, "s", measured->seconds.mean,
 			   measured->seconds.ci95);
 		if (measured->has_energy && roofline->has_energy)
-			text_range(&page, "energy", roofline->joules, "J", measured->joules.mean,
+			text_range(&text, "energy", roofline->joules, "J", measured->joules.mean,
 				   measured->uncertainty_j);
 	}
-	text_remarks(&page, measured);
+	text_remarks(&text, measured);
 	return buf->error;
 }
 

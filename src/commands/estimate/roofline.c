@@ -11,7 +11,7 @@
 #include "commands/estimate/tell.h"
 #include "draw/plot.h"
 #include "text/layout.h"
-#include "text/page.h"
+#include "text/report_text.h"
 
 /* A row a layer (docs/estimate-host.md). */
 static const struct wtl_doc_table table = {
@@ -89,7 +89,7 @@ static void add_si(struct wtl_grid *grid, double value, const char *unit)
 	wtl_grid_next(grid);
 }
 
-static void text_layers(const struct wtl_page *page, const struct wtl_estimate_roofline *of)
+static void text_layers(const struct wtl_report_text *text, const struct wtl_estimate_roofline *of)
 {
 	static const char *const head[] = {"LAYER", "COMPUTE", "MEMORY", "TIME", "ENERGY", NULL};
 	const struct wtl_roofline *roofline = &of->roofline;
@@ -97,11 +97,11 @@ static void text_layers(const struct wtl_page *page, const struct wtl_estimate_r
 	size_t n_others = 0;
 	struct wtl_grid grid;
 
-	wtl_grid_init(&grid, "crrrr", page->style);
+	wtl_grid_init(&grid, "crrrr", text->style);
 	wtl_grid_row(&grid, WTL_TONE_FAINT, head);
 	for (size_t i = 0; i < of->network->n; i++) {
 		const struct wtl_roofline_layer *layer = &roofline->layers[i];
-		if (of->network->layers[i].macs == 0 && !page->style->verbose) {
+		if (of->network->layers[i].macs == 0 && !text->style->verbose) {
 			n_others++;
 			others_s += layer->seconds[WTL_NOMINAL];
 			others_j += layer->joules[WTL_NOMINAL];
@@ -125,59 +125,60 @@ static void text_layers(const struct wtl_page *page, const struct wtl_estimate_r
 		if (roofline->has_energy)
 			add_si(&grid, others_j, "J");
 	}
-	wtl_grid_render(&grid, page->buf);
+	wtl_grid_render(&grid, text->buf);
 }
 
-static void put_bounds_text(const struct wtl_page *page, const double of[], const char *unit)
+static void put_bounds_text(const struct wtl_report_text *text, const double of[], const char *unit)
 {
-	wtl_estimate_put_si(page->buf, of[WTL_NOMINAL], unit, page->style);
-	wtl_buf_puts(page->buf, " (");
-	wtl_estimate_put_si(page->buf, of[WTL_LOW], unit, page->style);
-	wtl_buf_puts(page->buf, " to ");
-	wtl_estimate_put_si(page->buf, of[WTL_HIGH], unit, page->style);
-	wtl_buf_puts(page->buf, ")");
+	wtl_estimate_put_si(text->buf, of[WTL_NOMINAL], unit, text->style);
+	wtl_buf_puts(text->buf, " (");
+	wtl_estimate_put_si(text->buf, of[WTL_LOW], unit, text->style);
+	wtl_buf_puts(text->buf, " to ");
+	wtl_estimate_put_si(text->buf, of[WTL_HIGH], unit, text->style);
+	wtl_buf_puts(text->buf, ")");
 }
 
-static void put_energy(const struct wtl_page *page, const struct wtl_roofline *roofline)
+static void put_energy(const struct wtl_report_text *text, const struct wtl_roofline *roofline)
 {
-	size_t start = wtl_page_begin_line(page, "energy");
+	size_t start = wtl_report_text_begin_line(text, "energy");
 
 	if (!roofline->has_energy) {
-		wtl_page_put(page, "not known: %s", roofline->reason);
+		wtl_report_text_put(text, "not known: %s", roofline->reason);
 	} else {
-		put_bounds_text(page, roofline->joules, "J");
-		wtl_buf_puts(page->buf, "; compute ");
-		wtl_estimate_put_si(page->buf, roofline->compute_j[WTL_NOMINAL], "J", page->style);
-		wtl_buf_puts(page->buf, ", memory ");
-		wtl_estimate_put_si(page->buf, roofline->memory_j[WTL_NOMINAL], "J", page->style);
-		wtl_buf_puts(page->buf, ", at rest ");
-		wtl_estimate_put_si(page->buf, roofline->idle_j[WTL_NOMINAL], "J", page->style);
+		put_bounds_text(text, roofline->joules, "J");
+		wtl_buf_puts(text->buf, "; compute ");
+		wtl_estimate_put_si(text->buf, roofline->compute_j[WTL_NOMINAL], "J", text->style);
+		wtl_buf_puts(text->buf, ", memory ");
+		wtl_estimate_put_si(text->buf, roofline->memory_j[WTL_NOMINAL], "J", text->style);
+		wtl_buf_puts(text->buf, ", at rest ");
+		wtl_estimate_put_si(text->buf, roofline->idle_j[WTL_NOMINAL], "J", text->style);
 	}
-	wtl_page_end_line(page, start);
+	wtl_report_text_end_line(text, start);
 }
 
 static int text(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
 {
 	const struct wtl_estimate_roofline *of = what;
-	const struct wtl_page page = {.buf = buf, .style = style};
+	const struct wtl_report_text text = {.buf = buf, .style = style};
 	size_t start = buf->len;
 
-	wtl_page_put(&page, "wattle estimate, not measured, on this machine: %s", of->path);
-	wtl_page_end_title(&page, start);
-	text_layers(&page, of);
+	wtl_report_text_put(&text, "wattle estimate, not measured, on this machine: %s", of->path);
+	wtl_report_text_end_title(&text, start);
+	text_layers(&text, of);
 	wtl_buf_putc(buf, '\n');
-	start = wtl_page_begin_line(&page, "time");
-	put_bounds_text(&page, of->roofline.seconds, "s");
+	start = wtl_report_text_begin_line(&text, "time");
+	put_bounds_text(&text, of->roofline.seconds, "s");
 	wtl_buf_puts(buf, " an inference");
-	wtl_page_end_line(&page, start);
-	put_energy(&page, &of->roofline);
-	start = wtl_page_begin_remarks(&page);
+	wtl_report_text_end_line(&text, start);
+	put_energy(&text, &of->roofline);
+	start = wtl_report_text_begin_remarks(&text);
 	if (of->device->grade == WTL_GRADE_MODELLED)
-		wtl_page_remark(&page, WTL_PAGE_MODEL,
-				"no sensor measures energy here: joules are by wattle's model of "
-				"power");
-	wtl_estimate_put_remarks(&page, wtl_buf_str(&of->roofline.assumptions), "");
-	wtl_page_end_remarks(&page, start);
+		wtl_report_text_remark(
+			&text, WTL_TEXT_MODEL,
+			"no sensor measures energy here: joules are by wattle's model of "
+			"power");
+	wtl_estimate_put_remarks(&text, wtl_buf_str(&of->roofline.assumptions), "");
+	wtl_report_text_end_remarks(&text, start);
 	return buf->error;
 }
 

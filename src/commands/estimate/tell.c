@@ -10,7 +10,7 @@
 #include "cli/complain.h"
 #include "cli/sink.h"
 #include "text/layout.h"
-#include "text/page.h"
+#include "text/report_text.h"
 
 enum { OUTPUT_MAX = 64 << 20, DIGITS = 7, DECIMALS_MAX = 18, LINE_SIZE = 800 };
 
@@ -101,11 +101,12 @@ static bool has_line(const char *lines, const char *line)
 	return has;
 }
 
-void wtl_estimate_put_remarks(const struct wtl_page *page, const char *lines, const char *said)
+void wtl_estimate_put_remarks(const struct wtl_report_text *text, const char *lines,
+			      const char *said)
 {
 	char line[LINE_SIZE];
 
 	while (next_line(&lines, line, sizeof(line)))
 		if (!has_line(said, line))
-			wtl_page_remark(page, WTL_PAGE_NOTE, "%s", line);
+			wtl_report_text_remark(text, WTL_TEXT_NOTE, "%s", line);
 }

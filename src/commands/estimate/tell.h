@@ -6,7 +6,7 @@
 
 struct wtl_app;
 struct wtl_io;
-struct wtl_page;
+struct wtl_report_text;
 
 /* What all parts of wattle estimate have to tell results. */
 
@@ -22,6 +22,7 @@ void wtl_estimate_put_si(struct wtl_buf *buf, double value, const char *unit,
 void wtl_estimate_put_number(struct wtl_node *to, const char *key, double value);
 /* Each line of a text as an item of a list; as a remark below a page, unless it is among the lines that were said. */
 void wtl_estimate_put_lines(struct wtl_node *to, const char *key, const char *lines);
-void wtl_estimate_put_remarks(const struct wtl_page *page, const char *lines, const char *said);
+void wtl_estimate_put_remarks(const struct wtl_report_text *text, const char *lines,
+			      const char *said);
 
 #endif

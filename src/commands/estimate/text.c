@@ -6,7 +6,7 @@
 #include "commands/estimate/estimate.h"
 #include "base/text.h"
 #include "text/layout.h"
-#include "text/page.h"
+#include "text/report_text.h"
 
 /* The page for people: a table of layers, and what they come to. */
 
@@ -93,18 +93,18 @@ static void add_layer(struct wtl_grid *grid, const struct wtl_layer *layer, size
 				    : wtl_precision_names[layer->weights]);
 }
 
-static void put_layers(const struct wtl_page *page, const struct wtl_network *network,
+static void put_layers(const struct wtl_report_text *text, const struct wtl_network *network,
 		       const struct wtl_estimate_totals *totals)
 {
-	const size_t columns = name_columns(network, totals, page->style);
+	const size_t columns = name_columns(network, totals, text->style);
 	uint64_t hidden = 0, hidden_ops = 0;
 	struct wtl_grid grid;
 
-	wtl_grid_init(&grid, "llrrrl", page->style);
+	wtl_grid_init(&grid, "llrrrl", text->style);
 	wtl_grid_row(&grid, WTL_TONE_FAINT, heads);
 	for (size_t i = 0; i < network->n; i++)
-		if (is_shown(&network->layers[i], page->style)) {
-			add_layer(&grid, &network->layers[i], columns, page->style);
+		if (is_shown(&network->layers[i], text->style)) {
+			add_layer(&grid, &network->layers[i], columns, text->style);
 		} else {
 			hidden++;
 			hidden_ops += network->layers[i].other_ops;
@@ -123,12 +123,12 @@ static void put_layers(const struct wtl_page *page, const struct wtl_network *ne
 	add_number(&grid, network->macs_max);
 	add_number(&grid, totals->other_ops);
 	add_number(&grid, totals->parameters);
-	wtl_grid_render(&grid, page->buf);
+	wtl_grid_render(&grid, text->buf);
 }
 
 /* ---- What it comes to ---- */
 
-static void put_bytes(const struct wtl_page *page, uint64_t bytes)
+static void put_bytes(const struct wtl_report_text *text, uint64_t bytes)
 {
 	static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
 	double value = (double)bytes;
@@ -138,56 +138,58 @@ static void put_bytes(const struct wtl_page *page, uint64_t bytes)
 		value /= 1000.0;
 		unit++;
 	}
-	wtl_buf_printf(page->buf, "%.*f %s", unit ? 2 : 0, value, units[unit]);
+	wtl_buf_printf(text->buf, "%.*f %s", unit ? 2 : 0, value, units[unit]);
 }
 
-static void put_count(const struct wtl_page *page, uint64_t count)
+static void put_count(const struct wtl_report_text *text, uint64_t count)
 {
-	put_number(page->buf, count);
+	put_number(text->buf, count);
 }
 
-static void put_range(const struct wtl_page *page, uint64_t least, uint64_t most,
-		      void (*put)(const struct wtl_page *page, uint64_t number))
+static void put_range(const struct wtl_report_text *text, uint64_t least, uint64_t most,
+		      void (*put)(const struct wtl_report_text *text, uint64_t number))
 {
 	if (least != most) {
-		put(page, least);
-		wtl_buf_puts(page->buf, " to ");
+		put(text, least);
+		wtl_buf_puts(text->buf, " to ");
 	}
-	put(page, most);
+	put(text, most);
 }
 
-static void put_macs(const struct wtl_page *page, const struct wtl_network *network)
+static void put_macs(const struct wtl_report_text *text, const struct wtl_network *network)
 {
-	size_t start = wtl_page_begin_line(page, "MACs          ");
+	size_t start = wtl_report_text_begin_line(text, "MACs          ");
 
-	put_range(page, network->macs_min, network->macs_max, put_count);
-	wtl_buf_puts(page->buf, "; a MAC is one multiplication and one addition, 2 FLOP");
-	wtl_page_end_line(page, start);
+	put_range(text, network->macs_min, network->macs_max, put_count);
+	wtl_buf_puts(text->buf, "; a MAC is one multiplication and one addition, 2 FLOP");
+	wtl_report_text_end_line(text, start);
 }
 
-static void put_parameters(const struct wtl_page *page, const struct wtl_estimate_totals *totals)
+static void put_parameters(const struct wtl_report_text *text,
+			   const struct wtl_estimate_totals *totals)
 {
-	size_t start = wtl_page_begin_line(page, "parameters    ");
+	size_t start = wtl_report_text_begin_line(text, "parameters    ");
 
-	put_number(page->buf, totals->parameters);
-	wtl_buf_puts(page->buf, "; buffers ");
-	put_number(page->buf, totals->buffers);
-	wtl_buf_puts(page->buf, "; scales ");
-	put_number(page->buf, totals->scales);
-	wtl_buf_puts(page->buf, "; together ");
-	put_bytes(page, totals->weight_bytes);
-	wtl_page_end_line(page, start);
+	put_number(text->buf, totals->parameters);
+	wtl_buf_puts(text->buf, "; buffers ");
+	put_number(text->buf, totals->buffers);
+	wtl_buf_puts(text->buf, "; scales ");
+	put_number(text->buf, totals->scales);
+	wtl_buf_puts(text->buf, "; together ");
+	put_bytes(text, totals->weight_bytes);
+	wtl_report_text_end_line(text, start);
 }
 
-static void put_activations(const struct wtl_page *page, const struct wtl_estimate_totals *totals)
+static void put_activations(const struct wtl_report_text *text,
+			    const struct wtl_estimate_totals *totals)
 {
-	size_t start = wtl_page_begin_line(page, "activations   ");
+	size_t start = wtl_report_text_begin_line(text, "activations   ");
 
-	put_range(page, totals->input_bytes_min, totals->input_bytes, put_bytes);
-	wtl_buf_puts(page->buf, " read, ");
-	put_range(page, totals->output_bytes_min, totals->output_bytes, put_bytes);
-	wtl_buf_puts(page->buf, " written, layer by layer");
-	wtl_page_end_line(page, start);
+	put_range(text, totals->input_bytes_min, totals->input_bytes, put_bytes);
+	wtl_buf_puts(text->buf, " read, ");
+	put_range(text, totals->output_bytes_min, totals->output_bytes, put_bytes);
+	wtl_buf_puts(text->buf, " written, layer by layer");
+	wtl_report_text_end_line(text, start);
 }
 
 void wtl_estimate_put_coverage(struct wtl_buf *buf, const struct wtl_coverage *coverage,
@@ -205,54 +207,56 @@ void wtl_estimate_put_coverage(struct wtl_buf *buf, const struct wtl_coverage *c
 	}
 }
 
-static void put_coverage(const struct wtl_page *page, const struct wtl_network *network)
+static void put_coverage(const struct wtl_report_text *text, const struct wtl_network *network)
 {
-	size_t start = wtl_page_begin_line(page, "counted       ");
+	size_t start = wtl_report_text_begin_line(text, "counted       ");
 
-	wtl_estimate_put_coverage(page->buf, &network->coverage, page->style);
-	wtl_page_end_line(page, start);
+	wtl_estimate_put_coverage(text->buf, &network->coverage, text->style);
+	wtl_report_text_end_line(text, start);
 }
 
-void wtl_estimate_remark_repeats(const struct wtl_page *page, const struct wtl_network *network)
+void wtl_estimate_remark_repeats(const struct wtl_report_text *text,
+				 const struct wtl_network *network)
 {
 	for (size_t i = 0; i < network->n; i++)
 		if (network->layers[i].repeats_unknown) {
-			wtl_page_remark(page, WTL_PAGE_DOUBT,
-					"a loop runs as often as its data say: what is in it is "
-					"counted once");
+			wtl_report_text_remark(
+				text, WTL_TEXT_DOUBT,
+				"a loop runs as often as its data say: what is in it is "
+				"counted once");
 			return;
 		}
 }
 
-static void put_remarks(const struct wtl_page *page, const struct wtl_network *network)
+static void put_remarks(const struct wtl_report_text *text, const struct wtl_network *network)
 {
-	size_t start = wtl_page_begin_remarks(page);
+	size_t start = wtl_report_text_begin_remarks(text);
 
-	wtl_estimate_remark_repeats(page, network);
+	wtl_estimate_remark_repeats(text, network);
 	if (network->n_branches > 0)
-		wtl_page_remark(
-			page, WTL_PAGE_NOTE,
+		wtl_report_text_remark(
+			text, WTL_TEXT_NOTE,
 			"of each If, one side runs: what runs is from the lesser to the larger "
 			"one, the total is of the larger; the table lists both");
-	wtl_page_end_remarks(page, start);
+	wtl_report_text_end_remarks(text, start);
 }
 
 int wtl_estimate_text(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
 {
 	const struct wtl_estimate *estimate = what;
 	const struct wtl_network *network = &estimate->model->network;
-	const struct wtl_page page = {.buf = buf, .style = style};
+	const struct wtl_report_text text = {.buf = buf, .style = style};
 	const struct wtl_estimate_totals *totals = &estimate->totals;
 	size_t start = buf->len;
 
-	wtl_page_put(&page, "wattle estimate: %s", estimate->path);
-	wtl_page_end_title(&page, start);
-	put_layers(&page, network, totals);
+	wtl_report_text_put(&text, "wattle estimate: %s", estimate->path);
+	wtl_report_text_end_title(&text, start);
+	put_layers(&text, network, totals);
 	wtl_buf_putc(buf, '\n');
-	put_macs(&page, network);
-	put_parameters(&page, totals);
-	put_activations(&page, totals);
-	put_coverage(&page, network);
-	put_remarks(&page, network);
+	put_macs(&text, network);
+	put_parameters(&text, totals);
+	put_activations(&text, totals);
+	put_coverage(&text, network);
+	put_remarks(&text, network);
 	return buf->error;
 }
