@@ -239,13 +239,19 @@ static void divide_gpu(struct wtl_consumers *consumers, struct wtl_gpu_division 
 	}
 }
 
+void wtl_consumers_ask_gpus(struct wtl_consumers *consumers)
+{
+	if (consumers->gpu_watch)
+		wtl_gpu_watch_ask(consumers->gpu_watch);
+}
+
 void wtl_consumers_scan_gpus(struct wtl_consumers *consumers)
 {
 	const struct wtl_gpu_use_gpu *gpus;
 
 	if (!consumers->gpu_watch)
 		return;
-	wtl_gpu_watch_exchange(consumers->gpu_watch);
+	wtl_gpu_watch_take(consumers->gpu_watch);
 	forget_figures(consumers);
 	gpus = wtl_gpu_watch_gpus(consumers->gpu_watch, &consumers->n_gpus);
 	for (size_t i = 0; i < consumers->n_gpus; i++)

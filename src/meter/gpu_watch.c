@@ -14,7 +14,7 @@
 /* How long closing waits for a scan that is under way. */
 #define STUCK_AFTER_NS (2 * WTL_NS_PER_S)
 
-/* How long an exchange waits for its own answer, and from drivers that are slower (judgement) it takes
+/* How long taking waits for what was asked, and from drivers that are slower (judgement) it takes
  * the one before: lists of processes take NVML 0.1 to 5 ms. */
 #define ANSWER_NS (20 * WTL_NS_PER_MS)
 
@@ -39,6 +39,7 @@ struct wtl_gpu_watch {
 	/* The caller's. */
 	size_t n;
 	struct answer taken;
+	bool is_asked;		    /* a scan was ordered when it was last asked */
 	bool was_answered, is_slow; /* the newest scan took too long to be waited for */
 };
 
@@ -148,20 +149,25 @@ static void take_answer(struct wtl_gpu_watch *watch)
 	watch->was_answered = true;
 }
 
-void wtl_gpu_watch_exchange(struct wtl_gpu_watch *watch)
+void wtl_gpu_watch_ask(struct wtl_gpu_watch *watch)
 {
 	watch->asked_ns = wtl_io_mono_ns(watch->io);
-	if (!watch->worker) {
-		look(watch);
-		take_answer(watch);
+	if (!watch->worker)
 		return;
-	}
-	/* An answer that came too late for its own exchange is taken if nothing newer will come. */
+	/* An answer that came too late for its own scan is taken if nothing newer will come. */
 	if (wtl_worker_take(watch->worker, 0))
 		take_answer(watch);
-	if (wtl_worker_order(watch->worker) &&
-	    wtl_worker_take(watch->worker, watch->is_slow ? 0 : ANSWER_NS))
-		take_answer(watch);
+	watch->is_asked = wtl_worker_order(watch->worker);
+}
+
+void wtl_gpu_watch_take(struct wtl_gpu_watch *watch)
+{
+	if (!watch->worker)
+		look(watch);
+	else if (!watch->is_asked ||
+		 !wtl_worker_take(watch->worker, watch->is_slow ? 0 : ANSWER_NS))
+		return;
+	take_answer(watch);
 }
 
 const struct wtl_gpu_use_gpu *wtl_gpu_watch_gpus(const struct wtl_gpu_watch *watch, size_t *ret_n)

@@ -163,7 +163,8 @@ static void each_allocation_of_an_exchange(void **state)
 
 			nv_set_time(&watch.nv, S(second));
 			wattle_test_fail_alloc(second == 2 ? n : 0, false);
-			wtl_gpu_watch_exchange(taken);
+			wtl_gpu_watch_ask(taken);
+			wtl_gpu_watch_take(taken);
 			wattle_test_fail_alloc(0, false);
 			gpu = wtl_gpu_watch_gpus(taken, &n_gpus);
 			assert_true(check_accounted(gpu, true) || second == 2);

@@ -51,6 +51,12 @@ static void finish(struct fixture *f)
 	nv_done(&f->nv);
 }
 
+static void exchange(const struct fixture *f)
+{
+	wtl_gpu_watch_ask(f->watch);
+	wtl_gpu_watch_take(f->watch);
+}
+
 static const struct wtl_gpu_use_gpu *first(const struct fixture *f)
 {
 	size_t n;
@@ -81,7 +87,7 @@ static void test_by_the_caller(void **state)
 	assert_int_equal(first(&f)->method, WTL_GPU_USE_NONE);
 	assert_int_equal(first(&f)->n_processes, 0);
 	assert_string_equal(first(&f)->domain, "gpu-0");
-	wtl_gpu_watch_exchange(f.watch);
+	exchange(&f);
 	check_answer(&f);
 	finish(&f);
 }
@@ -92,7 +98,7 @@ static void exchange_until_known(struct fixture *f)
 	const struct timespec moment = {.tv_nsec = 10000000};
 
 	for (int i = 0; i < 1000 && first(f)->method == WTL_GPU_USE_NONE; i++) {
-		wtl_gpu_watch_exchange(f->watch);
+		exchange(f);
 		nanosleep(&moment, NULL);
 	}
 }
@@ -110,7 +116,7 @@ static void test_in_a_thread(void **state)
 	/* An answer is a copy: it stays as it is until the next exchange. */
 	nv_set_time(&f.nv, S(100));
 	check_answer(&f);
-	wtl_gpu_watch_exchange(f.watch);
+	exchange(&f);
 	check_answer(&f);
 	assert_ptr_equal(wtl_gpu_watch_gpus(f.watch, &n), first(&f));
 	finish(&f);
@@ -141,7 +147,7 @@ static void test_many_processes(void **state)
 		const struct wtl_gpu_use_gpu *seen;
 
 		nv_set_time(&f.nv, S(2.5 + look));
-		wtl_gpu_watch_exchange(f.watch);
+		exchange(&f);
 		seen = wtl_gpu_watch_gpus(f.watch, &n);
 		assert_int_equal(n, 2);
 		assert_int_equal(seen[0].n_processes, MANY);
@@ -178,10 +184,10 @@ static void test_closing(void **state)
 	start(&f, ONE_GPU, 1, true);
 	finish(&f);
 	start(&f, ONE_GPU, 1, true);
-	wtl_gpu_watch_exchange(f.watch);
+	exchange(&f);
 	finish(&f);
 	start(&f, ONE_GPU, 0, true);
-	wtl_gpu_watch_exchange(f.watch);
+	exchange(&f);
 	finish(&f);
 	assert_true(wtl_gpu_watch_free(NULL));
 }
@@ -197,7 +203,7 @@ static void test_stuck_look(void **state)
 	begin_ns = wtl_thread_clock_ns();
 	/* It is not waited for, however often one asks. */
 	for (int i = 0; i < 100; i++) {
-		wtl_gpu_watch_exchange(f.watch);
+		exchange(&f);
 		assert_int_equal(first(&f)->method, WTL_GPU_USE_NONE);
 	}
 	assert_true(wtl_thread_clock_ns() - begin_ns < 15 * INT64_C(1000000000));
