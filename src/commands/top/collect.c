@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -42,6 +43,8 @@ void wtl_top_collector_init(struct wtl_top_collector *collector, struct wtl_app 
 	collector->app = app;
 	collector->settings = settings;
 	collector->own_memory = -1;
+	collector->news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	collector->wanted_ns = INT64_MAX;
 	pthread_mutex_init(&collector->lock, NULL);
 	wtl_thread_cond_init(&collector->changed);
 	wtl_top_view_init(&collector->master);
@@ -249,6 +252,7 @@ static void set_state(struct wtl_top_collector *collector, enum wtl_top_state st
 	collector->is_over = is_over;
 	pthread_cond_broadcast(&collector->changed);
 	pthread_mutex_unlock(&collector->lock);
+	eventfd_write(collector->news, 1);
 }
 
 int wtl_top_collector_open(struct wtl_top_collector *collector)
@@ -464,6 +468,8 @@ bool wtl_top_collector_done(struct wtl_top_collector *collector)
 	wtl_top_limits_done(&collector->limits);
 	if (collector->own_memory >= 0)
 		close(collector->own_memory);
+	if (collector->news >= 0)
+		close(collector->news);
 	if (HAVE_RECORDINGS)
 		wtl_top_replay_done(collector);
 	if (collector->meter)

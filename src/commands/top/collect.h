@@ -137,6 +137,8 @@ struct wtl_top_collector {
 	pthread_t thread;
 	bool has_thread, stop, is_over;
 	enum wtl_top_state state;
+	int news; /* eventfd: readable after a change of the state, and after a view that is wanted */
+	int64_t wanted_ns; /* behind the lock; the screen's clock: the first view from then on is wanted */
 
 	struct wattle_meter *meter;
 	struct wtl_io *io;
@@ -184,6 +186,8 @@ enum wtl_top_state wtl_top_collector_wait(struct wtl_top_collector *collector, i
 
 /* The newest view; stays as it is until the next call. */
 const struct wtl_top_view *wtl_top_collector_view(struct wtl_top_collector *collector);
+/* The first view from that time of the screen's clock on is news. */
+void wtl_top_collector_want(struct wtl_top_collector *collector, int64_t t_ns);
 
 /* How a recording is played, and what the user wants of that. */
 void wtl_top_collector_play(struct wtl_top_collector *collector, struct wtl_play *ret_play);

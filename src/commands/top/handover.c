@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the collecting thread and the screen hand each other: views, and how a recording is to be played. */
+#include <sys/eventfd.h>
+
 #include "base/thread.h"
 #include "commands/top/collect.h"
 #include "energy/units.h"
@@ -16,10 +18,24 @@ int64_t wtl_top_screen_ns(void)
 /* The reader may use the one view that this does not touch for as long as it likes. */
 void wtl_top_collector_publish(struct wtl_top_collector *collector)
 {
+	bool is_wanted;
+
 	collector->master.t_mono_ns = wtl_top_screen_ns();
 	pthread_mutex_lock(&collector->lock);
 	if (wtl_top_view_copy(&collector->views[!collector->shown], &collector->master) == 0)
 		collector->is_fresh = true;
+	is_wanted = collector->is_fresh && collector->master.t_mono_ns >= collector->wanted_ns;
+	if (is_wanted)
+		collector->wanted_ns = INT64_MAX;
+	pthread_mutex_unlock(&collector->lock);
+	if (is_wanted)
+		eventfd_write(collector->news, 1);
+}
+
+void wtl_top_collector_want(struct wtl_top_collector *collector, int64_t t_ns)
+{
+	pthread_mutex_lock(&collector->lock);
+	collector->wanted_ns = t_ns;
 	pthread_mutex_unlock(&collector->lock);
 }
 

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -16,11 +17,9 @@
 #include "commands/top/session.h"
 #include "energy/units.h"
 
-/* The first picture waits so long for domains, and those after it come so soon, until all is there: whether it is, is
- * asked more often. */
+/* The first picture waits so long for domains, and those after it come so soon, until all is there. */
 #define OPEN_NS (40 * WTL_NS_PER_MS)
 #define SOON_NS (20 * WTL_NS_PER_MS)
-#define ASK_NS	(1 * WTL_NS_PER_MS)
 
 enum { HELD_MAX = 64 * 1024 };
 
@@ -31,7 +30,8 @@ struct live {
 	int signals;	    /* descriptor */
 	int held;	    /* what was said on standard error meanwhile; < 0: it is no terminal */
 	int standard_error; /* the real one */
-	int64_t redraw_ns;
+	/* When the next picture is due, and how much earlier or later it may come, to come with a new view. */
+	int64_t due_ns, slack_ns;
 	bool is_complete; /* processes are there, too */
 	bool whole;
 	int ended_by; /* a signal, or 0 */
@@ -178,7 +178,7 @@ static void stop_here(struct live *live)
 	/* … and here it goes on. */
 	sigprocmask(SIG_BLOCK, &stop, NULL);
 	live->whole = true;
-	live->redraw_ns = 0;
+	live->due_ns = 0;
 }
 
 static int take_signals(struct live *live)
@@ -189,7 +189,7 @@ static int take_signals(struct live *live)
 		if (info.ssi_signo == SIGTSTP)
 			stop_here(live);
 		else if (info.ssi_signo == SIGWINCH)
-			live->redraw_ns = 0;
+			live->due_ns = 0;
 		else
 			live->ended_by = (int)info.ssi_signo;
 	}
@@ -202,34 +202,46 @@ static void take_view(struct live *live)
 		live->view = wtl_top_collector_view(live->session->collector);
 }
 
-static int64_t next_redraw_ns(const struct live *live)
+static bool take_news(struct live *live)
 {
-	return wtl_top_screen_ns() +
-	       (live->is_complete ? live->session->ui.config.redraw_ms * WTL_NS_PER_MS : SOON_NS);
+	eventfd_t n;
+
+	return eventfd_read(live->session->collector->news, &n) == 0;
 }
 
-/* What has just become complete is drawn at once. */
-static void ask_whether_complete(struct live *live)
+/* One picture each period, with the view that is nearest. */
+static void schedule(struct live *live, int64_t now_ns)
 {
-	if (live->is_complete ||
-	    wtl_top_collector_wait(live->session->collector, 0) < WTL_TOP_RUNNING)
-		return;
-	live->is_complete = true;
-	live->redraw_ns = 0;
+	int64_t period_ns = SOON_NS, off_ns = now_ns - live->due_ns;
+
+	live->is_complete = wtl_top_collector_wait(live->session->collector, 0) >= WTL_TOP_RUNNING;
+	if (off_ns > live->slack_ns || off_ns < -live->slack_ns)
+		live->due_ns = now_ns;
+	live->slack_ns = 0;
+	if (live->is_complete) {
+		period_ns = live->session->ui.config.redraw_ms * WTL_NS_PER_MS;
+		live->slack_ns = (live->view->interval_ns < period_ns ? live->view->interval_ns
+								      : period_ns) /
+				 2;
+		/* Halfway between two views it would now come with the one, then with the other. */
+		live->due_ns += (now_ns - live->due_ns) / 4;
+	}
+	live->due_ns += period_ns;
+	wtl_top_collector_want(live->session->collector, live->due_ns - live->slack_ns);
 }
 
-/* Waits for keys, signals and the next redraw. */
+/* Waits for keys, signals, views and the next redraw. */
 static int turn(struct live *live)
 {
 	struct pollfd watched[] = {{.fd = STDIN_FILENO, .events = POLLIN},
-				   {.fd = live->signals, .events = POLLIN}};
-	int64_t now_ns = wtl_top_screen_ns(), left_ns = live->redraw_ns - now_ns;
+				   {.fd = live->signals, .events = POLLIN},
+				   {.fd = live->session->collector->news, .events = POLLIN}};
+	int64_t now_ns = wtl_top_screen_ns();
+	int64_t left_ns = live->due_ns + live->slack_ns - now_ns;
 	int rc = 0;
 
-	if (!live->is_complete && left_ns > ASK_NS)
-		left_ns = ASK_NS;
 	/* Where pictures take longer than they should, keys and signals are seen all the same. */
-	poll(watched, 2, left_ns > 0 ? (int)((left_ns + WTL_NS_PER_MS - 1) / WTL_NS_PER_MS) : 0);
+	poll(watched, 3, left_ns > 0 ? (int)((left_ns + WTL_NS_PER_MS - 1) / WTL_NS_PER_MS) : 0);
 	if (watched[1].revents && take_signals(live))
 		return 1;
 	if (watched[0].revents) {
@@ -239,11 +251,11 @@ static int turn(struct live *live)
 		/* What was typed is seen at once, with the figures as they are. */
 		return show(live);
 	}
-	ask_whether_complete(live);
-	if (wtl_top_screen_ns() < live->redraw_ns)
+	now_ns = wtl_top_screen_ns();
+	if (!(watched[2].revents && take_news(live)) && now_ns < live->due_ns + live->slack_ns)
 		return 0;
-	live->redraw_ns = next_redraw_ns(live);
 	take_view(live);
+	schedule(live, now_ns);
 	return show(live);
 }
 
@@ -265,9 +277,10 @@ static int run_screen(struct live *live)
 	int rc = 0;
 
 	live->whole = true;
+	take_news(live);
 	take_view(live);
 	rc = show(live);
-	live->redraw_ns = wtl_top_screen_ns() + SOON_NS;
+	schedule(live, wtl_top_screen_ns());
 	while (rc == 0) {
 		rc = turn(live);
 		if (wtl_top_collector_wait(live->session->collector, 0) == WTL_TOP_FAILED)
