@@ -199,10 +199,12 @@ static int machine_columns(struct span line, struct wtl_proc_machine *machine)
 	enum { IDLE = 3, IOWAIT, IRQ, SOFTIRQ, STEAL, COLUMNS };
 	uint64_t values[COLUMNS] = {0};
 
-	for (int i = 0; i < COLUMNS; i++)
+	for (int i = 0; i < COLUMNS; i++) {
 		/* Steal came with Linux 2.6.11; emulations may leave it out. */
 		if (!word_u64(&line, &values[i]) && i < STEAL)
 			return -EINVAL;
+		machine->all_ticks += values[i];
+	}
 	machine->idle_ticks = values[IDLE] + values[IOWAIT];
 	machine->hard_ticks = values[IRQ];
 	machine->soft_ticks = values[SOFTIRQ];
@@ -218,6 +220,7 @@ int wtl_proc_parse_machine(const char *text, size_t len, struct wtl_proc_machine
 	if (!span_cut(&rest, '\n', &line) || !span_value(&line, "cpu ") ||
 	    machine_columns(line, &machine) < 0)
 		return -EINVAL;
+	*ret_machine = machine;
 	for (;;) {
 		if (!span_cut(&rest, '\n', &line))
 			return -EAGAIN;

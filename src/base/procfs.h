@@ -52,10 +52,11 @@ struct wtl_proc_machine {
 	unsigned n_cpus;		 /* online */
 	uint64_t idle_ticks;		 /* idle and waiting for disks */
 	uint64_t steal_ticks;		 /* not ours: taken by the hypervisor */
+	uint64_t all_ticks;		 /* with those, and with what is not named here */
 	uint64_t hard_ticks, soft_ticks; /* interrupts */
 };
 
-/* -EAGAIN: the text ends within the CPUs' lines. */
+/* -EAGAIN: the text ends within the CPUs' lines; all but their number is told all the same. */
 int wtl_proc_parse_machine(const char *text, size_t len, struct wtl_proc_machine *ret_machine);
 
 /* /proc/PID/smaps_rollup, bytes. */

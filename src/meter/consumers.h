@@ -208,6 +208,9 @@ int64_t wtl_book_gpu_ns(const struct wtl_consumers *consumers, const struct wtl_
 void wtl_book_ledger(const struct wtl_consumers *consumers, const struct wtl_book *book,
 		     size_t domain, struct wtl_ledger *ret_ledger);
 
+/* What the processors did since the start, as of the last scan (no CPUs: not known). NULL: without consumers. */
+const struct wtl_proc_machine *wtl_consumers_machine(const struct wtl_consumers *consumers);
+
 /* How processes are followed, and what more privilege would add. */
 const struct wtl_workload_means *wtl_consumers_means(const struct wtl_consumers *consumers);
 

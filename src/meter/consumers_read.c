@@ -221,6 +221,11 @@ bool wtl_consumers_counts(const struct wtl_consumers *consumers, size_t domain)
 	return consumers->domains[domain].in_total;
 }
 
+const struct wtl_proc_machine *wtl_consumers_machine(const struct wtl_consumers *consumers)
+{
+	return consumers ? &wtl_workload_scan(consumers->workload)->machine : NULL;
+}
+
 size_t wtl_consumers_slots(const struct wtl_consumers *consumers)
 {
 	return wtl_workload_capacity(consumers->workload);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/host_state.h"
 
+#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -46,28 +46,37 @@ static void take_temperature(struct wtl_host_reader *reader)
 	}
 }
 
-/* "cpu  user nice system idle iowait irq softirq steal …": the first eight add up. */
-static void take_use(struct wtl_host_reader *reader)
+static bool read_machine(struct wtl_host_reader *reader, struct wtl_proc_machine *ret_machine)
+{
+	/* Only the first line is wanted; the file is longer. */
+	char text[512];
+	ssize_t len = wtl_held_file_text(&reader->stat, text, sizeof(text));
+	int rc = len < 0 ? (int)len : wtl_proc_parse_machine(text, (size_t)len, ret_machine);
+
+	return rc == 0 || rc == -EAGAIN;
+}
+
+static void take_use(struct wtl_host_reader *reader, const struct wtl_proc_machine *machine)
 {
 	struct wtl_host_state *state = &reader->state;
-	uint64_t fields[8] = {0}, all = 0, busy;
-	char text[512], *at = text + 4;
-	/* Only the first line is wanted; the file is longer. */
-	ssize_t len = wtl_held_file_text(&reader->stat, text, sizeof(text) - 1);
+	struct wtl_proc_machine *before = &reader->machine, own;
+	uint64_t all, idle;
 
-	text[len > 0 ? len : 0] = '\0';
-	if (!wtl_text_starts(text, "cpu "))
-		return;
-	for (size_t i = 0; i < 8; i++) {
-		fields[i] = strtoull(at, &at, 10);
-		all += fields[i];
+	if (!machine || machine->n_cpus == 0) {
+		if (!read_machine(reader, &own))
+			return;
+		machine = &own;
 	}
-	busy = all - fields[3] - fields[4];
-	state->has_use = reader->all > 0 && all > reader->all && busy >= reader->busy;
+	all = machine->all_ticks - before->all_ticks;
+	idle = machine->idle_ticks - before->idle_ticks;
+	/* The same reading as before tells nothing new. */
+	if (all == 0)
+		return;
+	state->has_use =
+		before->all_ticks > 0 && machine->all_ticks > before->all_ticks && idle <= all;
 	if (state->has_use)
-		state->use_ppm = (uint32_t)((busy - reader->busy) * 1000000 / (all - reader->all));
-	reader->busy = busy;
-	reader->all = all;
+		state->use_ppm = (uint32_t)((all - idle) * 1000000 / all);
+	*before = *machine;
 }
 
 /* A line of /proc/meminfo, in kB. */
@@ -162,9 +171,9 @@ void wtl_host_init(struct wtl_host_reader *reader, struct wtl_io *io, unsigned n
 	hold_cpus(reader, io);
 }
 
-void wtl_host_read(struct wtl_host_reader *reader)
+void wtl_host_read(struct wtl_host_reader *reader, const struct wtl_proc_machine *machine)
 {
-	take_use(reader);
+	take_use(reader, machine);
 	take_memory(reader);
 	take_temperature(reader);
 	take_cpus(reader);

@@ -8,6 +8,7 @@
 
 #include "base/held.h"
 #include "base/io.h"
+#include "base/procfs.h"
 
 /* What a machine says of itself beside its energy: shown by `wattle top`, kept by `wattle record`. */
 
@@ -28,7 +29,7 @@ enum { WTL_HOST_SENSORS = 8, WTL_HOST_CPUS = 2 };
 
 /* Reads it, again and again, from files that are held open. */
 struct wtl_host_reader {
-	uint64_t busy, all; /* of /proc/stat */
+	struct wtl_proc_machine machine; /* as of the last reading; nothing: not read yet */
 	struct wtl_held_file stat, memory;
 	struct wtl_held_file temperatures[WTL_HOST_SENSORS];
 	size_t n_temperatures;
@@ -40,8 +41,9 @@ struct wtl_host_reader {
 
 /* Finds the sensors, and what does not change. */
 void wtl_host_init(struct wtl_host_reader *reader, struct wtl_io *io, unsigned n_cpus);
-/* The use is that since the reading before. */
-void wtl_host_read(struct wtl_host_reader *reader);
+/* The use is that since the reading before. machine: what /proc/stat says, of whoever read it just now; NULL, or
+ * without CPUs: it is read here. */
+void wtl_host_read(struct wtl_host_reader *reader, const struct wtl_proc_machine *machine);
 void wtl_host_done(struct wtl_host_reader *reader); /* a zeroed struct is fine */
 
 #endif

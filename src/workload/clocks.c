@@ -55,13 +55,15 @@ static int machine_read(struct wtl_workload *workload, struct wtl_proc_machine *
 
 void wtl_clocks_read_machine(struct wtl_workload *workload)
 {
-	struct wtl_proc_machine machine;
+	struct wtl_proc_machine *machine = &workload->scan.machine;
 
-	if (workload->stat >= 0 && machine_read(workload, &machine) == 0)
-		wtl_busy_scan(&workload->busy, &machine, workload->scan.t_mono_ns,
+	if (workload->stat >= 0 && machine_read(workload, machine) == 0) {
+		wtl_busy_scan(&workload->busy, machine, workload->scan.t_mono_ns,
 			      workload->t_boot_ns);
-	else
+	} else {
+		machine->n_cpus = 0;
 		wtl_busy_lost(&workload->busy);
+	}
 	workload->scan.capacity_ns = workload->n_scans > 1 ? workload->busy.capacity_ns : 0;
 }
 

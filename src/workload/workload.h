@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/io.h"
+#include "base/procfs.h"
 #include "energy/attribution.h"
 #include "energy/consumer.h"
 
@@ -58,6 +59,7 @@ struct wtl_workload_scan {
 	int64_t duration_ns; /* since the previous scan; 0 at the first one, which has no uses */
 	int64_t capacity_ns; /* CPUs × duration; 0: not known */
 	int64_t busy_ns;     /* the sum of all uses, at most the capacity where that is known */
+	struct wtl_proc_machine machine; /* what the CPUs did since the start; no CPUs: not known */
 	const struct wtl_use *uses;
 	size_t n_uses;
 	const struct wtl_fold *folds;

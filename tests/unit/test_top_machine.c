@@ -47,12 +47,13 @@ static void finish(struct bench *bench)
 
 static void test_all(void **state)
 {
+	const struct wtl_proc_machine told = {.n_cpus = 8, .idle_ticks = 935, .all_ticks = 1300};
 	struct bench bench;
 	const struct wtl_host_state *machine = &bench.reader.state;
 
 	(void)state;
 	start(&bench);
-	wtl_host_read(&bench.reader);
+	wtl_host_read(&bench.reader, NULL);
 	assert_string_equal(machine->host, "node?[2J17");
 	assert_int_equal(machine->n_cpus, 8);
 	assert_false(machine->has_use); /* of no stretch of time */
@@ -65,10 +66,16 @@ static void test_all(void **state)
 	unit_write(bench.dir, "proc/stat", "cpu  150 0 125 800 125 0 0 0 9 9\n");
 	unit_write(bench.dir, "sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count",
 		   "10\n");
-	wtl_host_read(&bench.reader);
+	wtl_host_read(&bench.reader, NULL);
 	assert_true(machine->has_use);
 	assert_int_equal(machine->use_ppm, 375000); /* 75 of 200 */
 	assert_int_equal(machine->throttled, 3);
+	/* Whoever has read it just now tells; the same again is no stretch of time. */
+	wtl_host_read(&bench.reader, &told);
+	assert_int_equal(machine->use_ppm, 900000);
+	wtl_host_read(&bench.reader, &told);
+	assert_true(machine->has_use);
+	assert_int_equal(machine->use_ppm, 900000);
 	finish(&bench);
 }
 
@@ -83,7 +90,7 @@ static void test_rubbish(void **state)
 	start(&bench);
 	for (size_t i = 0; i < UNIT_COUNT(stats); i++) {
 		unit_write(bench.dir, "proc/stat", stats[i]);
-		wtl_host_read(&bench.reader);
+		wtl_host_read(&bench.reader, NULL);
 		if (bench.reader.state.has_use)
 			assert_in_range(bench.reader.state.use_ppm, 0, 1000000);
 	}
@@ -91,7 +98,7 @@ static void test_rubbish(void **state)
 	unit_write(bench.dir, "sys/class/hwmon/hwmon1/temp1_input", "-5\n");
 	unit_write(bench.dir, "sys/class/hwmon/hwmon2/temp1_input", "9999999999\n");
 	bench.reader.state.memory_bytes = 5;
-	wtl_host_read(&bench.reader);
+	wtl_host_read(&bench.reader, NULL);
 	assert_int_equal(bench.reader.state.memory_bytes, 0);
 	assert_int_equal(bench.reader.state.memory_used_bytes, 0);
 	assert_false(bench.reader.state.has_temperature);
@@ -110,7 +117,7 @@ static void test_nothing_there(void **state)
 	assert_int_equal(wtl_io_real_new(dir, &io, NULL), 0);
 	wtl_top_view_init(&view);
 	wtl_host_init(&reader, io, 1);
-	wtl_host_read(&reader);
+	wtl_host_read(&reader, NULL);
 	wtl_top_limits_init(&limits, io, &view);
 	wtl_top_limits_take(&limits, &view);
 	assert_string_equal(reader.state.host, "");

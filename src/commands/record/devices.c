@@ -99,11 +99,12 @@ static void tell_gpu(const struct wtl_gpu *gpu, size_t i, struct wtl_recorder *r
 }
 
 void wtl_recording_devices_look(struct wtl_recording_devices *devices,
+				const struct wtl_consumers *consumers,
 				struct wtl_recorder *recorder)
 {
 	if (!devices)
 		return;
-	wtl_host_read(&devices->host);
+	wtl_host_read(&devices->host, wtl_consumers_machine(consumers));
 	wtl_gpu_details_ask(&devices->gpus, ANSWER_NS);
 	devices->looked_ns = wtl_thread_clock_ns();
 	devices->n = 0;

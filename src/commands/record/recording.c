@@ -329,7 +329,7 @@ void wtl_recording_look(void *context)
 		wtl_consumers_read_resident(billing->consumers, RSS_READS);
 		wtl_consumers_read_memory(billing->consumers, PSS_READS);
 	}
-	wtl_recording_devices_look(recording->devices, recording->recorder);
+	wtl_recording_devices_look(recording->devices, billing->consumers, recording->recorder);
 	if (wtl_window_look(billing->meter, name, &window, recording->energies,
 			    wattle_meter_domains(billing->meter)) == 0)
 		wtl_recorder_window(recording->recorder, name, true, &window, recording->energies);

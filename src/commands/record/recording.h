@@ -125,8 +125,10 @@ void wtl_recording_look_at_marked(struct wtl_recording_session *recording);
 struct wtl_recording_devices *wtl_recording_devices_new(struct wattle_meter *meter);
 /* NULL is fine. */
 void wtl_recording_devices_free(struct wtl_recording_devices *devices);
-/* Hands the newest answers to the recorder (NULL: there is none), never waits (but on a tape). */
+/* Hands the newest answers to the recorder (NULL: there is none), never waits (but on a tape). consumers: who may have
+ * read the processors' times; NULL: nobody did. */
 void wtl_recording_devices_look(struct wtl_recording_devices *devices,
+				const struct wtl_consumers *consumers,
 				struct wtl_recorder *recorder);
 /* The same answers, and the GPUs that they are of. Until the next look. */
 void wtl_recording_devices_tell(const struct wtl_recording_devices *devices,

@@ -308,7 +308,7 @@ static void ticked(void *context)
 	    (session->billing.consumers && session->billing.session.due_ns == session->seen_due_ns))
 		return;
 	if (!is_recorded(session) && session->devices)
-		wtl_recording_devices_look(session->devices, NULL);
+		wtl_recording_devices_look(session->devices, session->billing.consumers, NULL);
 	look(session);
 	look_after_recording(session);
 }

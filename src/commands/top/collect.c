@@ -196,7 +196,7 @@ static void take_slow(struct wtl_top_collector *collector)
 
 	wtl_gpu_details_ask(&collector->gpus, 0);
 	wtl_top_gpus_show(&collector->gpus, view);
-	wtl_host_read(&collector->host);
+	wtl_host_read(&collector->host, wtl_consumers_machine(collector->session.consumers));
 	view->machine = collector->host.state;
 	wtl_top_limits_take(&collector->limits, view);
 	wtl_top_self_take(view, collector->meter, wtl_top_screen_ns(), wtl_describe_self_cpu_ns());
