@@ -3,7 +3,7 @@
  * What following processes costs, and what it sees.
  *
  *	bench_workload tick N	CPU time of a look at N sleeping processes, beside reading each /proc/PID/stat
- *	bench_workload forks N	how much of the CPU time of N children of 5 ms is billed to somebody
+ *	bench_workload forks N [MS]	how much of the CPU time of N children of so many ms (5) is billed to somebody
  *	bench_workload sleep N	N sleeping processes until its input ends, for what others cost beside them
  *	bench_workload memory N	CPU time of reading the memory of a process of N MiB, beside walking it each time
  */
@@ -21,7 +21,7 @@
 #include "energy/units.h"
 #include "workload/workload.h"
 
-enum { PROCESSES_MAX = 20000, LOOKS = 101, CHILD_NS = 5000000, LOOK_MS = 500 };
+enum { PROCESSES_MAX = 20000, LOOKS = 101, LOOK_MS = 500 };
 
 static int64_t clock_now(clockid_t clock)
 {
@@ -147,7 +147,7 @@ static void bench_tick(struct wtl_io *io, int wanted)
 }
 
 /* In a process of its own: n children, one after the other. Its answer is their CPU time. */
-static void fork_loop(int n, int answer)
+static void fork_loop(int n, int64_t child_ns, int answer)
 {
 	struct rusage usage;
 	int64_t cpu_ns;
@@ -156,7 +156,7 @@ static void fork_loop(int n, int answer)
 		pid_t child = fork();
 
 		if (child == 0) {
-			while (clock_now(CLOCK_PROCESS_CPUTIME_ID) < CHILD_NS)
+			while (clock_now(CLOCK_PROCESS_CPUTIME_ID) < child_ns)
 				;
 			_exit(0);
 		}
@@ -170,8 +170,20 @@ static void fork_loop(int n, int answer)
 	pause();
 }
 
-/* What is billed to the tree, but for the loop itself. */
-static int64_t billed(const struct wtl_workload *workload, pid_t loop, bool rows_only)
+static bool is_row(const struct wtl_consumer *consumer)
+{
+	return consumer->state == WTL_CONSUMER_FOLDED;
+}
+
+/* Else it is a row of what short-lived processes of a parent used, of which none was seen. */
+static bool has_name(const struct wtl_consumer *consumer)
+{
+	return consumer->n_processes > 0;
+}
+
+/* What is billed to the tree, but for the loop itself. is: NULL for all. */
+static int64_t billed(const struct wtl_workload *workload, pid_t loop,
+		      bool (*is)(const struct wtl_consumer *consumer))
 {
 	int64_t cpu_ns = 0;
 
@@ -179,14 +191,13 @@ static int64_t billed(const struct wtl_workload *workload, pid_t loop, bool rows
 	     slot = wtl_workload_next(workload, slot + 1)) {
 		const struct wtl_consumer *consumer = wtl_workload_consumer(workload, slot);
 
-		if (consumer->is_in_tree && consumer->pid != loop &&
-		    (!rows_only || consumer->state == WTL_CONSUMER_FOLDED))
+		if (consumer->is_in_tree && consumer->pid != loop && (!is || is(consumer)))
 			cpu_ns += consumer->cpu_ns;
 	}
 	return cpu_ns;
 }
 
-static void bench_forks(struct wtl_io *io, int n, bool without_exits)
+static void bench_forks(struct wtl_io *io, int n, int ms, bool without_exits)
 {
 	struct wtl_workload *workload = open_workload(io, without_exits);
 	int64_t truth_ns = 0, cpu_ns;
@@ -200,7 +211,7 @@ static void bench_forks(struct wtl_io *io, int n, bool without_exits)
 	loop = fork();
 	if (loop == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		fork_loop(n, pipes[1]);
+		fork_loop(n, ms * WTL_NS_PER_MS, pipes[1]);
 	}
 	wtl_workload_follow_tree(workload, loop);
 	for (bool is_over = false; !is_over;) {
@@ -214,13 +225,14 @@ static void bench_forks(struct wtl_io *io, int n, bool without_exits)
 			if (look->uses[i].slot == WTL_SLOT_UNSEEN)
 				unseen_ns += look->uses[i].weight;
 	}
-	cpu_ns = billed(workload, loop, false);
-	printf("  %s exit records: %.2f %% of the CPU time of %d children of 5 ms is billed to them "
-	       "(%.2f %% to rows), %.2f %% as much is unattributed\n",
+	cpu_ns = billed(workload, loop, NULL);
+	printf("  %s exit records: %.2f %% of the CPU time of %d children of %d ms is billed to them "
+	       "(%.2f %% with a name, %.2f %% to rows), %.2f %% as much is unattributed\n",
 	       wtl_workload_means(workload)->ways[WTL_WAY_EXIT_RECORDS].is_used ? "with   "
 										: "without",
-	       100 * (double)cpu_ns / (double)truth_ns, n,
-	       100 * (double)billed(workload, loop, true) / (double)truth_ns,
+	       100 * (double)cpu_ns / (double)truth_ns, n, ms,
+	       100 * (double)billed(workload, loop, has_name) / (double)truth_ns,
+	       100 * (double)billed(workload, loop, is_row) / (double)truth_ns,
 	       100 * (double)unseen_ns / (double)truth_ns);
 	kill(loop, SIGKILL);
 	waitpid(loop, NULL, 0);
@@ -297,11 +309,11 @@ static void bench_memory(struct wtl_io *io, int mebibytes)
 
 int main(int argc, char **argv)
 {
-	int n = argc > 2 ? atoi(argv[2]) : 0;
+	int n = argc > 2 ? atoi(argv[2]) : 0, ms = argc > 3 ? atoi(argv[3]) : 5;
 	struct wtl_io *io;
 
 	if (n < 1 || n > PROCESSES_MAX || wtl_io_real_new(NULL, &io, NULL) < 0) {
-		fprintf(stderr, "usage: bench_workload tick|sleep|forks|memory N\n");
+		fprintf(stderr, "usage: bench_workload tick|sleep|forks|memory N [MS]\n");
 		return 2;
 	}
 	setvbuf(stdout, NULL, _IONBF, 0);
@@ -312,8 +324,8 @@ int main(int argc, char **argv)
 	} else if (strcmp(argv[1], "memory") == 0) {
 		bench_memory(io, n);
 	} else {
-		bench_forks(io, n, false);
-		bench_forks(io, n, true);
+		bench_forks(io, n, ms, false);
+		bench_forks(io, n, ms, true);
 	}
 	wtl_io_free(io);
 	return 0;

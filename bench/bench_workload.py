@@ -37,7 +37,9 @@ def main():
     for mebibytes in (10, 1000):
         code = subprocess.run([PROGRAM, "memory", str(mebibytes)], check=False).returncode or code
     print("A fork loop (target: at least 99 % with exit records):", flush=True)
-    return subprocess.run([PROGRAM, "forks", "1000"], check=False).returncode or code
+    for ms in (1, 2, 5):
+        code = subprocess.run([PROGRAM, "forks", "1000", str(ms)], check=False).returncode or code
+    return code
 
 
 if __name__ == "__main__":
