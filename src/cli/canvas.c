@@ -41,12 +41,18 @@ int wtl_canvas_resize(struct wtl_canvas *canvas, int rows, int columns)
 	return 0;
 }
 
+/* Each copy doubles what there is, which is much faster than cell by cell. */
+void wtl_cells_clear(struct wtl_cell cells[], size_t n)
+{
+	if (n > 0)
+		cells[0] = (struct wtl_cell){.point = ' ', .width = 1};
+	for (size_t done = 1; done < n; done *= 2)
+		memcpy(cells + done, cells, (done < n - done ? done : n - done) * sizeof(cells[0]));
+}
+
 void wtl_canvas_clear(struct wtl_canvas *canvas)
 {
-	size_t n = (size_t)canvas->rows * (size_t)canvas->columns;
-
-	for (size_t i = 0; i < n; i++)
-		canvas->cells[i] = (struct wtl_cell){.point = ' ', .width = 1};
+	wtl_cells_clear(canvas->cells, (size_t)canvas->rows * (size_t)canvas->columns);
 }
 
 static struct wtl_cell *cell_at(const struct wtl_canvas *canvas, int row, int column)

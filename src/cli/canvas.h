@@ -65,6 +65,8 @@ void wtl_canvas_done(struct wtl_canvas *canvas);
  * (then it is as before). */
 int wtl_canvas_resize(struct wtl_canvas *canvas, int rows, int columns);
 void wtl_canvas_clear(struct wtl_canvas *canvas);
+/* Makes n cells blank. */
+void wtl_cells_clear(struct wtl_cell cells[], size_t n);
 
 /* Anything outside is left out, also where row or column are negative. */
 void wtl_canvas_put(struct wtl_canvas *canvas, int row, int column, uint32_t point,

@@ -440,8 +440,7 @@ static int clear_all(struct wtl_screen *screen, const struct wtl_canvas *canvas)
 
 	if (wtl_array_reserve(&screen->shown, &screen->size, n, sizeof(*screen->shown)) < 0)
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i++)
-		screen->shown[i] = (struct wtl_cell){.point = ' ', .width = 1};
+	wtl_cells_clear(screen->shown, n);
 	screen->rows = canvas->rows;
 	screen->columns = canvas->columns;
 	set_style(screen, WTL_STYLE_PLAIN);

@@ -43,6 +43,7 @@ struct plot {
 		newest_dot; /* counted since the start: dots stay on their bins while time goes on */
 	uint32_t top_mw;    /* at the upper edge */
 	uint32_t *values_mw; /* of each dot, the newest first */
+	int *lefts, *rights; /* of a stack: up to each layer's upper edge, in dots */
 };
 
 static bool is_summed(const struct wtl_top_domain *domain, const struct tile *tile)
@@ -189,11 +190,12 @@ static void find_heights(const struct plot *plot, uint64_t back, int heights[LAY
 }
 
 /* The layer that has the middle of what is filled in a cell. */
-static int layer_at(const struct plot *plot, const int left[], const int right[], int middle)
+static int layer_at(const struct plot *plot, int middle)
 {
 	int layer = 0;
 
-	while (layer + 1 < plot->n_layers && left[layer] <= middle && right[layer] <= middle)
+	while (layer + 1 < plot->n_layers && plot->lefts[layer] <= middle &&
+	       plot->rights[layer] <= middle)
 		layer++;
 	return layer;
 }
@@ -204,11 +206,11 @@ static void draw_column(const struct plot *plot, int x)
 	uint32_t left = plot->values_mw[back + 1], right = plot->values_mw[back];
 	int left_dots = left == WTL_TOP_GAP ? 0 : dots_for(plot, left);
 	int right_dots = right == WTL_TOP_GAP ? 0 : dots_for(plot, right);
-	int lefts[LAYERS_MAX], rights[LAYERS_MAX], layer = -1;
+	int layer = -1;
 
 	if (plot->n_layers > 0) {
-		find_heights(plot, back + 1, lefts);
-		find_heights(plot, back, rights);
+		find_heights(plot, back + 1, plot->lefts);
+		find_heights(plot, back, plot->rights);
 	}
 	/* Above the higher of the two nothing is to be drawn. */
 	for (int y = plot->height - 1; y >= 0; y--) {
@@ -218,7 +220,7 @@ static void draw_column(const struct plot *plot, int x)
 		if (in_left + in_right == 0)
 			break;
 		if (plot->n_layers > 0)
-			layer = layer_at(plot, lefts, rights,
+			layer = layer_at(plot,
 					 below + (in_left > in_right ? in_left : in_right) / 2);
 		put_dots(plot, plot->row + y, plot->column + x, in_left, in_right, layer);
 	}
@@ -392,9 +394,12 @@ static void draw_tile(const struct wtl_top_picture *picture, const struct tile *
 {
 	bool has_times = height > 3;
 	uint32_t values_mw[2 * WTL_CANVAS_MAX];
+	int lefts[LAYERS_MAX], rights[LAYERS_MAX];
 	struct plot plot = {.picture = picture,
 			    .tile = tile,
 			    .values_mw = values_mw,
+			    .lefts = lefts,
+			    .rights = rights,
 			    .row = row + 1,
 			    .column = column + AXIS,
 			    .height = height - 1 - has_times,
