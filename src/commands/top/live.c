@@ -209,8 +209,8 @@ static bool take_news(struct live *live)
 	return eventfd_read(live->session->collector->news, &n) == 0;
 }
 
-/* One picture each period, with the view that is nearest. */
-static void schedule(struct live *live, int64_t now_ns)
+/* One picture each period, with the view that is nearest. has_view: the one of now came with a view. */
+static void schedule(struct live *live, int64_t now_ns, bool has_view)
 {
 	int64_t period_ns = SOON_NS, off_ns = now_ns - live->due_ns;
 
@@ -224,7 +224,7 @@ static void schedule(struct live *live, int64_t now_ns)
 								      : period_ns) /
 				 2;
 		/* Halfway between two views it would now come with the one, then with the other. */
-		live->due_ns += (now_ns - live->due_ns) / 4;
+		live->due_ns += has_view ? (now_ns - live->due_ns) / 4 : 0;
 	}
 	live->due_ns += period_ns;
 	wtl_top_collector_want(live->session->collector, live->due_ns - live->slack_ns);
@@ -238,6 +238,7 @@ static int turn(struct live *live)
 				   {.fd = live->session->collector->news, .events = POLLIN}};
 	int64_t now_ns = wtl_top_screen_ns();
 	int64_t left_ns = live->due_ns + live->slack_ns - now_ns;
+	bool has_view;
 	int rc = 0;
 
 	/* Where pictures take longer than they should, keys and signals are seen all the same. */
@@ -252,10 +253,11 @@ static int turn(struct live *live)
 		return show(live);
 	}
 	now_ns = wtl_top_screen_ns();
-	if (!(watched[2].revents && take_news(live)) && now_ns < live->due_ns + live->slack_ns)
+	has_view = watched[2].revents && take_news(live);
+	if (!has_view && now_ns < live->due_ns + live->slack_ns)
 		return 0;
 	take_view(live);
-	schedule(live, now_ns);
+	schedule(live, now_ns, has_view);
 	return show(live);
 }
 
@@ -280,7 +282,7 @@ static int run_screen(struct live *live)
 	take_news(live);
 	take_view(live);
 	rc = show(live);
-	schedule(live, wtl_top_screen_ns());
+	schedule(live, wtl_top_screen_ns(), false);
 	while (rc == 0) {
 		rc = turn(live);
 		if (wtl_top_collector_wait(live->session->collector, 0) == WTL_TOP_FAILED)
