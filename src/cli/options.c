@@ -31,10 +31,33 @@ static void put_words(struct wtl_buf *buf, const char *const words[])
 		wtl_buf_printf(buf, "%s%s", i == 0 ? "" : words[i + 1] ? ", " : " or ", words[i]);
 }
 
+/* The shortest and the longest of a few that may be given. */
+static void put_durations(struct wtl_buf *buf, const struct wtl_option *option)
+{
+	static const struct {
+		const char *text;
+		int64_t ns;
+	} times[] = {{"20ms", 20 * WTL_NS_PER_MS},
+		     {"200ms", 200 * WTL_NS_PER_MS},
+		     {"2s", 2 * WTL_NS_PER_S},
+		     {"90s", 90 * WTL_NS_PER_S},
+		     {"1h", 3600 * WTL_NS_PER_S}};
+	double unit_ns = option->is_ms ? WTL_NS_PER_MS : WTL_NS_PER_S;
+	size_t first = 0, last = sizeof(times) / sizeof(times[0]) - 1;
+
+	while (first < last && times[first].ns < option->least)
+		first++;
+	while (last > first && times[last].ns > option->most)
+		last--;
+	wtl_buf_printf(buf, "%sseconds from %.10g to %.10g, or a time such as %s",
+		       option->is_ms ? "milli" : "", (double)option->least / unit_ns,
+		       (double)option->most / unit_ns, times[first].text);
+	if (last > first)
+		wtl_buf_printf(buf, " or %s", times[last].text);
+}
+
 static void put_takes(struct wtl_buf *buf, const struct wtl_option *option)
 {
-	double unit_ns = option->is_ms ? WTL_NS_PER_MS : WTL_NS_PER_S;
-
 	if (option->takes)
 		wtl_buf_puts(buf, option->takes);
 	else if (option->words)
@@ -43,10 +66,7 @@ static void put_takes(struct wtl_buf *buf, const struct wtl_option *option)
 		wtl_buf_printf(buf, "a whole number from %lld to %lld", (long long)option->least,
 			       (long long)option->most);
 	else if (option->kind == WTL_OPTION_DURATION)
-		wtl_buf_printf(buf, "%sseconds from %.10g to %.10g, or a time such as %s or 1h",
-			       option->is_ms ? "milli" : "", (double)option->least / unit_ns,
-			       (double)option->most / unit_ns,
-			       option->least > 20 * WTL_NS_PER_MS ? "90s" : "20ms");
+		put_durations(buf, option);
 	else if (option->kind == WTL_OPTION_WHEN)
 		wtl_buf_puts(buf, wtl_when_forms());
 	else

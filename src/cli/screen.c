@@ -449,13 +449,10 @@ static int clear_all(struct wtl_screen *screen, const struct wtl_canvas *canvas)
 	return 0;
 }
 
-static void enter(struct wtl_screen *screen)
+static void take(struct wtl_screen *screen)
 {
-	struct termios own;
+	struct termios own = wtl_rescue()->termios;
 
-	/* Whoever had the terminal meanwhile may have set it up in another way. */
-	tcgetattr(STDIN_FILENO, &wtl_rescue()->termios);
-	own = wtl_rescue()->termios;
 	own.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ECHONL);
 	own.c_iflag &= ~(tcflag_t)(ICRNL | INLCR | IGNCR);
 	own.c_oflag &= ~(tcflag_t)OPOST; /* there are no lines in what is written */
@@ -469,6 +466,19 @@ static void enter(struct wtl_screen *screen)
 		set_mouse(screen);
 	screen->style = -1;
 	screen->is_ours = true;
+}
+
+static void enter(struct wtl_screen *screen)
+{
+	/* Whoever had the terminal meanwhile may have set it up in another way. */
+	tcgetattr(STDIN_FILENO, &wtl_rescue()->termios);
+	take(screen);
+}
+
+void wtl_screen_retake(struct wtl_screen *screen)
+{
+	if (screen->is_ours)
+		take(screen);
 }
 
 int wtl_screen_show(struct wtl_screen *screen, const struct wtl_canvas *canvas, bool whole)

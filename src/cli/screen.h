@@ -83,6 +83,10 @@ int wtl_screen_show(struct wtl_screen *screen, const struct wtl_canvas *canvas, 
 /* Gives the terminal back until the next wtl_screen_show(), which must then be a whole one. */
 void wtl_screen_leave(struct wtl_screen *screen);
 
+/* After a stop without notice (SIGSTOP): others may have used the terminal. The next wtl_screen_show() must be a whole
+ * one. */
+void wtl_screen_retake(struct wtl_screen *screen);
+
 /* What the user did next; never waits. 1, 0: nothing, -EIO: the terminal is gone. */
 int wtl_screen_read(struct wtl_screen *screen, struct wtl_input *ret_input);
 

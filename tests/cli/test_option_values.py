@@ -268,6 +268,11 @@ def test_check_escapes_what_files_are_called(word, tmp_path):
     assert result.out[:-1].isprintable(), result.out
 
 
-def test_a_time_that_is_too_short_is_told_one_that_is_not():
-    result = run_wattle("run", "--idle-first", "2", "--", "true")
-    assert result.complaint() == "wattle: run: --idle-first takes seconds from 3 to 3600, or a time such as 90s or 1h, not '2'"
+@pytest.mark.parametrize("command, option, given, takes", [
+    ("run", "--idle-first", "2", "seconds from 3 to 3600, or a time such as 90s or 1h"),
+    ("run", "--interval", "1h", "milliseconds from 1 to 60000, or a time such as 20ms or 2s"),
+    ("top", "--redraw", "1", "milliseconds from 50 to 10000, or a time such as 200ms or 2s"),
+])
+def test_times_that_are_told_instead_may_be_given(command, option, given, takes):
+    result = run_wattle(command, option, given, *(["--", "true"] if command == "run" else []))
+    assert result.complaint() == f"wattle: {command}: {option} takes {takes}, not '{given}'"

@@ -312,7 +312,7 @@ def test_suffixes(file, tmp_path):
     assert png_size((tmp_path / "x.png").read_bytes())[0] == 2 * 960
     pdf = (tmp_path / "x.pdf").read_bytes()
     assert pdf.startswith(b"%PDF-1.") and pdf.rstrip().endswith(b"%%EOF")
-    assert run_wattle("plot", path, "-o", tmp_path / "x.bin", "--format", "pdf").code == 0
+    assert run_wattle("plot", path, "-o", tmp_path / "x.bin", "-f", "pdf").code == 0
     assert (tmp_path / "x.bin").read_bytes() == pdf  # the same data, the same file
 
 

@@ -229,6 +229,28 @@ def test_job_control(screen):
     top.wait("ready> ")
 
 
+def test_stopped_without_notice(screen):
+    """SIGSTOP cannot be caught: the shell writes into the picture, and sets the terminal up in its own way."""
+    top = screen(command=("bash", "--norc", "-i"))
+    top.keys("PS1='ready> '", "Enter")
+    top.wait("ready> ")
+    top.keys(f"{command_path()} top " + " ".join(f"'{word}'" for word in XEON), "Enter")
+    top.wait("DOMAIN")
+    own = top.tmux("display-message", "-p", "-t", "0", "#{pane_pid}").strip()
+    for _ in ("bash", "wattle"):
+        own = int(Path(f"/proc/{own}/task/{own}/children").read_text())
+    os.kill(own, signal.SIGCONT)  # nothing had stopped it
+    os.kill(own, signal.SIGSTOP)
+    top.wait("Stopped")
+    top.keys("fg", "Enter")
+    top.wait_without("Stopped")
+    top.wait("DOMAIN")
+    top.keys("q")
+    top.wait_without("DOMAIN")
+    top.keys("echo 'on the '$((6 * 7))", "Enter")
+    top.wait(r"ready> echo 'on the '.*\non the 42")
+
+
 def test_tape_live(screen):
     top = screen("--tape", str(TAPES / "vm.tape"))
     top.wait("tape")

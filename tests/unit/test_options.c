@@ -200,7 +200,7 @@ static void durations(void **state)
 			assert_int_equal(settings->ms_ns, cases[i].ms_ns);
 		} else {
 			refuse("ms", &cases[i].text, 1,
-			       "milliseconds from 1 to 10000, or a time such as 20ms or 1h");
+			       "milliseconds from 1 to 10000, or a time such as 20ms or 2s");
 		}
 		if (cases[i].s_ns) {
 			assert_int_equal(parse_value(&app, &probe, "s", cases[i].text), 0);

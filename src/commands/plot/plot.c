@@ -35,7 +35,7 @@ static int set_format(struct wtl_app *app, const struct wtl_option *option, cons
 static const struct wtl_option options[] = {
 	{"output", 'o', "FILE", "Write the picture to FILE: .svg, .png or .pdf", WTL_OPTION_OUTPUT,
 	 WTL_SHARED(output_path), .what = "a file", .file = WTL_FILE_OUTPUT},
-	{"format", 0, "KIND", "svg, png or pdf, whatever FILE is called", WTL_OPTION_OWN,
+	{"format", 'f', "KIND", "svg, png or pdf, whatever FILE is called", WTL_OPTION_OWN,
 	 OWN(format), .words = wtl_plot_formats, .set = set_format},
 	{"what", 0, "WHAT",
 	 "power (over time), processes, windows, memory, runs, or emissions (of runs, over time). Default: "

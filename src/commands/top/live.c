@@ -164,6 +164,12 @@ static int take_input(struct live *live)
 	return rc < 0 ? rc : end;
 }
 
+static void draw_anew(struct live *live)
+{
+	live->whole = true;
+	live->due_ns = 0;
+}
+
 /* As without a handler, but with the terminal as it was. */
 static void stop_here(struct live *live)
 {
@@ -177,8 +183,7 @@ static void stop_here(struct live *live)
 	sigprocmask(SIG_UNBLOCK, &stop, NULL);
 	/* … and here it goes on. */
 	sigprocmask(SIG_BLOCK, &stop, NULL);
-	live->whole = true;
-	live->due_ns = 0;
+	draw_anew(live);
 }
 
 static int take_signals(struct live *live)
@@ -186,12 +191,16 @@ static int take_signals(struct live *live)
 	struct signalfd_siginfo info;
 
 	while (read(live->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		if (info.ssi_signo == SIGTSTP)
+		if (info.ssi_signo == SIGTSTP) {
 			stop_here(live);
-		else if (info.ssi_signo == SIGWINCH)
+		} else if (info.ssi_signo == SIGCONT) {
+			wtl_screen_retake(live->screen);
+			draw_anew(live);
+		} else if (info.ssi_signo == SIGWINCH) {
 			live->due_ns = 0;
-		else
+		} else {
 			live->ended_by = (int)info.ssi_signo;
+		}
 	}
 	return live->ended_by != 0;
 }
@@ -267,6 +276,7 @@ static int watch_signals(struct live *live)
 
 	wtl_ending_signals(&live->session->app->inherited, &set);
 	sigaddset(&set, SIGWINCH);
+	sigaddset(&set, SIGCONT);
 	if (!sigismember(&live->session->app->inherited.ignored, SIGTSTP))
 		sigaddset(&set, SIGTSTP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
