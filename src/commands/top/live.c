@@ -224,17 +224,18 @@ static void schedule(struct live *live, int64_t now_ns, bool has_view)
 	int64_t period_ns = SOON_NS, off_ns = now_ns - live->due_ns;
 
 	live->is_complete = wtl_top_collector_wait(live->session->collector, 0) >= WTL_TOP_RUNNING;
-	if (off_ns > live->slack_ns || off_ns < -live->slack_ns)
-		live->due_ns = now_ns;
 	live->slack_ns = 0;
 	if (live->is_complete) {
 		period_ns = live->session->ui.config.redraw_ms * WTL_NS_PER_MS;
 		live->slack_ns = (live->view->interval_ns < period_ns ? live->view->interval_ns
 								      : period_ns) /
 				 2;
-		/* Halfway between two views it would now come with the one, then with the other. */
-		live->due_ns += has_view ? (now_ns - live->due_ns) / 4 : 0;
 	}
+	if (off_ns > period_ns || off_ns < -period_ns)
+		live->due_ns = now_ns;
+	else if (has_view)
+		/* Halfway between two views it would come now with the one, then with the other. */
+		live->due_ns += off_ns / 4;
 	live->due_ns += period_ns;
 	wtl_top_collector_want(live->session->collector, live->due_ns - live->slack_ns);
 }
