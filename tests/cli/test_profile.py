@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import REPO, command_path, finish, mover, parse_json, run_wattle, start_wattle
+from conftest import REPO, command_path, finish, mover, parse_json, run_wattle, start_wattle, wait_for
 
 SUMS = ("stacks_j", "not_seen_j", "unknown_time_j", "outside_j", "others_j", "kernel_j", "idle_j", "unattributed_j")
 
@@ -213,18 +213,76 @@ def test_too_few_descriptors(program, options):  # noqa: ARG001 (a profile can b
     assert done.returncode == 125 and f"each needs {each} for each processor" in done.stderr.decode(), done
 
 
-@pytest.mark.parametrize("options, changes", [((), True), (("--memory",), False)])
-def test_events_that_wake_nobody_are_switched_on(program, tmp_path, options, changes):
-    """While only native code runs, and unless each sample is needed: those that are on from the beginning are not switched."""
-    shim = Path(os.environ.get("WATTLE_BUILD_ROOT") or ".") / "tests/gate/libeventgate.so"
-    if not shim.exists():
+@pytest.fixture(name="event_gate", scope="session")
+def built_gate():
+    """Notes how the command and the kernel go about samples, see tests/gate/events.c."""
+    path = Path(os.environ.get("WATTLE_BUILD_ROOT") or ".") / "tests/gate/libeventgate.so"
+    if not path.exists():
         pytest.skip("WATTLE_BUILD_ROOT does not name a build with the gate")
+    return path
+
+
+@pytest.mark.parametrize("options, changes", [((), True), (("--memory",), False)])
+def test_events_that_wake_nobody_are_switched_on(program, event_gate, tmp_path, options, changes):
+    """While only native code runs, and unless each sample is needed, of a thread of which nobody knows when the next one comes."""
     noted = tmp_path / "noted"
-    taken_so = run_wattle("profile", "-q", *options, "-o", tmp_path / "p.json", "--", "sh", "-c", '"$0" two & "$0" two & "$0" two; wait', program,
-                          env={"LD_PRELOAD": shim, "WATTLE_TEST_EVENTS": noted})
+    taken_so = run_wattle("profile", "-q", *options, "-o", tmp_path / "p.json", "--", program, "often",
+                          env={"LD_PRELOAD": event_gate, "WATTLE_TEST_EVENTS": noted})
     assert taken_so.code == 0, taken_so
-    n = noted.stat().st_size if noted.exists() else 0
-    assert n >= 2 if changes else n == 0
+    assert (b"q" in noted.read_bytes()) == changes
+
+
+def test_the_kernel_wakes_the_reader_when_samples_stop(event_gate, tmp_path):
+    """Of a thread that goes on the reader knows when samples come. It rests, and a timer of the reader's would not: the event that wakes is on again."""
+    noted = tmp_path / "noted"
+    (tmp_path / "told.c").write_text("""
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <unistd.h>
+static volatile unsigned long sink;
+static int tells_to_rest(void)
+{
+	int notes = open(getenv("WATTLE_TEST_EVENTS"), O_WRONLY | O_APPEND);
+	char what = 'R';
+	return write(notes, "R", 1) == 1 && read(0, &what, 1) == 1 && what == 'g' && write(notes, "G", 1) == 1 && close(notes) == 0;
+}
+int main(void)
+{
+	struct pollfd told = {.events = POLLIN};
+	char rest;
+	do {
+		for (int i = 0; i < 1000000; i++)
+			sink += i;
+		if (poll(&told, 1, 0) > 0 && (read(0, &rest, 1) != 1 || !tells_to_rest()))
+			return 0;
+	} while (1);
+}
+""")
+    subprocess.run(["gcc", "-O1", "-o", "told", "told.c"], check=True, cwd=tmp_path)
+    taken_of = start_wattle("profile", "-q", "--memory", "--rate", "1000", "-o", tmp_path / "p.json", "--", tmp_path / "told",
+                            env={"LD_PRELOAD": event_gate, "WATTLE_TEST_EVENTS": noted}, stdin=subprocess.PIPE)
+
+    def tell(what):
+        taken_of.stdin.write(what)
+        taken_of.stdin.flush()
+
+    def notes(since=b""):
+        noted_so_far = noted.read_bytes() if noted.exists() else b""
+        return noted_so_far.rpartition(since)[2] if since else noted_so_far
+    comes_itself = False
+    while not comes_itself:
+        wait_for(lambda: notes().endswith(b"t"), "a reader that comes by itself")
+        tell(b"r")
+        wait_for(lambda: b"R" in notes(b"G"), "a program that rests")
+        comes_itself = b"tR" in notes(b"G")  # on a busy machine that may just have changed
+        wait_for(lambda: notes(b"R").endswith(b"k") or not comes_itself, "a reader that the kernel is to wake")
+        assert b"l" in notes(b"R") or not comes_itself, noted.read_bytes()
+        tell(b"g")
+    wait_for(lambda: notes(b"G").endswith(b"t"), "a reader that was woken, and comes by itself again")
+    tell(b"re")
+    result = finish(taken_of)
+    assert result.code == 0, result
 
 
 def test_births_where_samples_wake_nobody(profile, tmp_path):
