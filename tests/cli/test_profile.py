@@ -724,15 +724,54 @@ def test_tree_and_table(program):
         assert sum(map(float, parts.values())) == pytest.approx(total, abs=0.005)
 
 
-ROW = r"^ +(\d+\.\d+) ± +\d+\.\d+ +\d+\.\d +\d+\.\d+  ( *)(\S+)$"
+ROW = r"^ +(\d+\.\d+) ± +\d+\.\d+ +\d+\.\d +\d+\.\d+  ( *)(\S+)(?: \(.*\))?$"
+
+
+FOLDED = r"^ +\[(\d+) calls folded\]$"
+
+
+def test_calls_of_libraries_are_folded(tmp_path):
+    """Those that only lead to the next one. Whatever is the program's own is a row, and --unfold shows the others as well."""
+    (tmp_path / "script.py").write_text("""
+import contextlib, runpy
+def work(n):
+    return sum(i * i for i in range(n))
+def leads():
+    return work(1)
+def imported():
+    for _ in range(60):
+        work(100_000)
+if __name__ == "__main__":
+    runpy.run_path(__file__, run_name="again")["imported"]()
+    runpy.run_path(__file__, run_name="again too")
+if __name__ == "again too":
+    imported()
+""")
+    kept = tmp_path / "p.wprof"
+    taken = run_wattle("profile", "--keep", kept, "--", sys.executable, tmp_path / "script.py")
+    assert taken.code == 0 and re.search(FOLDED, taken.err, re.M), taken
+    rows = [(len(row[1]), row[2]) for row in re.findall(ROW, taken.err, re.M)]
+    assert {"<module>", "imported", "work", "run_path"} <= {name for _, name in rows} and "_run_code" not in {name for _, name in rows}, taken
+    depth = dict(reversed(row) for row in rows)
+    assert depth["work"] == depth["imported"] + 2
+    assert run_wattle("profile", "show", kept).out == taken.err, "a file tells the same"
+    whole = run_wattle("profile", "show", kept, "--unfold").out
+    names = [row[2] for row in re.findall(ROW, whole, re.M)]
+    assert "_run_code" in names and "_run_module_code" in names and not re.search(FOLDED, whole, re.M), whole
+    folded = sum(map(int, re.findall(FOLDED, taken.err, re.M)))
+    assert len(names) == len(rows) + folded
+    assert f"{folded} calls of libraries that only lead to the next one are folded: --unfold shows them" in taken.err
+    assert "folded" not in whole
+    table = run_wattle("profile", "show", kept, "--table", "--unfold")
+    assert table.code == 125 and "--unfold is for the tree" in table.complaint()
 
 
 def test_a_deep_tree(program):
     """150 calls deep: each is a row, or its joules are told."""
-    deep = run_wattle("profile", "--", program, "deeper")
+    deep = run_wattle("profile", "--unfold", "--", program, "deeper")
     rows = re.findall(ROW, deep.err, re.M)
     assert sum(row[2] == "recursive" for row in rows) == 151 and "--rows" not in deep.err, deep
-    few = run_wattle("profile", "--rows", "20", "--", program, "deeper")
+    few = run_wattle("profile", "--unfold", "--rows", "20", "--", program, "deeper")
     rows = re.findall(ROW, few.err, re.M)
     left, n = re.search(r"^ +(\d+\.\d+) J in (\d+) more calls than --rows 20, not shown$", few.err, re.M).groups()
     assert len(rows) == 20 and [len(row[1]) for row in rows] == list(range(0, 40, 2)), few

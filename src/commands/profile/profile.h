@@ -36,8 +36,9 @@ struct wtl_profile_settings {
 	int64_t duration_ns; /* 0: until it ends */
 	unsigned hz;
 	unsigned stack_bytes;
-	double least_percent; /* rows with less are folded */
+	double least_percent; /* rows with less are left out */
 	bool is_table;
+	bool is_unfolded;	    /* the tree */
 	enum wtl_profile_sort sort; /* of the table */
 	unsigned rows;		    /* at the most */
 	bool memory;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "commands/profile/fold.h"
 #include "commands/profile/kineto.h"
 #include "commands/profile/profile.h"
 #include "document/format.h"
@@ -196,8 +197,9 @@ struct tree {
 	size_t rows_max;
 	uint32_t *first, *next; /* children of each node, those with most first */
 	uint32_t *n_below;	/* with itself */
-	bool *is_shown;
+	bool *is_shown, *is_folded;
 	struct cut small, many; /* too little of each; too many of them */
+	size_t n_folded;
 };
 
 struct child {
@@ -214,9 +216,57 @@ static int by_rank_of_call(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* Lists each node's children, and chooses what is shown: those with most, below each other, as no call has more than the
- * one that it is below. 0 or -1: no memory. */
-static int list_children(struct tree *tree)
+static bool is_small(const struct tree *tree, uint32_t node)
+{
+	return rank_of_call(tree->profile, &tree->profile->calls->all[node]) < tree->least;
+}
+
+/* A library's call that only leads to the next one: all of it but a small part is one call's. */
+static bool is_led_through(const struct tree *tree, const bool *is_library, uint32_t node)
+{
+	const struct wtl_calls_cost *all = tree->profile->calls->all;
+	uint32_t child = tree->first[node];
+
+	return is_library[node] && child && !is_small(tree, child) &&
+	       (!tree->next[child] || is_small(tree, tree->next[child])) &&
+	       rank_of_call(tree->profile, &all[node]) - rank_of_call(tree->profile, &all[child]) <
+		       tree->least;
+}
+
+/* Of such calls below each other, the first one is shown, as what the program called. None is folded alone. */
+static void fold(struct tree *tree)
+{
+	const struct wtl_calls *calls = tree->profile->calls;
+	bool *is_library = wtl_profile_find_libraries(tree->profile);
+
+	for (uint32_t node = 1; is_library && node < calls->tree.n_nodes; node++) {
+		uint32_t parent = calls->tree.nodes[node].parent;
+
+		tree->is_folded[node] = is_led_through(tree, is_library, node) &&
+					(parent == 0 || is_led_through(tree, is_library, parent));
+	}
+	for (uint32_t node = 1; node < calls->tree.n_nodes; node++)
+		if (tree->is_folded[node] && !tree->is_folded[calls->tree.nodes[node].parent])
+			tree->is_folded[node] = tree->is_folded[tree->first[node]];
+	free(is_library);
+}
+
+/* Chooses what is shown: those with most, below each other, as no call has more than the one that it is below. */
+static void choose(struct tree *tree, const struct child *sorted, size_t n)
+{
+	size_t n_rows = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		bool is_folded = tree->is_folded[sorted[i].node];
+
+		tree->is_shown[sorted[i].node] =
+			sorted[i].rank >= tree->least && (n_rows < tree->rows_max || is_folded);
+		n_rows += !is_folded;
+	}
+}
+
+/* Lists each node's children. 0 or -1: no memory. */
+static int list_children(struct tree *tree, bool is_unfolded)
 {
 	const struct wtl_calls *calls = tree->profile->calls;
 	size_t n = calls->tree.n_nodes;
@@ -226,7 +276,9 @@ static int list_children(struct tree *tree)
 	tree->next = calloc(n, sizeof(*tree->next));
 	tree->n_below = calloc(n, sizeof(*tree->n_below));
 	tree->is_shown = calloc(n, sizeof(*tree->is_shown));
-	if (!all || !tree->first || !tree->next || !tree->n_below || !tree->is_shown) {
+	tree->is_folded = calloc(n, sizeof(*tree->is_folded));
+	if (!all || !tree->first || !tree->next || !tree->n_below || !tree->is_shown ||
+	    !tree->is_folded) {
 		free(all);
 		return -1;
 	}
@@ -239,45 +291,74 @@ static int list_children(struct tree *tree)
 	for (size_t i = n - 1; i-- > 0;) { /* the largest is put last, at the front */
 		uint32_t node = all[i].node, parent = calls->tree.nodes[node].parent;
 
-		tree->is_shown[node] = i < tree->rows_max && all[i].rank >= tree->least;
 		tree->next[node] = tree->first[parent];
 		tree->first[parent] = node;
 	}
+	if (!is_unfolded)
+		fold(tree);
+	choose(tree, all, n - 1);
 	free(all);
 	return 0;
 }
 
-static void put_calls(struct tree *tree, uint32_t parent, unsigned depth)
+static void leave_out_call(struct tree *tree, uint32_t node)
+{
+	const struct wtl_calls_cost *cost = &tree->profile->calls->all[node];
+
+	leave_out(is_small(tree, node) ? &tree->small : &tree->many, tree->n_below[node],
+		  wtl_profile_energy_uj(tree->profile, cost), cost->cpu_ns);
+}
+
+/* A line for folded calls, behind the columns of figures. The call that they lead to. */
+static uint32_t put_folded(struct tree *tree, uint32_t node, unsigned depth)
+{
+	int columns = tree->profile->split->wait_ns ? 51 : 39;
+	size_t n = 0;
+
+	for (; tree->is_folded[node]; node = tree->first[node], n++)
+		for (uint32_t other = tree->next[tree->first[node]]; other;
+		     other = tree->next[other])
+			leave_out_call(tree, other);
+	wtl_buf_printf(tree->buf, "%*s[%zu calls folded]\n", columns + (int)(2 * depth), "", n);
+	tree->n_folded += n;
+	return node;
+}
+
+/* With those below it. */
+static void put_call(struct tree *tree, uint32_t node, unsigned depth)
 {
 	const struct wtl_calls *calls = tree->profile->calls;
 
-	for (uint32_t node = tree->first[parent]; node; node = tree->next[node]) {
-		uint64_t energy_uj = wtl_profile_energy_uj(tree->profile, &calls->all[node]);
-
-		if (!tree->is_shown[node]) {
-			leave_out(rank_of_call(tree->profile, &calls->all[node]) < tree->least
-					  ? &tree->small
-					  : &tree->many,
-				  tree->n_below[node], energy_uj, calls->all[node].cpu_ns);
-			continue;
-		}
-		put_row(tree->buf, tree->profile, &calls->all[node], tree->style);
-		wtl_buf_printf(tree->buf, "%*s", (int)(2 * depth), "");
-		wtl_layout_text(tree->buf, wtl_calls_name(calls, node), tree->style);
-		wtl_buf_putc(tree->buf, '\n');
-		put_calls(tree, node, depth + 1);
+	if (tree->is_folded[node])
+		node = put_folded(tree, node, depth++);
+	if (!tree->is_shown[node]) {
+		leave_out_call(tree, node);
+		return;
 	}
+	put_row(tree->buf, tree->profile, &calls->all[node], tree->style);
+	wtl_buf_printf(tree->buf, "%*s", (int)(2 * depth), "");
+	wtl_layout_text(tree->buf, wtl_calls_name(calls, node), tree->style);
+	wtl_buf_putc(tree->buf, '\n');
+	for (uint32_t child = tree->first[node]; child; child = tree->next[child])
+		put_call(tree, child, depth + 1);
 }
 
 static void put_tree(struct tree *tree, const struct wtl_profile_settings *settings)
 {
-	if (list_children(tree) == 0)
-		put_calls(tree, 0, 0);
+	if (list_children(tree, settings->is_unfolded) == 0)
+		for (uint32_t node = tree->first[0]; node; node = tree->next[node])
+			put_call(tree, node, 0);
+	if (tree->n_folded > 0)
+		wtl_buf_printf(tree->buf,
+			       "%zu calls of libraries that only lead to the next one are folded: "
+			       "--unfold shows them\n",
+			       tree->n_folded);
 	put_cuts(tree->buf, tree->profile, settings, &tree->small, &tree->many, "call");
 	free(tree->first);
 	free(tree->next);
 	free(tree->n_below);
 	free(tree->is_shown);
+	free(tree->is_folded);
 }
 
 /* ---- The table ---- */

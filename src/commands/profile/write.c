@@ -278,6 +278,8 @@ int wtl_profile_check(struct wtl_app *app)
 		why = check_kept(settings);
 	if (!why && settings->bounds.is_strict && settings->bounds.n == 0)
 		why = "--fail-strict is for --fail-if, which says what is to fail";
+	if (!why && settings->is_unfolded && settings->is_table)
+		why = "--unfold is for the tree, --table has each function once";
 	return why ? -wtl_complain(app, "%s", why) : 0;
 }
 
