@@ -23,7 +23,7 @@ import pytest
 
 from conftest import REPO, command_path, finish, mover, parse_json, run_wattle, start_wattle, wait_for
 
-SUMS = ("stacks_j", "not_seen_j", "unknown_time_j", "outside_j", "others_j", "kernel_j", "idle_j", "unattributed_j")
+SUMS = ("stacks_j", "not_seen_j", "unknown_time_j", "outside_j", "profiler_j", "others_j", "kernel_j", "idle_j", "unattributed_j")
 
 
 @pytest.fixture(name="program", scope="session")
@@ -84,8 +84,8 @@ def taken(program, tmp_path):
 def check_sums(profile):
     """To the microjoule: of each domain, of functions, and of the tree."""
     for row in profile["sums"]:
-        assert sum(row[key] for key in SUMS) == row["total_j"], row
-        assert all(row[key] <= row["total_j"] for key in SUMS), row
+        assert sum(row.get(key, 0) for key in SUMS) == row["total_j"], row
+        assert all(row.get(key, 0) <= row["total_j"] for key in SUMS), row
     total = profile["sums"][-1]
     assert total["domain"] == "total"
     own = sum((call["own_energy_j"] for call in profile["calls"]), Decimal(0))
@@ -708,6 +708,22 @@ def test_a_file_of_another_mount_namespace(profile, program, tmp_path):
     if subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"], check=False, capture_output=True).returncode:
         pytest.skip("no mount namespace can be made here")
     assert profile(program=script).used("heavy", 0.45, 0.05)
+
+
+def test_what_the_profiler_used(profile, program, tmp_path):
+    """wattle's own energy is a row, above idle as the program's is: by CPU time, where energy is modelled. A file has it."""
+    seen = profile("two").json
+    total = seen["sums"][-1]
+    if not any(row["domain"] == "package-0" and row.get("method") == "modelled" for row in seen["sums"]):
+        pytest.skip("energy is not modelled by CPU time here")
+    assert 0 < total["profiler_j"] < total["stacks_j"], total
+    kept = tmp_path / "p.wprof"
+    live = run_wattle("profile", "--keep", kept, "--", program, "two")
+    row = re.search(r"^ +\d+\.\d+ J  the profiler itself$", live.err, re.M)
+    assert row and " J  other processes\n" in live.err, live
+    assert run_wattle("profile", "show", kept).out == live.err
+    page = tmp_path / "p.html"
+    assert run_wattle("profile", "show", kept, "-q", "-o", page).code == 0 and "the profiler itself" in page.read_text()
 
 
 def test_tree_and_table(program):

@@ -6,9 +6,8 @@ import subprocess
 
 import pytest
 
-from conftest import run_wattle
+from conftest import parse_json, run_wattle
 from test_profile import built_program, check_sums  # noqa: F401 (a fixture)
-from conftest import parse_json
 
 FILES = ["p.html", "p.svg", "p.json", "p.csv", "p.folded", "p.speedscope.json", "p.pb.gz", "p.pstats", "p.callgrind", "p.firefox.json",
          "p.trace.json", "p.dot", "p.pyisession"]
@@ -99,7 +98,7 @@ def test_what_show_does_not_take(words, says, tmp_path):
 def test_files_that_are_none(kept, tmp_path):
     """Cut anywhere, and with any byte changed: one line."""
     good = kept[0].read_bytes()
-    bad = {"empty": b"", "text": b"hello\n", "longer": good + b"\0", "newer": good.replace(b"profile 1\n", b"profile 2\n", 1),
+    bad = {"empty": b"", "text": b"hello\n", "longer": good + b"\0", "newer": good.replace(b"profile 2\n", b"profile 3\n", 1),
            "random": bytes(range(256)) * 40}
     bad.update({f"cut{n}": good[:n] for n in (1, 16, 20, HEAD, HEAD + 1, len(good) // 2, len(good) - 1)})
     for n in (0, 15, 17, 21, HEAD - 1, HEAD, HEAD + 20, len(good) - 30, len(good) - 1):

@@ -100,7 +100,8 @@ static void put_sums(struct wtl_buf *buf, const struct wtl_profile *profile)
 	put_sum(buf, sums.unsampled_uj, "the command's, not seen", false);
 	put_sum(buf, sums.unknown_uj, "the command's, at an unknown time", false);
 	put_sum(buf, sums.outside_uj, "the command's, outside of the window", false);
-	put_sum(buf, sums.others_uj, "other processes, wattle among them", false);
+	put_sum(buf, sums.profiler_uj, "the profiler itself", false);
+	put_sum(buf, sums.others_uj, wtl_profile_others(&sums), false);
 	put_sum(buf, sums.kernel_uj, "the kernel", false);
 	put_sum(buf, sums.idle_uj, "idle: what the machine draws anyway", false);
 	put_sum(buf, sums.unattributed_uj, "nobody's who was seen", false);

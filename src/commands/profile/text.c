@@ -501,7 +501,7 @@ void wtl_profile_sums(const struct wtl_profile *profile, int domain,
 {
 	struct wtl_profile_sums *sums = ret_sums;
 
-	*sums = (struct wtl_profile_sums){.total_uj = 0};
+	*sums = (struct wtl_profile_sums){.has_profiler = true};
 	for (size_t i = 0; i < profile->calls->n_domains; i++) {
 		const struct wtl_ledger *ledger = &profile->ledgers[i];
 		uint64_t unsampled_uj = row_uj(profile, WTL_SPLIT_UNSAMPLED, i);
@@ -513,6 +513,10 @@ void wtl_profile_sums(const struct wtl_profile *profile, int domain,
 		/* Idle parts are rounded process by process in the ledger, and here of the program at once:
 		 * that may be a microjoule of idle energy more than others have. */
 		uint64_t excess_uj = own_uj > running_uj ? own_uj - running_uj : 0;
+		uint64_t others_uj = running_uj + excess_uj - own_uj;
+		uint64_t profiler_uj = profile->domains[i].profiler_uj < others_uj
+					       ? profile->domains[i].profiler_uj
+					       : others_uj;
 
 		if (domain < 0 ? !profile->counts[i] : i != (size_t)domain)
 			continue;
@@ -520,12 +524,23 @@ void wtl_profile_sums(const struct wtl_profile *profile, int domain,
 		sums->unsampled_uj += unsampled_uj;
 		sums->unknown_uj += unknown_uj;
 		sums->outside_uj += outside_uj;
-		sums->others_uj += running_uj + excess_uj - own_uj;
+		sums->has_profiler &= profile->domains[i].has_profiler;
+		sums->profiler_uj += profiler_uj;
+		sums->others_uj += others_uj - profiler_uj;
 		sums->kernel_uj += ledger->kernel_uj;
 		sums->idle_uj += ledger->idle_uj - excess_uj;
 		sums->unattributed_uj += ledger->unattributed_uj;
 		sums->total_uj += ledger->total_uj;
 	}
+	if (!sums->has_profiler) {
+		sums->others_uj += sums->profiler_uj;
+		sums->profiler_uj = 0;
+	}
+}
+
+const char *wtl_profile_others(const struct wtl_profile_sums *sums)
+{
+	return sums->has_profiler ? "other processes" : "other processes, wattle among them";
 }
 
 enum wtl_profile_gpu_by wtl_profile_gpu_by(const struct wtl_profile *profile)
@@ -568,7 +583,8 @@ static void put_rest(struct wtl_buf *buf, const struct wtl_profile *profile)
 	put_word(buf, sums.unsampled_uj, "the program ran, and was not seen");
 	put_word(buf, sums.unknown_uj, "the program's, at a time that is not known");
 	put_word(buf, sums.outside_uj, "the program's, outside of the window");
-	put_word(buf, sums.others_uj, "other processes, wattle among them");
+	put_word(buf, sums.profiler_uj, "the profiler itself");
+	put_word(buf, sums.others_uj, wtl_profile_others(&sums));
 	put_word(buf, sums.kernel_uj, "the kernel");
 	put_word(buf, sums.idle_uj, "idle: what the machine draws anyway");
 	put_word(buf, sums.unattributed_uj, "nobody's who was seen");
