@@ -2,11 +2,13 @@
 """Profiles in files (.wprof): all of a profile is in them, and what is no profile is refused."""
 
 import re
+import struct
 import subprocess
+import zlib
 
 import pytest
 
-from conftest import parse_json, run_wattle
+from conftest import REPO, parse_json, run_wattle
 from test_profile import built_program, check_sums  # noqa: F401 (a fixture)
 
 FILES = ["p.html", "p.svg", "p.json", "p.csv", "p.folded", "p.speedscope.json", "p.pb.gz", "p.pstats", "p.callgrind", "p.firefox.json",
@@ -108,6 +110,17 @@ def test_files_that_are_none(kept, tmp_path):
         shown = run_wattle("profile", "show", tmp_path / "p.wprof")
         assert shown.code == 125 and shown.out == "" and "p.wprof" in shown.complaint(), (name, shown)
     assert "newer wattle" in run_wattle("profile", "show", write(tmp_path / "n.wprof", bad["newer"])).complaint()
+
+
+@pytest.mark.parametrize("seed, version", [("version1", 1), ("small", 2), ("python", 2)])
+def test_files_that_fuzzing_begins_with(seed, version, tmp_path):
+    """They are sound, or hardly anything is fuzzed. Version 1 does not have what the profiler itself used."""
+    content = (REPO / "tests" / "fuzz" / "corpus" / "wprof" / seed).read_bytes()
+    head = b"wattle profile %d\n" % version + struct.pack("<II", len(content), zlib.crc32(content)) + b"\0"
+    shown = run_wattle("profile", "show", write(tmp_path / "p.wprof", head + content))
+    assert shown.code == 0 and ("wattle among them" in shown.out) == ("profiler itself" not in shown.out) == (version == 1), shown
+    assert run_wattle("profile", "show", tmp_path / "p.wprof", "-q", "-o", tmp_path / "p.json").code == 0
+    assert ("profiler_j" in parse_json((tmp_path / "p.json").read_text())["sums"][-1]) == (version == 2)
 
 
 def write(path, data):
