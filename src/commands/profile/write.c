@@ -88,6 +88,9 @@ static int write_format(const struct wtl_profile_writing *writing,
 
 	if (format == &wtl_profile_format_mprof && !profile->memory)
 		return -wtl_complain(writing->app, "this profile was taken without --memory");
+	if (format == &wtl_profile_format_kineto && !profile->kineto && writing->settings->kineto)
+		return -wtl_complain(writing->app,
+				     "'%s' is not written, as there is no trace to copy", path);
 	if (format == &wtl_profile_format_kineto && !profile->kineto)
 		return -wtl_complain(writing->app, "there is no trace of kernels: see --kineto");
 	rc = wtl_stacks_make(&stacks, profile, format->has_lines);
