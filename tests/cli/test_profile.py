@@ -710,6 +710,18 @@ def test_a_file_of_another_mount_namespace(profile, program, tmp_path):
     assert profile(program=script).used("heavy", 0.45, 0.05)
 
 
+def test_rows_below_resolution_are_marked(program, tmp_path):
+    """light was seen once, heavy four or five times."""
+    kept = tmp_path / "p.wprof"
+    tree = run_wattle("profile", "--rate", "10", "--keep", kept, "--", program, "two")
+    rows = {row[1]: row[0] for row in re.findall(r"^ +(~?)\d+\.\d+ ± +\d+\.\d+ +\d+\.\d +\d+\.\d+  +(\w+)$", tree.err, re.M)}
+    assert rows["light"] == "~" and rows["heavy"] == "" and rows["main"] == "", tree
+    table = run_wattle("profile", "show", kept, "--table", "--sort", "calls").out
+    assert not re.search(r"~\d.* (heavy|main)$", table, re.M), table
+    # Where an energy is known to be 0, nothing is in doubt.
+    assert not re.search(r"~0\.000 ± 0\.000", tree.err + table)
+
+
 def test_what_the_profiler_used(profile, program, tmp_path):
     """wattle's own energy is a row, above idle as the program's is: by CPU time, where energy is modelled. A file has it."""
     seen = profile("two").json
@@ -740,7 +752,7 @@ def test_tree_and_table(program):
         assert sum(map(float, parts.values())) == pytest.approx(total, abs=0.005)
 
 
-ROW = r"^ +(\d+\.\d+) ± +\d+\.\d+ +\d+\.\d +\d+\.\d+  ( *)(\S+)(?: \(.*\))?$"
+ROW = r"^ +~?(\d+\.\d+) ± +\d+\.\d+ +\d+\.\d +\d+\.\d+  ( *)(\S+)(?: \(.*\))?$"
 
 
 FOLDED = r"^ +\[(\d+) calls folded\]$"

@@ -119,6 +119,9 @@ const char *wtl_profile_others(const struct wtl_profile_sums *sums);
  * k = 2. */
 double wtl_profile_uncertainty_uj(const struct wtl_profile *profile, double energy_uj, uint64_t n,
 				  uint64_t doubt_uj);
+/* Whether it is more than what so few samples, and watts that are learned, may be wrong by. */
+bool wtl_profile_is_resolved(const struct wtl_profile *profile, double energy_uj, uint64_t n,
+			     uint64_t doubt_uj);
 /* How GPUs' energy got to stacks. */
 enum wtl_profile_gpu_by { WTL_GPU_BY_NOTHING, WTL_GPU_BY_LAUNCHES, WTL_GPU_BY_CPU_TIME };
 enum wtl_profile_gpu_by wtl_profile_gpu_by(const struct wtl_profile *profile);

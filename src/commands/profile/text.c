@@ -34,23 +34,37 @@ uint64_t wtl_profile_energy_uj(const struct wtl_profile *profile, const struct w
 	return wtl_profile_total_uj(profile, cost->dynamic_uj);
 }
 
-double wtl_profile_uncertainty_uj(const struct wtl_profile *profile, double energy_uj, uint64_t n,
-				  uint64_t doubt_uj)
+/* Of that in the program's energy, as samples and learned watts have it. */
+static double doubt_within_uj(const struct wtl_profile *profile, double energy_uj, uint64_t n,
+			      uint64_t doubt_uj)
 {
 	const struct wtl_split_result *split = profile->split;
 	uint64_t doubt_all_uj = wtl_profile_total_uj(profile, profile->calls->all[0].doubt_uj);
-	double whole = profile->dynamic_uj > 0 ? (double)profile->uncertainty_uj /
-							 (double)profile->dynamic_uj * energy_uj
-					       : 0.0;
 
 	for (size_t i = split->n_nodes; i < split->n_nodes + WTL_SPLIT_ROWS; i++)
 		doubt_all_uj +=
 			wtl_profile_total_uj(profile, &split->doubt_uj[i * split->n_domains]);
+	return wtl_split_uncertainty_uj(energy_uj, n, profile->trace->n_samples, (double)doubt_uj,
+					(double)doubt_all_uj);
+}
+
+double wtl_profile_uncertainty_uj(const struct wtl_profile *profile, double energy_uj, uint64_t n,
+				  uint64_t doubt_uj)
+{
+	double whole = profile->dynamic_uj > 0 ? (double)profile->uncertainty_uj /
+							 (double)profile->dynamic_uj * energy_uj
+					       : 0.0;
+
 	/* A part is not less than nothing, nor more than all. */
-	return hypot(fmin(wtl_split_uncertainty_uj(energy_uj, n, profile->trace->n_samples,
-						   (double)doubt_uj, (double)doubt_all_uj),
+	return hypot(fmin(doubt_within_uj(profile, energy_uj, n, doubt_uj),
 			  fmax(energy_uj, (double)profile->dynamic_uj - energy_uj)),
 		     whole);
+}
+
+bool wtl_profile_is_resolved(const struct wtl_profile *profile, double energy_uj, uint64_t n,
+			     uint64_t doubt_uj)
+{
+	return energy_uj <= 0.0 || doubt_within_uj(profile, energy_uj, n, doubt_uj) < energy_uj;
 }
 
 static size_t count_known(const struct wtl_profile *profile, bool is_modelled)
@@ -123,11 +137,16 @@ void wtl_profile_put_doubt(struct wtl_buf *buf, double energy_j,
 static void put_energy(struct wtl_buf *buf, const struct wtl_profile *profile, double energy_uj,
 		       uint64_t n, uint64_t doubt_uj, const struct wtl_output_style *style)
 {
+	char figure[32];
+
 	if (!wtl_profile_has_energy(profile)) {
 		wtl_buf_printf(buf, "%10s %10s", "-", "");
 		return;
 	}
-	wtl_buf_printf(buf, "%10.3f ", energy_uj / 1e6);
+	snprintf(figure, sizeof(figure), "%s%.3f",
+		 wtl_profile_is_resolved(profile, energy_uj, n, doubt_uj) ? "" : "~",
+		 energy_uj / 1e6);
+	wtl_buf_printf(buf, "%10s ", figure);
 	wtl_profile_put_doubt(
 		buf, wtl_profile_uncertainty_uj(profile, energy_uj, n, doubt_uj) / 1e6, style);
 }
