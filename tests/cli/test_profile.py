@@ -794,6 +794,20 @@ if __name__ == "again too":
     assert table.code == 125 and "--unfold is for the tree" in table.complaint()
 
 
+def test_names_fit_the_terminal(program, terminal, tmp_path):
+    """Their middle is left out: a row is a line. A file has all of them."""
+    kept, script = tmp_path / "p.wprof", tmp_path / "a_script_with_a_long_name_that_ends_in_this.py"
+    script.write_text("def a_function_with_a_very_long_name_indeed():\n    return sum(i * i for i in range(3_000_000))\n"
+                      "a_function_with_a_very_long_name_indeed()\n")
+    run_wattle("profile", "-q", "--keep", kept, "-o", tmp_path / "p.txt", "--", sys.executable, script)
+    assert "a_function_with_a_very_long_name_indeed (a_script_with_a_long_name_that_ends_in_this.py:1)\n" in (tmp_path / "p.txt").read_text()
+    for options in ((), ("--table", "--sort", "calls")):
+        shown = terminal("sh", "-c", 'stty columns 90; exec "$@"', "sh", command_path(), "profile", "show", kept, *options).finish()
+        rows = re.findall(r"^ +~?\d+\.\d+ ± .*$", shown.out, re.M)
+        assert rows and max(map(len, rows)) <= 90, shown
+        assert any(re.search(r"a_function.*….*\.py:1\)$", row) for row in rows), shown
+
+
 def test_a_deep_tree(program):
     """150 calls deep: each is a row, or its joules are told."""
     deep = run_wattle("profile", "--unfold", "--", program, "deeper")

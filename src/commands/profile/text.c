@@ -167,6 +167,23 @@ static void put_row(struct wtl_buf *buf, const struct wtl_profile *profile,
 	wtl_buf_putc(buf, ' ');
 }
 
+/* A function behind so many columns; on a terminal as much of its name as fits, NAME_LEAST at the least. */
+enum { NAME_LEAST = 24, TREE_COLUMNS = 39, TABLE_COLUMNS = 57, WAIT_COLUMNS = 12 };
+
+static void put_name(struct wtl_buf *buf, const char *name, unsigned columns,
+		     const struct wtl_output_style *style)
+{
+	size_t start = buf->len;
+	size_t most = style->columns > columns + NAME_LEAST ? style->columns - columns : NAME_LEAST;
+
+	wtl_layout_text(buf, name, style);
+	/* "fit (train.py:12)" ends in what tells it apart, "at::mm(at::Tensor const&)" does not. */
+	if (style->columns > 0)
+		(strstr(name, " (") ? wtl_layout_cut_middle : wtl_layout_cut)(buf, start, most,
+									      style);
+	wtl_buf_putc(buf, '\n');
+}
+
 /* What is not shown. */
 struct cut {
 	size_t n;
@@ -328,17 +345,21 @@ static void leave_out_call(struct tree *tree, uint32_t node)
 		  wtl_profile_energy_uj(tree->profile, cost), cost->cpu_ns);
 }
 
+static unsigned indent_of(const struct tree *tree, unsigned depth)
+{
+	return TREE_COLUMNS + (tree->profile->split->wait_ns ? WAIT_COLUMNS : 0) + 2 * depth;
+}
+
 /* A line for folded calls, behind the columns of figures. The call that they lead to. */
 static uint32_t put_folded(struct tree *tree, uint32_t node, unsigned depth)
 {
-	int columns = tree->profile->split->wait_ns ? 51 : 39;
 	size_t n = 0;
 
 	for (; tree->is_folded[node]; node = tree->first[node], n++)
 		for (uint32_t other = tree->next[tree->first[node]]; other;
 		     other = tree->next[other])
 			leave_out_call(tree, other);
-	wtl_buf_printf(tree->buf, "%*s[%zu calls folded]\n", columns + (int)(2 * depth), "", n);
+	wtl_buf_printf(tree->buf, "%*s[%zu calls folded]\n", (int)indent_of(tree, depth), "", n);
 	tree->n_folded += n;
 	return node;
 }
@@ -356,8 +377,7 @@ static void put_call(struct tree *tree, uint32_t node, unsigned depth)
 	}
 	put_row(tree->buf, tree->profile, &calls->all[node], tree->style);
 	wtl_buf_printf(tree->buf, "%*s", (int)(2 * depth), "");
-	wtl_layout_text(tree->buf, wtl_calls_name(calls, node), tree->style);
-	wtl_buf_putc(tree->buf, '\n');
+	put_name(tree->buf, wtl_calls_name(calls, node), indent_of(tree, depth), tree->style);
 	for (uint32_t child = tree->first[node]; child; child = tree->next[child])
 		put_call(tree, child, depth + 1);
 }
@@ -491,9 +511,8 @@ static void put_table(struct wtl_buf *buf, const struct wtl_profile *profile,
 			       function->own.n_samples);
 		put_wait(buf, profile, function->own.wait_ns);
 		wtl_buf_putc(buf, ' ');
-		wtl_layout_text(buf, calls->tree.names[calls->tree.frames[function->name].name],
-				style);
-		wtl_buf_putc(buf, '\n');
+		put_name(buf, calls->tree.names[calls->tree.frames[function->name].name],
+			 TABLE_COLUMNS + (profile->split->wait_ns ? WAIT_COLUMNS : 0), style);
 	}
 	put_cuts(buf, profile, settings, &small, &many, "function");
 	free(functions);

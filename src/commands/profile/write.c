@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -41,10 +42,19 @@ int wtl_profile_write_out(const struct wtl_profile_writing *writing, const struc
 	return rc;
 }
 
+/* 0: it is no terminal. */
+static unsigned columns_of(int fd)
+{
+	struct winsize size = {.ws_col = 0};
+
+	return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
 static int write_text(const struct wtl_profile_writing *writing, const struct wtl_profile *profile,
 		      const char *path, int fd)
 {
-	const struct wtl_output_style style = {.ascii = wtl_is_ascii(&writing->app->settings)};
+	const struct wtl_output_style style = {.ascii = wtl_is_ascii(&writing->app->settings),
+					       .columns = path ? 0 : columns_of(fd)};
 	struct wtl_buf buf;
 	int rc;
 
