@@ -38,7 +38,7 @@ static void write_all(const struct wtl_profile *profile)
 {
 	static const struct wtl_profile_settings tree = {.least_percent = 1.0, .rows = 400},
 						 table = {.is_table = true, .rows = 400};
-	static const struct wtl_output_style style = {.ascii = true};
+	static const struct wtl_output_style style = {.ascii = true, .columns = 80};
 	struct wtl_buf buf;
 
 	wtl_buf_init(&buf, FILE_MAX);
