@@ -4,6 +4,7 @@
  * wake the reader, 'q', one of those that wake nobody. And how the profile's reader waits, each time that this changes: 't', for a
  * time; 'k', for the kernel.
  */
+#undef _FORTIFY_SOURCE /* else a header defines ppoll() */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
