@@ -5,7 +5,6 @@
  * time; 'k', for the kernel.
  */
 #undef _FORTIFY_SOURCE /* else a header defines ppoll() */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
