@@ -3,11 +3,19 @@
 
 from __future__ import annotations
 
+import os
 import time
 import tracemalloc
 
 MORE = 1.05  # a picture is taken again when there is so much more than in the one before,
 COST = 20  # and takes at most one part in so many of the time
+
+
+def _amount(size: int) -> str:
+    """For people: "1.5 MiB"."""
+    if size < 1024:
+        return f"{size} B"
+    return f"{size / 1024:.1f} KiB" if size < 2**20 else f"{size / 2**20:.1f} MiB"
 
 
 class Allocations:
@@ -50,7 +58,8 @@ class Allocations:
             tracemalloc.stop()
         if self._highest is None:
             return
-        own = tracemalloc.Filter(False, __file__), tracemalloc.Filter(False, tracemalloc.__file__)
+        package = os.path.join(os.path.dirname(__file__), "*")
+        own = tracemalloc.Filter(False, package), tracemalloc.Filter(False, tracemalloc.__file__)
         statistics = self._highest.filter_traces(own).statistics("lineno")
         self.lines = [(s.size, s.count, s.traceback[0].filename, s.traceback[0].lineno) for s in statistics]
         self.seen_bytes = sum(line[0] for line in self.lines)
@@ -58,7 +67,7 @@ class Allocations:
 
     def table(self, n: int | None = 15) -> str:
         """Text for people."""
-        text = [f"Python allocations: {self.peak_bytes / 2**20:.1f} MiB at most; of {self.seen_bytes / 2**20:.1f} MiB then:"]
-        text += [f"{'MiB':>10}  {'blocks':>9}  line"]
-        text += [f"{size / 2**20:10.3f}  {count:9}  {file}:{line}" for size, count, file, line in self.lines[:n]]
+        text = [f"Python allocations: {_amount(self.peak_bytes)} at most; of {_amount(self.seen_bytes)} then:"]
+        text += [f"{'size':>10}  {'blocks':>9}  line"]
+        text += [f"{_amount(size):>10}  {count:9}  {file}:{line}" for size, count, file, line in self.lines[:n]]
         return "\n".join(text)

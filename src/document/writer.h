@@ -16,7 +16,8 @@ struct wtl_output_style {
 	bool verbose; /* text: sources, gaps and notes of every domain */
 	bool brief;   /* text: of a run the first lines alone */
 	bool quiet;   /* text: of a run one line, if it is brief */
-	bool markdown; /* text: its tables are Markdown's */
+	bool markdown;	  /* text: its tables are Markdown's */
+	unsigned columns; /* text: as wide as a profile's rows are; 0: any width */
 };
 
 /*

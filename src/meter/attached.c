@@ -263,8 +263,7 @@ static int open_accounts(struct wattle_meter *meter)
 	return 0;
 }
 
-/* This process by the number that /proc has for it. */
-static int own_pid(struct wattle_meter *meter)
+int wtl_meter_own_pid(struct wattle_meter *meter)
 {
 	char text[32];
 	ssize_t len = wtl_io_link_read(meter->env.io, "/proc/self", text, sizeof(text) - 1);
@@ -282,7 +281,7 @@ static int choose(struct wattle_meter *meter, unsigned number, enum wattle_set_k
 
 	switch (kind) {
 	case WATTLE_SET_SELF:
-		return wtl_workload_choose_tree(workload, number, own_pid(meter));
+		return wtl_workload_choose_tree(workload, number, wtl_meter_own_pid(meter));
 	case WATTLE_SET_PID:
 		return pid > 0 ? wtl_workload_choose_tree(workload, number, pid) : -EINVAL;
 	case WATTLE_SET_CGROUP:

@@ -37,4 +37,7 @@ void wtl_attached_close(struct wattle_meter *meter);
 void wtl_attached_tick(struct wattle_meter *meter);
 void wtl_attached_bill(struct wattle_meter *meter);
 
+/* This process by the number that /proc has for it. */
+int wtl_meter_own_pid(struct wattle_meter *meter);
+
 #endif

@@ -101,6 +101,12 @@ static const char *last_parts(const char *path, unsigned n)
 	return path;
 }
 
+/* How much can be told of it beside its name and number. */
+static unsigned count_steps(const struct wtl_function *is)
+{
+	return count_parts(is->source) + count_parts(is->module) + (is->address != 0);
+}
+
 /* What it is called with so much told: nothing, its source's path, its module's, its address, its number. */
 static int put_text(struct wtl_functions_entry *entry, size_t number)
 {
@@ -111,7 +117,7 @@ static int put_text(struct wtl_functions_entry *entry, size_t number)
 
 	free(entry->text);
 	entry->text = NULL;
-	entry->is_last = step > n_paths + (is->address != 0);
+	entry->is_last = step > count_steps(is);
 	if (is->line && (step <= n_source || entry->is_last))
 		rc = asprintf(&entry->text, entry->is_last ? "%s (%s:%u) #%zu" : "%s (%s:%u)",
 			      is->name, last_parts(is->source, step ? step : 1), is->line, number);
@@ -136,6 +142,22 @@ static int by_text(const void *a, const void *b)
 	return strcmp((*x)->text, (*y)->text);
 }
 
+/* Of these, which are called alike, more is told; its number, where nothing else can be told of any. How many changed. */
+static int tell_more_of(struct wtl_functions_entry **alike, size_t n)
+{
+	bool has_more = false;
+	int n_changed = 0;
+
+	for (size_t i = 0; i < n; i++)
+		has_more |= alike[i]->step < count_steps(&alike[i]->is);
+	for (size_t i = 0; i < n; i++)
+		if (has_more ? alike[i]->step < count_steps(&alike[i]->is) : !alike[i]->is_last) {
+			alike[i]->step++;
+			n_changed++;
+		}
+	return n_changed;
+}
+
 /* Of those that are called alike, more is told: whether there were any, or -ENOMEM. */
 static int tell_more(struct wtl_functions *functions, struct wtl_functions_entry **order)
 {
@@ -146,10 +168,8 @@ static int tell_more(struct wtl_functions *functions, struct wtl_functions_entry
 		for (last = first + 1;
 		     last < functions->n && by_text(&order[first], &order[last]) == 0;)
 			last++;
-		for (size_t i = first; last - first > 1 && i < last; i++) {
-			n += !order[i]->is_last;
-			order[i]->step += !order[i]->is_last;
-		}
+		if (last - first > 1)
+			n += tell_more_of(&order[first], last - first);
 	}
 	for (size_t i = 0; i < functions->n && rc == 0; i++)
 		rc = put_text(&functions->list[i], i);

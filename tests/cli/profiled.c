@@ -68,6 +68,16 @@ __attribute__((noinline)) void rests(long ms)
 	rested_s += now_s() - begin_s;
 }
 
+/* It rests more often than it is sampled. */
+static void often_rests(void)
+{
+	for (double end_s = now_s() + 1.5; now_s() < end_s;) {
+		for (double until_s = now_s() + 0.0013; now_s() < until_s;)
+			sink++;
+		rests(1);
+	}
+}
+
 static void *thread_there(void *there_s)
 {
 	double begin_s = now_s();
@@ -231,6 +241,8 @@ int main(int argc, char **argv)
 		}
 	if (strcmp(what, "waits") == 0)
 		waits();
+	if (strcmp(what, "often") == 0)
+		often_rests();
 	if (strcmp(what, "grows") == 0) {
 		grows();
 		heavy(100);

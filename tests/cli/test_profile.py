@@ -21,9 +21,9 @@ from pathlib import Path
 
 import pytest
 
-from conftest import REPO, command_path, finish, mover, parse_json, run_wattle, start_wattle
+from conftest import REPO, command_path, finish, mover, parse_json, run_wattle, start_wattle, wait_for
 
-SUMS = ("stacks_j", "not_seen_j", "unknown_time_j", "outside_j", "others_j", "kernel_j", "idle_j", "unattributed_j")
+SUMS = ("stacks_j", "not_seen_j", "unknown_time_j", "outside_j", "profiler_j", "others_j", "kernel_j", "idle_j", "unattributed_j")
 
 
 @pytest.fixture(name="program", scope="session")
@@ -84,8 +84,8 @@ def taken(program, tmp_path):
 def check_sums(profile):
     """To the microjoule: of each domain, of functions, and of the tree."""
     for row in profile["sums"]:
-        assert sum(row[key] for key in SUMS) == row["total_j"], row
-        assert all(row[key] <= row["total_j"] for key in SUMS), row
+        assert sum(row.get(key, 0) for key in SUMS) == row["total_j"], row
+        assert all(row.get(key, 0) <= row["total_j"] for key in SUMS), row
     total = profile["sums"][-1]
     assert total["domain"] == "total"
     own = sum((call["own_energy_j"] for call in profile["calls"]), Decimal(0))
@@ -213,18 +213,76 @@ def test_too_few_descriptors(program, options):  # noqa: ARG001 (a profile can b
     assert done.returncode == 125 and f"each needs {each} for each processor" in done.stderr.decode(), done
 
 
-@pytest.mark.parametrize("options, changes", [((), True), (("--memory",), False)])
-def test_events_that_wake_nobody_are_switched_on(program, tmp_path, options, changes):
-    """While only native code runs, and unless each sample is needed: those that are on from the beginning are not switched."""
-    shim = Path(os.environ.get("WATTLE_BUILD_ROOT") or ".") / "tests/gate/libeventgate.so"
-    if not shim.exists():
+@pytest.fixture(name="event_gate", scope="session")
+def built_gate():
+    """Notes how the command and the kernel go about samples, see tests/gate/events.c."""
+    path = Path(os.environ.get("WATTLE_BUILD_ROOT") or ".") / "tests/gate/libeventgate.so"
+    if not path.exists():
         pytest.skip("WATTLE_BUILD_ROOT does not name a build with the gate")
+    return path
+
+
+@pytest.mark.parametrize("options, changes", [((), True), (("--memory",), False)])
+def test_events_that_wake_nobody_are_switched_on(program, event_gate, tmp_path, options, changes):
+    """While only native code runs, and unless each sample is needed, of a thread of which nobody knows when the next one comes."""
     noted = tmp_path / "noted"
-    taken_so = run_wattle("profile", "-q", *options, "-o", tmp_path / "p.json", "--", "sh", "-c", '"$0" two & "$0" two & "$0" two; wait', program,
-                          env={"LD_PRELOAD": shim, "WATTLE_TEST_EVENTS": noted})
+    taken_so = run_wattle("profile", "-q", *options, "-o", tmp_path / "p.json", "--", program, "often",
+                          env={"LD_PRELOAD": event_gate, "WATTLE_TEST_EVENTS": noted})
     assert taken_so.code == 0, taken_so
-    n = noted.stat().st_size if noted.exists() else 0
-    assert n >= 2 if changes else n == 0
+    assert (b"q" in noted.read_bytes()) == changes
+
+
+def test_the_kernel_wakes_the_reader_when_samples_stop(event_gate, tmp_path):
+    """Of a thread that goes on the reader knows when samples come. It rests, and a timer of the reader's would not: the event that wakes is on again."""
+    noted = tmp_path / "noted"
+    (tmp_path / "told.c").write_text("""
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <unistd.h>
+static volatile unsigned long sink;
+static int tells_to_rest(void)
+{
+	int notes = open(getenv("WATTLE_TEST_EVENTS"), O_WRONLY | O_APPEND);
+	char what = 'R';
+	return write(notes, "R", 1) == 1 && read(0, &what, 1) == 1 && what == 'g' && write(notes, "G", 1) == 1 && close(notes) == 0;
+}
+int main(void)
+{
+	struct pollfd told = {.events = POLLIN};
+	char rest;
+	do {
+		for (int i = 0; i < 1000000; i++)
+			sink += i;
+		if (poll(&told, 1, 0) > 0 && (read(0, &rest, 1) != 1 || !tells_to_rest()))
+			return 0;
+	} while (1);
+}
+""")
+    subprocess.run(["gcc", "-O1", "-o", "told", "told.c"], check=True, cwd=tmp_path)
+    taken_of = start_wattle("profile", "-q", "--memory", "--rate", "1000", "-o", tmp_path / "p.json", "--", tmp_path / "told",
+                            env={"LD_PRELOAD": event_gate, "WATTLE_TEST_EVENTS": noted}, stdin=subprocess.PIPE)
+
+    def tell(what):
+        taken_of.stdin.write(what)
+        taken_of.stdin.flush()
+
+    def notes(since=b""):
+        noted_so_far = noted.read_bytes() if noted.exists() else b""
+        return noted_so_far.rpartition(since)[2] if since else noted_so_far
+    comes_itself = False
+    while not comes_itself:
+        wait_for(lambda: notes().endswith(b"t"), "a reader that comes by itself")
+        tell(b"r")
+        wait_for(lambda: b"R" in notes(b"G"), "a program that rests")
+        comes_itself = b"tR" in notes(b"G")  # on a busy machine that may just have changed
+        wait_for(lambda: notes(b"R").endswith(b"k") or not comes_itself, "a reader that the kernel is to wake")
+        assert b"l" in notes(b"R") or not comes_itself, noted.read_bytes()
+        tell(b"g")
+    wait_for(lambda: notes(b"G").endswith(b"t"), "a reader that was woken, and comes by itself again")
+    tell(b"re")
+    result = finish(taken_of)
+    assert result.code == 0, result
 
 
 def test_births_where_samples_wake_nobody(profile, tmp_path):
@@ -652,6 +710,34 @@ def test_a_file_of_another_mount_namespace(profile, program, tmp_path):
     assert profile(program=script).used("heavy", 0.45, 0.05)
 
 
+def test_rows_below_resolution_are_marked(program, tmp_path):
+    """light was seen once, heavy four or five times."""
+    kept = tmp_path / "p.wprof"
+    tree = run_wattle("profile", "--rate", "10", "--keep", kept, "--", program, "two")
+    rows = {row[1]: row[0] for row in re.findall(r"^ +(~?)\d+\.\d+ ± +\d+\.\d+ +\d+\.\d +\d+\.\d+  +(\w+)$", tree.err, re.M)}
+    assert rows["light"] == "~" and rows["heavy"] == "" and rows["main"] == "", tree
+    table = run_wattle("profile", "show", kept, "--table", "--sort", "calls").out
+    assert not re.search(r"~\d.* (heavy|main)$", table, re.M), table
+    # Where an energy is known to be 0, nothing is in doubt.
+    assert not re.search(r"~0\.000 ± 0\.000", tree.err + table)
+
+
+def test_what_the_profiler_used(profile, program, tmp_path):
+    """wattle's own energy is a row, above idle as the program's is: by CPU time, where energy is modelled. A file has it."""
+    seen = profile("two").json
+    total = seen["sums"][-1]
+    if not any(row["domain"] == "package-0" and row.get("method") == "modelled" for row in seen["sums"]):
+        pytest.skip("energy is not modelled by CPU time here")
+    assert 0 < total["profiler_j"] < total["stacks_j"], total
+    kept = tmp_path / "p.wprof"
+    live = run_wattle("profile", "--keep", kept, "--", program, "two")
+    row = re.search(r"^ +\d+\.\d+ J  the profiler itself$", live.err, re.M)
+    assert row and " J  other processes\n" in live.err, live
+    assert run_wattle("profile", "show", kept).out == live.err
+    page = tmp_path / "p.html"
+    assert run_wattle("profile", "show", kept, "-q", "-o", page).code == 0 and "the profiler itself" in page.read_text()
+
+
 def test_tree_and_table(program):
     tree = run_wattle("profile", "--", program, "two")
     assert tree.code == 0 and tree.out == ""
@@ -666,15 +752,68 @@ def test_tree_and_table(program):
         assert sum(map(float, parts.values())) == pytest.approx(total, abs=0.005)
 
 
-ROW = r"^ +(\d+\.\d+) ± +\d+\.\d+ +\d+\.\d +\d+\.\d+  ( *)(\S+)$"
+ROW = r"^ +~?(\d+\.\d+) ± +\d+\.\d+ +\d+\.\d +\d+\.\d+  ( *)(\S+)(?: \(.*\))?$"
+
+
+FOLDED = r"^ +\[(\d+) calls folded\]$"
+
+
+def test_calls_of_libraries_are_folded(tmp_path):
+    """Those that only lead to the next one. Whatever is the program's own is a row, and --unfold shows the others as well."""
+    (tmp_path / "script.py").write_text("""
+import contextlib, runpy
+def work(n):
+    return sum(i * i for i in range(n))
+def leads():
+    return work(1)
+def imported():
+    for _ in range(60):
+        work(100_000)
+if __name__ == "__main__":
+    runpy.run_path(__file__, run_name="again")["imported"]()
+    runpy.run_path(__file__, run_name="again too")
+if __name__ == "again too":
+    imported()
+""")
+    kept = tmp_path / "p.wprof"
+    taken = run_wattle("profile", "--keep", kept, "--", sys.executable, tmp_path / "script.py")
+    assert taken.code == 0 and re.search(FOLDED, taken.err, re.M), taken
+    rows = [(len(row[1]), row[2]) for row in re.findall(ROW, taken.err, re.M)]
+    assert {"<module>", "imported", "work", "run_path"} <= {name for _, name in rows} and "_run_code" not in {name for _, name in rows}, taken
+    depth = dict(reversed(row) for row in rows)
+    assert depth["work"] == depth["imported"] + 2
+    assert run_wattle("profile", "show", kept).out == taken.err, "a file tells the same"
+    whole = run_wattle("profile", "show", kept, "--unfold").out
+    names = [row[2] for row in re.findall(ROW, whole, re.M)]
+    assert "_run_code" in names and "_run_module_code" in names and not re.search(FOLDED, whole, re.M), whole
+    folded = sum(map(int, re.findall(FOLDED, taken.err, re.M)))
+    assert len(names) == len(rows) + folded
+    assert f"{folded} calls of libraries that only lead to the next one are folded: --unfold shows them" in taken.err
+    assert "folded" not in whole
+    table = run_wattle("profile", "show", kept, "--table", "--unfold")
+    assert table.code == 125 and "--unfold is for the tree" in table.complaint()
+
+
+def test_names_fit_the_terminal(program, terminal, tmp_path):
+    """Their middle is left out: a row is a line. A file has all of them."""
+    kept, script = tmp_path / "p.wprof", tmp_path / "a_script_with_a_long_name_that_ends_in_this.py"
+    script.write_text("def a_function_with_a_very_long_name_indeed():\n    return sum(i * i for i in range(3_000_000))\n"
+                      "a_function_with_a_very_long_name_indeed()\n")
+    run_wattle("profile", "-q", "--keep", kept, "-o", tmp_path / "p.txt", "--", sys.executable, script)
+    assert "a_function_with_a_very_long_name_indeed (a_script_with_a_long_name_that_ends_in_this.py:1)\n" in (tmp_path / "p.txt").read_text()
+    for options in ((), ("--table", "--sort", "calls")):
+        shown = terminal("sh", "-c", 'stty columns 90; exec "$@"', "sh", command_path(), "profile", "show", kept, *options).finish()
+        rows = re.findall(r"^ +~?\d+\.\d+ ± .*$", shown.out, re.M)
+        assert rows and max(map(len, rows)) <= 90, shown
+        assert any(re.search(r"a_function.*….*\.py:1\)$", row) for row in rows), shown
 
 
 def test_a_deep_tree(program):
     """150 calls deep: each is a row, or its joules are told."""
-    deep = run_wattle("profile", "--", program, "deeper")
+    deep = run_wattle("profile", "--unfold", "--", program, "deeper")
     rows = re.findall(ROW, deep.err, re.M)
     assert sum(row[2] == "recursive" for row in rows) == 151 and "--rows" not in deep.err, deep
-    few = run_wattle("profile", "--rows", "20", "--", program, "deeper")
+    few = run_wattle("profile", "--unfold", "--rows", "20", "--", program, "deeper")
     rows = re.findall(ROW, few.err, re.M)
     left, n = re.search(r"^ +(\d+\.\d+) J in (\d+) more calls than --rows 20, not shown$", few.err, re.M).groups()
     assert len(rows) == 20 and [len(row[1]) for row in rows] == list(range(0, 40, 2)), few

@@ -235,6 +235,8 @@ def test_trace_says(written):
     assert {event["ph"] for event in events} == {"M", "C", "X"}
     assert sum(event["dur"] for event in events if event["ph"] == "X") / 1e6 == SECONDS
     assert all(event["ts"] >= 0 for event in events)
+    names = {event["pid"]: event["args"]["name"] for event in events if event["name"] == "process_name"}
+    assert names == {event["pid"]: "energy" if event["pid"] == 0 else "profiled" for event in events}
     powers = [event for event in events if event["ph"] == "C" and event["name"].endswith(" power")]
     assert powers and all(event["args"]["W"] >= 0 for event in powers)
 

@@ -106,7 +106,7 @@ def test_another_time(take):
 @pytest.mark.parametrize("text,says", [
     ("", "no JSON"), ("{", "no JSON"), ("[]", "traceEvents"), ('{"traceEvents": 1}', "traceEvents"), ('{"traceEvents": []}', "no GPU kernels"),
     ('{"traceEvents": [], "baseTimeNanoseconds": -1}', "no time"), ('{"traceEvents": [{"ph": "X", "cat": "kernel", "ts": "1", "dur": 1}]}', "no GPU kernels"),
-    (None, "cannot be read"),
+    (None, "cannot be read"), ('[{"name": "aten::mm", "ph": "X", "ts": 1, "dur": 2, "tid": 1, "pid": "CPU functions", "args": {}}]', "torch.profiler.kineto_available()"),
 ])
 def test_no_trace(program, tmp_path, text, says):
     if text is not None:
@@ -116,6 +116,9 @@ def test_no_trace(program, tmp_path, text, says):
         pytest.skip("built without JSON")
     assert result.code == 125 and says in result.err and "measured in all" in result.err
     assert "gpu_kernels" not in parse_json((tmp_path / "p.json").read_text())
+    copied = run_wattle("profile", "-q", "--kineto", tmp_path / "t.json", "-o", tmp_path / "p.pt.trace.json", "--", program, "two")
+    assert copied.code == 125 and "p.pt.trace.json' is not written" in copied.err and says in copied.err and "see --kineto" not in copied.err
+    assert not (tmp_path / "p.pt.trace.json").exists()
 
 
 def test_a_copy_needs_a_trace():

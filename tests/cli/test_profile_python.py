@@ -89,7 +89,7 @@ CALLS = {
     "in_threads": {"<module>"},
     "all_of_it": {"<module>"},
 }
-ROW = re.compile(r"^ *([\d.]+) ± *([\d.]+) +([\d.]+) +(-?[\d.]+)  ( *)(\S.*)$")
+ROW = re.compile(r"^ *~?([\d.]+) ± *([\d.]+) +([\d.]+) +(-?[\d.]+)  ( *)(\S.*)$")
 PYTHON = re.compile(r"^(\S+) \(script\.py:\d+\)$")
 
 
@@ -159,7 +159,7 @@ class Profile:
 
 
 def profile(python, script, *args):
-    done = run_wattle("profile", "--", python, script, *[str(arg) for arg in args], timeout=120)
+    done = run_wattle("profile", "--unfold", "--", python, script, *[str(arg) for arg in args], timeout=120)
     if "denied" in done.err or "gives no samples" in done.err:
         pytest.skip(done.err.strip())
     return Profile(done)

@@ -21,13 +21,13 @@ static void check(int good)
 		abort();
 }
 
-/* As a file is: the content's length, its sum, not compressed. */
-static void put_file(struct wtl_buf *file, const uint8_t *data, size_t size)
+/* As a file of that version is: the content's length, its sum, not compressed. */
+static void put_file(struct wtl_buf *file, unsigned version, const uint8_t *data, size_t size)
 {
 	uint32_t numbers[2] = {(uint32_t)size};
 
 	numbers[1] = wtl_crc_add(0, data, size);
-	wtl_buf_puts(file, "wattle profile 1\n");
+	wtl_buf_printf(file, "wattle profile %u\n", version);
 	wtl_buf_add(file, numbers, sizeof(numbers));
 	wtl_buf_putc(file, '\0');
 	wtl_buf_add(file, data, size);
@@ -36,9 +36,9 @@ static void put_file(struct wtl_buf *file, const uint8_t *data, size_t size)
 
 static void write_all(const struct wtl_profile *profile)
 {
-	static const struct wtl_profile_settings tree = {.least_percent = 1.0},
-						 table = {.is_table = true};
-	static const struct wtl_output_style style = {.ascii = true};
+	static const struct wtl_profile_settings tree = {.least_percent = 1.0, .rows = 400},
+						 table = {.is_table = true, .rows = 400};
+	static const struct wtl_output_style style = {.ascii = true, .columns = 80};
 	struct wtl_buf buf;
 
 	wtl_buf_init(&buf, FILE_MAX);
@@ -86,12 +86,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct wtl_err err;
 
 	wtl_buf_init(&file, FILE_MAX);
-	put_file(&file, data, size);
-	if (wtl_saved_read(&saved, file.data, file.len, &err) == 0) {
-		write_all(&saved.profile);
-		come_back(&saved.profile);
+	for (unsigned version = 1; version <= 2; version++) {
+		wtl_buf_clear(&file);
+		put_file(&file, version, data, size);
+		if (wtl_saved_read(&saved, file.data, file.len, &err) == 0) {
+			write_all(&saved.profile);
+			come_back(&saved.profile);
+		}
+		wtl_saved_done(&saved);
 	}
-	wtl_saved_done(&saved);
 	check(wtl_saved_read(&saved, data, size, &err) < 0 || size > 25);
 	wtl_saved_done(&saved);
 	wtl_buf_done(&file);

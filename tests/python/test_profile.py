@@ -126,7 +126,12 @@ def test_table_adds_up(profiled):
 
 
 def test_allocations_of_a_program(profiled):
-    assert "Python allocations" in profiled("--allocations", "program.py").stderr
+    """In the unit that each size is read best in; what wattle allocates is not the program's."""
+    said = profiled("--allocations", "program.py").stderr
+    peak, seen = re.search(r"^Python allocations: (\d+(?:\.\d)? [KM]?i?B) at most; of (\d+(?:\.\d)? [KM]?i?B) then:$", said, flags=re.M).groups()
+    assert not peak.startswith("0") and not seen.startswith("0"), said
+    rows = re.findall(r"^ *(\d+(?:\.\d)? [KM]?i?B) +\d+  (.+):\d+$", said.partition("Python allocations")[2], flags=re.M)
+    assert rows and not any(f"{os.sep}wattle{os.sep}" in file for _, file in rows), said
 
 
 def test_exit_status_is_the_programs(profiled):

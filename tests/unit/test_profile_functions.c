@@ -31,7 +31,7 @@ static void assert_text(size_t number, const char *text)
 static void test_names(void **state)
 {
 	const void *a = &programs[0], *b = &programs[1];
-	size_t numbers[16], n = 0;
+	size_t numbers[20], n = 0;
 
 	(void)state;
 	/* Alone of its name. */
@@ -54,6 +54,9 @@ static void test_names(void **state)
 	numbers[n++] = add((struct wtl_function){"fit", "/home/b/train.py", NULL, NULL, 0, 3});
 	numbers[n++] = add((struct wtl_function){"fit", "/home/b/train.py", NULL, NULL, 0, 9});
 	numbers[n++] = add((struct wtl_function){"odd", "/home/b/", NULL, NULL, 0, 1});
+	/* Python 3.8 has a script by the path that was typed, and its children by the whole one. */
+	numbers[n++] = add((struct wtl_function){"child", "train.py", NULL, NULL, 0, 10});
+	numbers[n++] = add((struct wtl_function){"child", "/home/a/train.py", NULL, NULL, 0, 10});
 	assert_int_equal(wtl_functions_name(&functions), 0);
 	n = 0;
 	assert_text(numbers[n++], "main");
@@ -70,6 +73,8 @@ static void test_names(void **state)
 	assert_text(numbers[n++], "fit (b/train.py:3)");
 	assert_text(numbers[n++], "fit (train.py:9)");
 	assert_text(numbers[n++], "odd (b/:1)");
+	assert_text(numbers[n++], "child (train.py:10)");
+	assert_text(numbers[n++], "child (a/train.py:10)");
 	wtl_functions_done(&functions);
 }
 

@@ -9,6 +9,7 @@
 #include "cli/options.h"
 #include "commands/profile/keep.h"
 #include "energy/units.h"
+#include "meter/attached.h"
 #include "meter/meter.h"
 #include "meter/observer.h"
 #include "workload/workload.h"
@@ -171,6 +172,30 @@ static void describe_domain(const struct wtl_profile_energy *energy, size_t i,
 	ret_domain->learns = energy->learns[i];
 }
 
+/* What wattle itself was billed: it is a process as others are. */
+static void describe_profiler(const struct wtl_profile_energy *energy, struct wtl_profile *profile)
+{
+	const struct wtl_consumers *consumers = energy->consumers;
+	const int pid = wtl_meter_own_pid(energy->meter);
+
+	for (size_t slot = 0; slot < wtl_consumers_slots(consumers); slot++) {
+		const struct wtl_consumer *consumer = wtl_consumers_get(consumers, slot);
+
+		if (!consumer || consumer->pid != pid)
+			continue;
+		for (size_t i = 0; i < energy->split.n_domains; i++) {
+			struct wtl_share share = wtl_consumers_share(consumers, (uint32_t)slot, i);
+			struct wtl_baseline idle;
+
+			wtl_consumers_baseline(consumers, i, &idle);
+			profile->domains[i].has_profiler = true;
+			profile->domains[i].profiler_uj =
+				share.full_uj -
+				(idle.is_known ? wtl_share_idle_uj(&share, idle.idle_uw) : 0);
+		}
+	}
+}
+
 int wtl_profile_energy_describe(const struct wtl_profile_energy *energy,
 				struct wtl_profile *profile)
 {
@@ -196,6 +221,7 @@ int wtl_profile_energy_describe(const struct wtl_profile_energy *energy,
 			profile->idle_uj += split->bills[k].idle_uj[i];
 		}
 	}
+	describe_profiler(energy, profile);
 	wtl_consumers_command(consumers, &account);
 	profile->uncertainty_uj = account.all.uncertainty_uj;
 	return 0;

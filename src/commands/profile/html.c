@@ -52,6 +52,17 @@ static void put_functions(struct wtl_buf *buf, const struct wtl_stacks *stacks)
 				       stacks->profile, (double)own[WTL_METRIC_ENERGY],
 				       own[WTL_METRIC_SAMPLES], stacks->functions_doubts[2 * i]));
 	}
+	wtl_buf_puts(buf, "],\"resolved\":[");
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t *own = &stacks->functions_own[i * stacks->n_metrics];
+
+		wtl_buf_printf(buf, "%s%d", i ? "," : "",
+			       wtl_profile_is_resolved(stacks->profile, (double)own[stacks->main],
+						       own[WTL_METRIC_SAMPLES],
+						       stacks->main == WTL_METRIC_ENERGY
+							       ? stacks->functions_doubts[2 * i]
+							       : 0));
+	}
 	wtl_buf_puts(buf, stacks->functions_peaks ? "],\"peaks\":[" : "]");
 	for (size_t i = 0; stacks->functions_peaks && i < n; i++)
 		wtl_buf_printf(buf, "%s%" PRIu64, i ? "," : "", stacks->functions_peaks[i]);
@@ -100,7 +111,8 @@ static void put_sums(struct wtl_buf *buf, const struct wtl_profile *profile)
 	put_sum(buf, sums.unsampled_uj, "the command's, not seen", false);
 	put_sum(buf, sums.unknown_uj, "the command's, at an unknown time", false);
 	put_sum(buf, sums.outside_uj, "the command's, outside of the window", false);
-	put_sum(buf, sums.others_uj, "other processes, wattle among them", false);
+	put_sum(buf, sums.profiler_uj, "the profiler itself", false);
+	put_sum(buf, sums.others_uj, wtl_profile_others(&sums), false);
 	put_sum(buf, sums.kernel_uj, "the kernel", false);
 	put_sum(buf, sums.idle_uj, "idle: what the machine draws anyway", false);
 	put_sum(buf, sums.unattributed_uj, "nobody's who was seen", false);

@@ -190,7 +190,8 @@ int wtl_kineto_read(struct wtl_kineto *kineto, const char *text, size_t len,
 	events = json_object_get(kineto->document, "traceEvents");
 	if (!json_is_array(events))
 		return wtl_err_set(err, WTL_EFORMAT, SOURCE, NULL,
-				   "it has no \"traceEvents\": it is no trace of torch.profiler");
+				   "it has no \"traceEvents\": it is no trace of Kineto, which "
+				   "torch.profiler writes if torch.profiler.kineto_available()");
 	base = json_object_get(kineto->document, "baseTimeNanoseconds");
 	kineto->base_utc_ns = json_is_integer(base) ? json_integer_value(base) : 0;
 	if (kineto->base_utc_ns < 0 || kineto->base_utc_ns > INT64_MAX / 2)

@@ -16,8 +16,9 @@ struct wtl_buf;
 struct wtl_pack {
 	struct wtl_buf *out; /* NULL: it is read */
 	const uint8_t *at, *end;
-	size_t room; /* what may still be allocated for what is read */
-	int error;   /* negative; -EBADMSG: the bytes are not what they should be */
+	unsigned version; /* of the file that it is read from */
+	size_t room;	  /* what may still be allocated for what is read */
+	int error;	  /* negative; -EBADMSG: the bytes are not what they should be */
 };
 
 void wtl_pack_number(struct wtl_pack *pack, uint64_t *value);

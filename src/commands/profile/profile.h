@@ -36,8 +36,9 @@ struct wtl_profile_settings {
 	int64_t duration_ns; /* 0: until it ends */
 	unsigned hz;
 	unsigned stack_bytes;
-	double least_percent; /* rows with less are folded */
+	double least_percent; /* rows with less are left out */
 	bool is_table;
+	bool is_unfolded;	    /* the tree */
 	enum wtl_profile_sort sort; /* of the table */
 	unsigned rows;		    /* at the most */
 	bool memory;
@@ -59,7 +60,9 @@ struct wtl_profile_domain {
 	char name[WTL_PROFILE_NAME_SIZE], source[WTL_PROFILE_NAME_SIZE];
 	enum wattle_kind kind;
 	enum wattle_method method;
-	bool learns; /* of the split */
+	bool learns;	   /* of the split */
+	bool has_profiler; /* what wattle itself used is known: so much above idle */
+	uint64_t profiler_uj;
 };
 
 /* What a program, or somebody beside it, called a time (wattle mark). */
@@ -101,18 +104,24 @@ struct wtl_profile {
 
 /* Where a domain's energy went (domain < 0: the total's); these add up to total_uj. */
 struct wtl_profile_sums {
-	uint64_t stacks_uj, unsampled_uj, unknown_uj, outside_uj, others_uj, kernel_uj, idle_uj,
-		unattributed_uj, total_uj;
+	uint64_t stacks_uj, unsampled_uj, unknown_uj, outside_uj, profiler_uj, others_uj, kernel_uj,
+		idle_uj, unattributed_uj, total_uj;
+	bool has_profiler; /* or it is among the others */
 };
 
 /* From its start to its end, with the time between the windows that it is cut to. */
 int64_t wtl_profile_span_ns(const struct wtl_profile *profile);
 void wtl_profile_sums(const struct wtl_profile *profile, int domain,
 		      struct wtl_profile_sums *ret_sums);
+/* For people. */
+const char *wtl_profile_others(const struct wtl_profile_sums *sums);
 /* By how many samples were seen of it, by its doubts as watts are learned, and by what is not known of the whole;
  * k = 2. */
 double wtl_profile_uncertainty_uj(const struct wtl_profile *profile, double energy_uj, uint64_t n,
 				  uint64_t doubt_uj);
+/* Whether it is more than what so few samples, and watts that are learned, may be wrong by. */
+bool wtl_profile_is_resolved(const struct wtl_profile *profile, double energy_uj, uint64_t n,
+			     uint64_t doubt_uj);
 /* How GPUs' energy got to stacks. */
 enum wtl_profile_gpu_by { WTL_GPU_BY_NOTHING, WTL_GPU_BY_LAUNCHES, WTL_GPU_BY_CPU_TIME };
 enum wtl_profile_gpu_by wtl_profile_gpu_by(const struct wtl_profile *profile);

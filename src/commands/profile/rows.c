@@ -114,6 +114,8 @@ static void put_sums(struct wtl_doc *doc, const struct wtl_profile *profile)
 		wtl_doc_micro(row, "not_seen_j", sums.unsampled_uj);
 		wtl_doc_micro(row, "unknown_time_j", sums.unknown_uj);
 		wtl_doc_micro(row, "outside_j", sums.outside_uj);
+		if (sums.has_profiler)
+			wtl_doc_micro(row, "profiler_j", sums.profiler_uj);
 		wtl_doc_micro(row, "others_j", sums.others_uj);
 		wtl_doc_micro(row, "kernel_j", sums.kernel_uj);
 		wtl_doc_micro(row, "idle_j", sums.idle_uj);

@@ -15,7 +15,7 @@
 #include "record/crc.h"
 
 #define MAGIC	"wattle profile "
-#define VERSION "1\n"
+#define VERSION "2\n"
 
 enum { HEAD = sizeof(MAGIC) + sizeof(VERSION) - 2, COMPRESSION = 6, DOMAINS_MAX = 1024 };
 /* A file's content, and the memory that it may take to read it. */
@@ -114,6 +114,10 @@ static void pack_domains(struct wtl_pack *pack, struct wtl_saved *saved)
 		wtl_pack_flag(pack, &domain->learns);
 		wtl_pack_flag(pack, &saved->counts[i]);
 		pack_ledger(pack, &saved->ledgers[i]);
+		if (!pack->out && pack->version < 2)
+			continue;
+		wtl_pack_flag(pack, &domain->has_profiler);
+		WTL_PACK_FIELD(pack, domain->profiler_uj);
 	}
 }
 
@@ -428,8 +432,10 @@ int wtl_saved_unwrap(struct wtl_buf *content, struct wtl_pack *pack, const void 
 	wtl_buf_init(content, CONTENT_MAX);
 	if (len < HEAD + sizeof(numbers) || memcmp(at, MAGIC, sizeof(MAGIC) - 1) != 0)
 		return -EBADMSG;
-	if (memcmp(at + sizeof(MAGIC) - 1, VERSION, sizeof(VERSION) - 1) != 0)
+	if (at[sizeof(MAGIC) - 1] < '1' || at[sizeof(MAGIC) - 1] > VERSION[0] ||
+	    at[HEAD - 1] != '\n')
 		return -ENOTSUP;
+	pack->version = (unsigned)(at[sizeof(MAGIC) - 1] - '0');
 	memcpy(numbers, at + HEAD, sizeof(numbers));
 	rc = get_content(content, (const uint8_t *)at + HEAD + sizeof(numbers),
 			 len - HEAD - sizeof(numbers), numbers[0]);

@@ -31,6 +31,8 @@ static int check_diff(struct wtl_app *app)
 		return wtl_complain(app, "--window is for show: diff compares whole profiles");
 	if (settings->is_table)
 		return wtl_complain(app, "--table is for show: a difference is a table");
+	if (settings->is_unfolded)
+		return wtl_complain(app, "--unfold is for show: a difference is a table");
 	if (settings->sort == WTL_SORT_SAMPLES || settings->sort == WTL_SORT_WALL)
 		return wtl_complain(app, "--sort %s is for show: diff compares energy and CPU time",
 				    wtl_profile_sort_names[settings->sort]);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "commands/profile/fold.h"
 #include "commands/profile/kineto.h"
 #include "commands/profile/profile.h"
 #include "document/format.h"
@@ -33,23 +34,37 @@ uint64_t wtl_profile_energy_uj(const struct wtl_profile *profile, const struct w
 	return wtl_profile_total_uj(profile, cost->dynamic_uj);
 }
 
-double wtl_profile_uncertainty_uj(const struct wtl_profile *profile, double energy_uj, uint64_t n,
-				  uint64_t doubt_uj)
+/* Of that in the program's energy, as samples and learned watts have it. */
+static double doubt_within_uj(const struct wtl_profile *profile, double energy_uj, uint64_t n,
+			      uint64_t doubt_uj)
 {
 	const struct wtl_split_result *split = profile->split;
 	uint64_t doubt_all_uj = wtl_profile_total_uj(profile, profile->calls->all[0].doubt_uj);
-	double whole = profile->dynamic_uj > 0 ? (double)profile->uncertainty_uj /
-							 (double)profile->dynamic_uj * energy_uj
-					       : 0.0;
 
 	for (size_t i = split->n_nodes; i < split->n_nodes + WTL_SPLIT_ROWS; i++)
 		doubt_all_uj +=
 			wtl_profile_total_uj(profile, &split->doubt_uj[i * split->n_domains]);
+	return wtl_split_uncertainty_uj(energy_uj, n, profile->trace->n_samples, (double)doubt_uj,
+					(double)doubt_all_uj);
+}
+
+double wtl_profile_uncertainty_uj(const struct wtl_profile *profile, double energy_uj, uint64_t n,
+				  uint64_t doubt_uj)
+{
+	double whole = profile->dynamic_uj > 0 ? (double)profile->uncertainty_uj /
+							 (double)profile->dynamic_uj * energy_uj
+					       : 0.0;
+
 	/* A part is not less than nothing, nor more than all. */
-	return hypot(fmin(wtl_split_uncertainty_uj(energy_uj, n, profile->trace->n_samples,
-						   (double)doubt_uj, (double)doubt_all_uj),
+	return hypot(fmin(doubt_within_uj(profile, energy_uj, n, doubt_uj),
 			  fmax(energy_uj, (double)profile->dynamic_uj - energy_uj)),
 		     whole);
+}
+
+bool wtl_profile_is_resolved(const struct wtl_profile *profile, double energy_uj, uint64_t n,
+			     uint64_t doubt_uj)
+{
+	return energy_uj <= 0.0 || doubt_within_uj(profile, energy_uj, n, doubt_uj) < energy_uj;
 }
 
 static size_t count_known(const struct wtl_profile *profile, bool is_modelled)
@@ -122,11 +137,16 @@ void wtl_profile_put_doubt(struct wtl_buf *buf, double energy_j,
 static void put_energy(struct wtl_buf *buf, const struct wtl_profile *profile, double energy_uj,
 		       uint64_t n, uint64_t doubt_uj, const struct wtl_output_style *style)
 {
+	char figure[32];
+
 	if (!wtl_profile_has_energy(profile)) {
 		wtl_buf_printf(buf, "%10s %10s", "-", "");
 		return;
 	}
-	wtl_buf_printf(buf, "%10.3f ", energy_uj / 1e6);
+	snprintf(figure, sizeof(figure), "%s%.3f",
+		 wtl_profile_is_resolved(profile, energy_uj, n, doubt_uj) ? "" : "~",
+		 energy_uj / 1e6);
+	wtl_buf_printf(buf, "%10s ", figure);
 	wtl_profile_put_doubt(
 		buf, wtl_profile_uncertainty_uj(profile, energy_uj, n, doubt_uj) / 1e6, style);
 }
@@ -145,6 +165,23 @@ static void put_row(struct wtl_buf *buf, const struct wtl_profile *profile,
 	wtl_buf_printf(buf, " %5.1f %9.3f ", 100.0 * share, (double)cost->cpu_ns / 1e9);
 	put_wait(buf, profile, cost->wait_ns);
 	wtl_buf_putc(buf, ' ');
+}
+
+/* A function behind so many columns; on a terminal as much of its name as fits, NAME_LEAST at the least. */
+enum { NAME_LEAST = 24, TREE_COLUMNS = 39, TABLE_COLUMNS = 57, WAIT_COLUMNS = 12 };
+
+static void put_name(struct wtl_buf *buf, const char *name, unsigned columns,
+		     const struct wtl_output_style *style)
+{
+	size_t start = buf->len;
+	size_t most = style->columns > columns + NAME_LEAST ? style->columns - columns : NAME_LEAST;
+
+	wtl_layout_text(buf, name, style);
+	/* "fit (train.py:12)" ends in what tells it apart, "at::mm(at::Tensor const&)" does not. */
+	if (style->columns > 0)
+		(strstr(name, " (") ? wtl_layout_cut_middle : wtl_layout_cut)(buf, start, most,
+									      style);
+	wtl_buf_putc(buf, '\n');
 }
 
 /* What is not shown. */
@@ -196,8 +233,9 @@ struct tree {
 	size_t rows_max;
 	uint32_t *first, *next; /* children of each node, those with most first */
 	uint32_t *n_below;	/* with itself */
-	bool *is_shown;
+	bool *is_shown, *is_folded;
 	struct cut small, many; /* too little of each; too many of them */
+	size_t n_folded;
 };
 
 struct child {
@@ -214,9 +252,57 @@ static int by_rank_of_call(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* Lists each node's children, and chooses what is shown: those with most, below each other, as no call has more than the
- * one that it is below. 0 or -1: no memory. */
-static int list_children(struct tree *tree)
+static bool is_small(const struct tree *tree, uint32_t node)
+{
+	return rank_of_call(tree->profile, &tree->profile->calls->all[node]) < tree->least;
+}
+
+/* A library's call that only leads to the next one: all of it but a small part is one call's. */
+static bool is_led_through(const struct tree *tree, const bool *is_library, uint32_t node)
+{
+	const struct wtl_calls_cost *all = tree->profile->calls->all;
+	uint32_t child = tree->first[node];
+
+	return is_library[node] && child && !is_small(tree, child) &&
+	       (!tree->next[child] || is_small(tree, tree->next[child])) &&
+	       rank_of_call(tree->profile, &all[node]) - rank_of_call(tree->profile, &all[child]) <
+		       tree->least;
+}
+
+/* Of such calls below each other, the first one is shown, as what the program called. None is folded alone. */
+static void fold(struct tree *tree)
+{
+	const struct wtl_calls *calls = tree->profile->calls;
+	bool *is_library = wtl_profile_find_libraries(tree->profile);
+
+	for (uint32_t node = 1; is_library && node < calls->tree.n_nodes; node++) {
+		uint32_t parent = calls->tree.nodes[node].parent;
+
+		tree->is_folded[node] = is_led_through(tree, is_library, node) &&
+					(parent == 0 || is_led_through(tree, is_library, parent));
+	}
+	for (uint32_t node = 1; node < calls->tree.n_nodes; node++)
+		if (tree->is_folded[node] && !tree->is_folded[calls->tree.nodes[node].parent])
+			tree->is_folded[node] = tree->is_folded[tree->first[node]];
+	free(is_library);
+}
+
+/* Chooses what is shown: those with most, below each other, as no call has more than the one that it is below. */
+static void choose(struct tree *tree, const struct child *sorted, size_t n)
+{
+	size_t n_rows = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		bool is_folded = tree->is_folded[sorted[i].node];
+
+		tree->is_shown[sorted[i].node] =
+			sorted[i].rank >= tree->least && (n_rows < tree->rows_max || is_folded);
+		n_rows += !is_folded;
+	}
+}
+
+/* Lists each node's children. 0 or -1: no memory. */
+static int list_children(struct tree *tree, bool is_unfolded)
 {
 	const struct wtl_calls *calls = tree->profile->calls;
 	size_t n = calls->tree.n_nodes;
@@ -226,7 +312,9 @@ static int list_children(struct tree *tree)
 	tree->next = calloc(n, sizeof(*tree->next));
 	tree->n_below = calloc(n, sizeof(*tree->n_below));
 	tree->is_shown = calloc(n, sizeof(*tree->is_shown));
-	if (!all || !tree->first || !tree->next || !tree->n_below || !tree->is_shown) {
+	tree->is_folded = calloc(n, sizeof(*tree->is_folded));
+	if (!all || !tree->first || !tree->next || !tree->n_below || !tree->is_shown ||
+	    !tree->is_folded) {
 		free(all);
 		return -1;
 	}
@@ -239,45 +327,77 @@ static int list_children(struct tree *tree)
 	for (size_t i = n - 1; i-- > 0;) { /* the largest is put last, at the front */
 		uint32_t node = all[i].node, parent = calls->tree.nodes[node].parent;
 
-		tree->is_shown[node] = i < tree->rows_max && all[i].rank >= tree->least;
 		tree->next[node] = tree->first[parent];
 		tree->first[parent] = node;
 	}
+	if (!is_unfolded)
+		fold(tree);
+	choose(tree, all, n - 1);
 	free(all);
 	return 0;
 }
 
-static void put_calls(struct tree *tree, uint32_t parent, unsigned depth)
+static void leave_out_call(struct tree *tree, uint32_t node)
+{
+	const struct wtl_calls_cost *cost = &tree->profile->calls->all[node];
+
+	leave_out(is_small(tree, node) ? &tree->small : &tree->many, tree->n_below[node],
+		  wtl_profile_energy_uj(tree->profile, cost), cost->cpu_ns);
+}
+
+static unsigned indent_of(const struct tree *tree, unsigned depth)
+{
+	return TREE_COLUMNS + (tree->profile->split->wait_ns ? WAIT_COLUMNS : 0) + 2 * depth;
+}
+
+/* A line for folded calls, behind the columns of figures. The call that they lead to. */
+static uint32_t put_folded(struct tree *tree, uint32_t node, unsigned depth)
+{
+	size_t n = 0;
+
+	for (; tree->is_folded[node]; node = tree->first[node], n++)
+		for (uint32_t other = tree->next[tree->first[node]]; other;
+		     other = tree->next[other])
+			leave_out_call(tree, other);
+	wtl_buf_printf(tree->buf, "%*s[%zu calls folded]\n", (int)indent_of(tree, depth), "", n);
+	tree->n_folded += n;
+	return node;
+}
+
+/* With those below it. */
+static void put_call(struct tree *tree, uint32_t node, unsigned depth)
 {
 	const struct wtl_calls *calls = tree->profile->calls;
 
-	for (uint32_t node = tree->first[parent]; node; node = tree->next[node]) {
-		uint64_t energy_uj = wtl_profile_energy_uj(tree->profile, &calls->all[node]);
-
-		if (!tree->is_shown[node]) {
-			leave_out(rank_of_call(tree->profile, &calls->all[node]) < tree->least
-					  ? &tree->small
-					  : &tree->many,
-				  tree->n_below[node], energy_uj, calls->all[node].cpu_ns);
-			continue;
-		}
-		put_row(tree->buf, tree->profile, &calls->all[node], tree->style);
-		wtl_buf_printf(tree->buf, "%*s", (int)(2 * depth), "");
-		wtl_layout_text(tree->buf, wtl_calls_name(calls, node), tree->style);
-		wtl_buf_putc(tree->buf, '\n');
-		put_calls(tree, node, depth + 1);
+	if (tree->is_folded[node])
+		node = put_folded(tree, node, depth++);
+	if (!tree->is_shown[node]) {
+		leave_out_call(tree, node);
+		return;
 	}
+	put_row(tree->buf, tree->profile, &calls->all[node], tree->style);
+	wtl_buf_printf(tree->buf, "%*s", (int)(2 * depth), "");
+	put_name(tree->buf, wtl_calls_name(calls, node), indent_of(tree, depth), tree->style);
+	for (uint32_t child = tree->first[node]; child; child = tree->next[child])
+		put_call(tree, child, depth + 1);
 }
 
 static void put_tree(struct tree *tree, const struct wtl_profile_settings *settings)
 {
-	if (list_children(tree) == 0)
-		put_calls(tree, 0, 0);
+	if (list_children(tree, settings->is_unfolded) == 0)
+		for (uint32_t node = tree->first[0]; node; node = tree->next[node])
+			put_call(tree, node, 0);
+	if (tree->n_folded > 0)
+		wtl_buf_printf(tree->buf,
+			       "%zu calls of libraries that only lead to the next one are folded: "
+			       "--unfold shows them\n",
+			       tree->n_folded);
 	put_cuts(tree->buf, tree->profile, settings, &tree->small, &tree->many, "call");
 	free(tree->first);
 	free(tree->next);
 	free(tree->n_below);
 	free(tree->is_shown);
+	free(tree->is_folded);
 }
 
 /* ---- The table ---- */
@@ -391,9 +511,8 @@ static void put_table(struct wtl_buf *buf, const struct wtl_profile *profile,
 			       function->own.n_samples);
 		put_wait(buf, profile, function->own.wait_ns);
 		wtl_buf_putc(buf, ' ');
-		wtl_layout_text(buf, calls->tree.names[calls->tree.frames[function->name].name],
-				style);
-		wtl_buf_putc(buf, '\n');
+		put_name(buf, calls->tree.names[calls->tree.frames[function->name].name],
+			 TABLE_COLUMNS + (profile->split->wait_ns ? WAIT_COLUMNS : 0), style);
 	}
 	put_cuts(buf, profile, settings, &small, &many, "function");
 	free(functions);
@@ -420,7 +539,7 @@ void wtl_profile_sums(const struct wtl_profile *profile, int domain,
 {
 	struct wtl_profile_sums *sums = ret_sums;
 
-	*sums = (struct wtl_profile_sums){.total_uj = 0};
+	*sums = (struct wtl_profile_sums){.has_profiler = true};
 	for (size_t i = 0; i < profile->calls->n_domains; i++) {
 		const struct wtl_ledger *ledger = &profile->ledgers[i];
 		uint64_t unsampled_uj = row_uj(profile, WTL_SPLIT_UNSAMPLED, i);
@@ -432,6 +551,10 @@ void wtl_profile_sums(const struct wtl_profile *profile, int domain,
 		/* Idle parts are rounded process by process in the ledger, and here of the program at once:
 		 * that may be a microjoule of idle energy more than others have. */
 		uint64_t excess_uj = own_uj > running_uj ? own_uj - running_uj : 0;
+		uint64_t others_uj = running_uj + excess_uj - own_uj;
+		uint64_t profiler_uj = profile->domains[i].profiler_uj < others_uj
+					       ? profile->domains[i].profiler_uj
+					       : others_uj;
 
 		if (domain < 0 ? !profile->counts[i] : i != (size_t)domain)
 			continue;
@@ -439,12 +562,23 @@ void wtl_profile_sums(const struct wtl_profile *profile, int domain,
 		sums->unsampled_uj += unsampled_uj;
 		sums->unknown_uj += unknown_uj;
 		sums->outside_uj += outside_uj;
-		sums->others_uj += running_uj + excess_uj - own_uj;
+		sums->has_profiler &= profile->domains[i].has_profiler;
+		sums->profiler_uj += profiler_uj;
+		sums->others_uj += others_uj - profiler_uj;
 		sums->kernel_uj += ledger->kernel_uj;
 		sums->idle_uj += ledger->idle_uj - excess_uj;
 		sums->unattributed_uj += ledger->unattributed_uj;
 		sums->total_uj += ledger->total_uj;
 	}
+	if (!sums->has_profiler) {
+		sums->others_uj += sums->profiler_uj;
+		sums->profiler_uj = 0;
+	}
+}
+
+const char *wtl_profile_others(const struct wtl_profile_sums *sums)
+{
+	return sums->has_profiler ? "other processes" : "other processes, wattle among them";
 }
 
 enum wtl_profile_gpu_by wtl_profile_gpu_by(const struct wtl_profile *profile)
@@ -487,7 +621,8 @@ static void put_rest(struct wtl_buf *buf, const struct wtl_profile *profile)
 	put_word(buf, sums.unsampled_uj, "the program ran, and was not seen");
 	put_word(buf, sums.unknown_uj, "the program's, at a time that is not known");
 	put_word(buf, sums.outside_uj, "the program's, outside of the window");
-	put_word(buf, sums.others_uj, "other processes, wattle among them");
+	put_word(buf, sums.profiler_uj, "the profiler itself");
+	put_word(buf, sums.others_uj, wtl_profile_others(&sums));
 	put_word(buf, sums.kernel_uj, "the kernel");
 	put_word(buf, sums.idle_uj, "idle: what the machine draws anyway");
 	put_word(buf, sums.unattributed_uj, "nobody's who was seen");

@@ -66,23 +66,28 @@ static void put_counters(struct events *events)
 					    &split->ticks[i]);
 }
 
-static void put_threads(struct events *events)
+static void put_name(struct events *events, const char *of, int pid, int tid, const char *name)
+{
+	begin(events, "M", 0);
+	wtl_buf_printf(events->buf, ",\"name\":\"%s\",\"pid\":%d,\"tid\":%d,\"args\":{", of, pid,
+		       tid);
+	wtl_profile_json_text(events->buf, "name", name);
+	wtl_buf_puts(events->buf, "}}");
+}
+
+/* A process is called what its first thread is. */
+static void put_names(struct events *events)
 {
 	const struct wtl_trace *trace = events->stacks->profile->trace;
 
 	for (size_t i = 0; i < trace->n_threads; i++) {
 		const struct wtl_trace_thread *thread = &trace->threads[i];
 
-		begin(events, "M", 0);
-		wtl_buf_printf(events->buf,
-			       ",\"name\":\"thread_name\",\"pid\":%d,\"tid\":%d,\"args\":{",
-			       thread->pid, thread->tid);
-		wtl_profile_json_text(events->buf, "name", thread->name);
-		wtl_buf_puts(events->buf, "}}");
+		put_name(events, "thread_name", thread->pid, thread->tid, thread->name);
+		if (thread->tid == thread->pid)
+			put_name(events, "process_name", thread->pid, thread->tid, thread->name);
 	}
-	begin(events, "M", 0);
-	wtl_buf_puts(events->buf,
-		     ",\"name\":\"process_name\",\"pid\":0,\"args\":{\"name\":\"energy\"}}");
+	put_name(events, "process_name", 0, 0, "energy");
 }
 
 static void put_slice(struct events *events, uint32_t number, int64_t begin_ns, int64_t end_ns)
@@ -134,7 +139,7 @@ static int write_trace(struct wtl_buf *buf, const struct wtl_stacks *stacks)
 				.is_first = true};
 
 	wtl_buf_puts(buf, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
-	put_threads(&events);
+	put_names(&events);
 	put_counters(&events);
 	if (put_slices(&events) < 0 && !buf->error)
 		buf->error = -ENOMEM;

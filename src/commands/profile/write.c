@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -41,10 +42,19 @@ int wtl_profile_write_out(const struct wtl_profile_writing *writing, const struc
 	return rc;
 }
 
+/* 0: it is no terminal. */
+static unsigned columns_of(int fd)
+{
+	struct winsize size = {.ws_col = 0};
+
+	return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
 static int write_text(const struct wtl_profile_writing *writing, const struct wtl_profile *profile,
 		      const char *path, int fd)
 {
-	const struct wtl_output_style style = {.ascii = wtl_is_ascii(&writing->app->settings)};
+	const struct wtl_output_style style = {.ascii = wtl_is_ascii(&writing->app->settings),
+					       .columns = path ? 0 : columns_of(fd)};
 	struct wtl_buf buf;
 	int rc;
 
@@ -88,6 +98,9 @@ static int write_format(const struct wtl_profile_writing *writing,
 
 	if (format == &wtl_profile_format_mprof && !profile->memory)
 		return -wtl_complain(writing->app, "this profile was taken without --memory");
+	if (format == &wtl_profile_format_kineto && !profile->kineto && writing->settings->kineto)
+		return -wtl_complain(writing->app,
+				     "'%s' is not written, as there is no trace to copy", path);
 	if (format == &wtl_profile_format_kineto && !profile->kineto)
 		return -wtl_complain(writing->app, "there is no trace of kernels: see --kineto");
 	rc = wtl_stacks_make(&stacks, profile, format->has_lines);
@@ -278,6 +291,8 @@ int wtl_profile_check(struct wtl_app *app)
 		why = check_kept(settings);
 	if (!why && settings->bounds.is_strict && settings->bounds.n == 0)
 		why = "--fail-strict is for --fail-if, which says what is to fail";
+	if (!why && settings->is_unfolded && settings->is_table)
+		why = "--unfold is for the tree, --table has each function once";
 	return why ? -wtl_complain(app, "%s", why) : 0;
 }
 
