@@ -323,6 +323,8 @@ size_t wtl_unwind(struct wtl_unwinder *unwinder, const struct wtl_space *space,
 			break;
 		}
 		row = row_of(unwinder, &places[n], row);
+		if (row && row != &unwinder->by_pointer)
+			places[n].row = (uint32_t)(row - unwinder->rows) + 1;
 		n++;
 		if (!row || !leave(&frame, row, &is_end))
 			break;

@@ -71,6 +71,7 @@ struct wtl_unwind_place {
 	struct wtl_module *module; /* NULL: nothing is mapped there */
 	uint64_t address;	   /* the file's own, or as it is in memory */
 	uint64_t stack;		   /* its stack pointer: where what it called has left the stack */
+	uint32_t row; /* a number that only this address of the module has; 0: it has none */
 	uint64_t
 		kept[WTL_UNWIND_KEPT]; /* registers that calls keep, as it had them; 0: not known */
 };
