@@ -219,6 +219,9 @@ static void name_frames(struct wtl_python *python, struct wtl_python_process *pr
 {
 	const struct wtl_python_stack *stack = python->stack;
 
+	process->codes.snapshot = stack->snapshot;
+	wtl_python_codes_compare(&process->codes, &process->target.layout, &python->memory,
+				 process->pid, stack->frames, stack->n, now_ns);
 	for (size_t i = 0; i < stack->n; i++) {
 		const struct wtl_python_frame *frame = &stack->frames[i];
 		struct wtl_python_named *named = &python->named[i];
