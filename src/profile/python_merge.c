@@ -533,10 +533,11 @@ static bool put_group(struct merge *merge)
 /* Whether the loop at that place runs none of the next frames. */
 static bool is_another(const struct merge *merge, size_t place)
 {
-	struct seen seen = see(merge, place);
+	struct seen seen;
 
 	if (!merge->is_doubtful || (!merge->is_guess && !is_seen(merge, place)))
 		return false;
+	seen = see(merge, place);
 	for (size_t i = end_of_group(merge); i < merge->left; i++)
 		if (runs(&seen, &merge->reading->frames[i]))
 			return false;
