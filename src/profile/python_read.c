@@ -14,6 +14,7 @@ enum {
 	FRAME_BYTES = 128, /* at the most, up to the last field that is read */
 	OWNED_BY_C =
 		3, /* and more: a frame that only says that the loop was called from C (3.12) */
+	CFRAME_WALKS = 64,
 	BACKOFF_LEAST_NS = 5000000,
 	BACKOFF_MOST_NS = 200000000,
 };
@@ -249,9 +250,9 @@ static size_t list_ends(const struct walk *walk, uint8_t *to, struct wtl_python_
 	parts[0] = (struct wtl_python_part){thread->state + begin, to,
 					    last - begin + sizeof(uint64_t)};
 	parts[1] = (struct wtl_python_part){
-		thread->first_cframe + layout->cframe_frame, to + WTL_PYTHON_STATE_BYTES,
-		thread->last_cframe - thread->first_cframe + sizeof(uint64_t)};
-	return thread->first_cframe ? 2 : 1;
+		thread->cframes.first + layout->cframe_frame, to + WTL_PYTHON_STATE_BYTES,
+		thread->cframes.last - thread->cframes.first + sizeof(uint64_t)};
+	return thread->cframes.first ? 2 : 1;
 }
 
 static uint64_t word_at(const uint8_t *bytes)
@@ -264,8 +265,8 @@ static uint64_t word_at(const uint8_t *bytes)
 
 static bool is_near(const struct wtl_python_thread *thread, uint64_t cframe)
 {
-	return thread->first_cframe && cframe >= thread->first_cframe &&
-	       cframe <= thread->last_cframe;
+	return thread->cframes.first && cframe >= thread->cframes.first &&
+	       cframe <= thread->cframes.last;
 }
 
 static struct ends take_ends(const struct walk *walk, const uint8_t *bytes)
@@ -278,21 +279,38 @@ static struct ends take_ends(const struct walk *walk, const uint8_t *bytes)
 
 	ends.frame = ends.top;
 	if (has_cframe(layout) && is_near(thread, ends.top))
-		ends.frame =
-			word_at(bytes + WTL_PYTHON_STATE_BYTES + (ends.top - thread->first_cframe));
+		ends.frame = word_at(bytes + WTL_PYTHON_STATE_BYTES +
+				     (ends.top - thread->cframes.first));
 	return ends;
 }
 
-/* It is read along from now on; those that are too far from it are not. */
+static void widen(struct wtl_python_range *range, uint64_t address)
+{
+	if (!range->first || address < range->first)
+		range->first = address;
+	if (address > range->last)
+		range->last = address;
+}
+
+/* It is read along from now on; if others are too far from it, they are not. */
 static void add_cframe(struct wtl_python_thread *thread, uint64_t cframe)
 {
-	uint64_t first = thread->first_cframe < cframe ? thread->first_cframe : cframe;
-	uint64_t last = thread->last_cframe > cframe ? thread->last_cframe : cframe;
+	widen(&thread->cframes, cframe);
+	if (thread->cframes.last - thread->cframes.first <=
+	    WTL_PYTHON_CFRAME_BYTES - sizeof(uint64_t))
+		return;
+	thread->cframes = (struct wtl_python_range){cframe, cframe};
+	thread->recent = (struct wtl_python_range){0, 0};
+}
 
-	if (last - first > WTL_PYTHON_CFRAME_BYTES - sizeof(uint64_t))
-		first = last = cframe;
-	thread->first_cframe = first;
-	thread->last_cframe = last;
+/* Those that it was not at lately are not read any more. */
+static void note_cframe(struct wtl_python_thread *thread, uint64_t cframe)
+{
+	widen(&thread->recent, cframe);
+	if (thread->snapshot.walk % CFRAME_WALKS > 0)
+		return;
+	thread->cframes = thread->recent;
+	thread->recent = (struct wtl_python_range){cframe, cframe};
 }
 
 /*
@@ -312,7 +330,7 @@ static int begin_walk(struct walk *walk)
 	rc = wtl_python_snapshot_take(&thread->snapshot, walk->memory, walk->target->pid, parts[0],
 				      parts[1], n);
 	if (rc < 0) {
-		thread->first_cframe = thread->last_cframe = 0;
+		thread->cframes = thread->recent = (struct wtl_python_range){0, 0};
 		return rc == -EPERM || rc == -ESRCH ? rc : -EAGAIN;
 	}
 	before = take_ends(walk, bytes[0]);
@@ -320,9 +338,12 @@ static int begin_walk(struct walk *walk)
 	if (before.id != thread->id)
 		return -ESRCH;
 	walk->frame = before.frame;
-	if (has_cframe(&walk->target->layout) && before.top && !is_near(thread, before.top)) {
-		add_cframe(thread, before.top);
-		return -EAGAIN;
+	if (has_cframe(&walk->target->layout) && before.top) {
+		if (!is_near(thread, before.top)) {
+			add_cframe(thread, before.top);
+			return -EAGAIN;
+		}
+		note_cframe(thread, before.top);
 	}
 	return memcmp(&before, &after, sizeof(before)) == 0 ? 0 : -EAGAIN;
 }

@@ -23,14 +23,18 @@ struct wtl_python_frame {
 	bool is_entry; /* the outermost one of its call of the loop */
 };
 
+struct wtl_python_range {
+	uint64_t first, last; /* 0: there is none yet */
+};
+
 struct wtl_python_thread {
 	int tid;
 	uint64_t state, id; /* PyThreadState, and the number that it knows the thread by */
 	/*
 	 * Where its innermost frame was kept (3.11, 3.12): each call of the loop by C has a place of its own on C's stack,
-	 * and they are read together from the first to the last one. 0: there is none yet.
+	 * and they are read together from the first to the last one. Of them, those of the last walks: they are read on.
 	 */
-	uint64_t first_cframe, last_cframe;
+	struct wtl_python_range cframes, recent;
 	uint64_t base; /* its outermost frame then; 0: it was not read */
 	struct wtl_python_snapshot snapshot;
 };
