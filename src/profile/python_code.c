@@ -167,7 +167,8 @@ static int read_code(const struct wtl_python_codes *codes, const struct wtl_pyth
 
 static bool is_same(const struct wtl_python_code *entry, const struct code *code)
 {
-	return code->name == entry->name && code->first_line == entry->first_line;
+	return code->filename == entry->filename && code->name == entry->name &&
+	       code->first_line == entry->first_line;
 }
 
 static bool is_good(const struct wtl_python_code *entry, int64_t now_ns)
@@ -327,6 +328,7 @@ const struct wtl_python_code *wtl_python_code_find(struct wtl_python_codes *code
 		if (frame < 0)
 			return NULL;
 		entry->frame = (uint32_t)frame;
+		entry->filename = code.filename;
 		entry->name = code.name;
 		entry->first_line = code.first_line;
 		entry->is_once =

@@ -14,8 +14,9 @@ struct wtl_tree;
 
 struct wtl_python_code {
 	uint64_t address;
-	uint64_t name;	     /* the text's address, and */
-	int32_t first_line;  /* the line: another code object may come to lie there */
+	/* The texts' addresses, and the line: another code object may come to lie there. */
+	uint64_t filename, name;
+	int32_t first_line;
 	uint32_t frame;	     /* of the tree */
 	uint64_t begin, end; /* of its instructions */
 	int64_t seen_ns;     /* when that was compared */

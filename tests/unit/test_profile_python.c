@@ -405,6 +405,10 @@ static void test_names(void **state)
 		put_code(memory, 5, "<module>", 1);
 		assert_string_equal(name_of(&codes, &tree, memory, &reader, 5, 1),
 				    "<module> (/a/b.py:1)");
+		put_u64(memory, code_at(5) + layout->code_filename,
+			put_text(memory, "/a/c.py", 7, 1));
+		assert_string_equal(name_of(&codes, &tree, memory, &reader, 5, 1),
+				    "<module> (/a/c.py:1)");
 		put_code(memory, 5, "work", 37);
 		assert_string_equal(name_of(&codes, &tree, memory, &reader, 5, 2),
 				    "work (/a/b.py:37)");
