@@ -138,14 +138,14 @@ static struct code take_code(const struct places *places, const uint8_t *bytes)
 {
 	struct code code;
 
-	memcpy(&code.filename, bytes + places->filename - places->begin, sizeof(code.filename));
-	memcpy(&code.name, bytes + places->name - places->begin, sizeof(code.name));
-	memcpy(&code.first_line, bytes + places->first_line - places->begin,
+	memcpy(&code.filename, bytes + (places->filename - places->begin), sizeof(code.filename));
+	memcpy(&code.name, bytes + (places->name - places->begin), sizeof(code.name));
+	memcpy(&code.first_line, bytes + (places->first_line - places->begin),
 	       sizeof(code.first_line));
 	return code;
 }
 
-/* Of code that runs once, by the next walk along with the stack. */
+/* Code that runs once is read along with the stack by the next walk, as it is looked at each time. */
 static int read_code(const struct wtl_python_codes *codes, const struct wtl_python_layout *layout,
 		     const struct wtl_python_memory *memory, int pid,
 		     const struct wtl_python_code *entry, struct code *code)
@@ -200,13 +200,15 @@ static void compare_recent(struct wtl_python_codes *codes, const struct wtl_pyth
 	rc = memory->read(memory->context, pid, parts, codes->n_recent);
 	for (size_t i = 0; i < codes->n_recent; i++) {
 		struct wtl_python_code *entry = &codes->list[codes->recent[i]];
-		struct code code = take_code(&places, bytes[i]);
+		struct code code = {0};
 
-		entry->is_recent = false;
-		if (rc == 0 && is_same(entry, &code))
+		if (rc == 0)
+			code = take_code(&places, bytes[i]);
+		if (is_same(entry, &code))
 			entry->seen_ns = now_ns;
 		else
 			entry->seen_ns -= GOOD_NS; /* it is read again when it is found */
+		entry->is_recent = false;
 	}
 	codes->n_recent = 0;
 	codes->compared_ns = now_ns;

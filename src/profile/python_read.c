@@ -14,7 +14,7 @@ enum {
 	FRAME_BYTES = 128, /* at the most, up to the last field that is read */
 	OWNED_BY_C =
 		3, /* and more: a frame that only says that the loop was called from C (3.12) */
-	CFRAME_WALKS = 64,
+	CFRAME_WALKS = 64, /* so often it is looked where those lie that are read along */
 	BACKOFF_LEAST_NS = 5000000,
 	BACKOFF_MOST_NS = 200000000,
 };
@@ -239,7 +239,7 @@ static uint32_t state_begin(const struct wtl_python_layout *layout)
 	return id < layout->tstate_frame ? id : layout->tstate_frame;
 }
 
-/* The less parts, the faster: each is sought in the page tables. */
+/* The fewer parts, the faster: each is sought in the page tables. */
 static size_t list_ends(const struct walk *walk, uint8_t *to, struct wtl_python_part parts[2])
 {
 	const struct wtl_python_layout *layout = &walk->target->layout;
@@ -273,9 +273,9 @@ static struct ends take_ends(const struct walk *walk, const uint8_t *bytes)
 {
 	const struct wtl_python_layout *layout = &walk->target->layout;
 	const struct wtl_python_thread *thread = walk->thread;
-	const uint8_t *state = bytes - state_begin(layout);
-	struct ends ends = {.id = word_at(state + id_offset(layout)),
-			    .top = word_at(state + layout->tstate_frame)};
+	uint32_t begin = state_begin(layout);
+	struct ends ends = {.id = word_at(bytes + (id_offset(layout) - begin)),
+			    .top = word_at(bytes + (layout->tstate_frame - begin))};
 
 	ends.frame = ends.top;
 	if (has_cframe(layout) && is_near(thread, ends.top))

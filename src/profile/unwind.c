@@ -31,6 +31,7 @@ void wtl_unwinder_init(struct wtl_unwinder *unwinder, const struct wtl_modules *
 void wtl_unwinder_done(struct wtl_unwinder *unwinder)
 {
 	free(unwinder->rows);
+	free(unwinder->known);
 	wtl_hash_done(&unwinder->by_address);
 }
 
@@ -291,6 +292,10 @@ static void seek_place(struct wtl_unwinder *unwinder, const struct wtl_space *sp
 	if (!row)
 		return;
 	place->row = (uint32_t)(row - unwinder->rows) + 1;
+	if (!unwinder->known)
+		unwinder->known = calloc(WTL_UNWIND_KNOWN, sizeof(*unwinder->known));
+	if (!unwinder->known)
+		return;
 	unwinder->known[hash_of(pc)] =
 		(struct wtl_unwind_known){.pc = pc,
 					  .start = mapping->start,
@@ -304,9 +309,10 @@ static void seek_place(struct wtl_unwinder *unwinder, const struct wtl_space *sp
 static void find_place(struct wtl_unwinder *unwinder, const struct wtl_space *space, uint64_t pc,
 		       struct wtl_unwind_place *place)
 {
-	const struct wtl_unwind_known *known = &unwinder->known[hash_of(pc)];
+	const struct wtl_unwind_known *known =
+		unwinder->known ? &unwinder->known[hash_of(pc)] : NULL;
 	const struct wtl_mapping *mapping =
-		known->mapping < space->n ? &space->mappings[known->mapping] : NULL;
+		known && known->mapping < space->n ? &space->mappings[known->mapping] : NULL;
 
 	if (!mapping || known->pc != pc || known->module != mapping->module ||
 	    known->start != mapping->start || known->offset != mapping->offset ||

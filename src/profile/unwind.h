@@ -70,8 +70,7 @@ struct wtl_unwinder {
 	struct wtl_unwind_row *rows;
 	size_t n, room;
 	struct wtl_hash by_address;
-	struct wtl_unwind_known
-		known[WTL_UNWIND_KNOWN]; /* addresses seen lately, by their hashes */
+	struct wtl_unwind_known *known; /* addresses seen lately, by their hashes; NULL: none yet */
 	uint64_t cut_at; /* of the last stack that was cut: what was asked for there */
 	struct wtl_unwind_row
 		by_pointer; /* of code that keeps a frame pointer, which lies below the return address */
