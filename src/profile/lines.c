@@ -83,6 +83,8 @@ struct asked {
 	size_t frame;
 };
 
+enum { TEXT_MOST = 65535, GROUP_ENDS = 0x600d };
+
 struct asking {
 	struct wtl_modules *modules;
 	const struct wtl_tree *tree;
@@ -90,6 +92,7 @@ struct asking {
 	struct asked *list;
 	size_t n, next; /* the first one that is not answered: a module's */
 	int error;
+	char text[TEXT_MOST + 1]; /* that is taken */
 };
 
 /* How a line is sent; its texts are behind it. */
@@ -97,8 +100,6 @@ struct sent {
 	uint32_t begin, line;
 	uint32_t n_name, n_file; /* 0: none */
 };
-
-enum { TEXT_MOST = 65535, GROUP_ENDS = 0x600d };
 
 static uint32_t length(const char *text)
 {
@@ -162,7 +163,7 @@ static bool take(void *to, size_t size, FILE *answers)
 /* false: there is none. A hostile file may have made the process write anything: lengths are checked. */
 static bool take_text(struct asking *asking, uint32_t n, const char **ret_text, FILE *answers)
 {
-	char text[TEXT_MOST + 1];
+	char *text = asking->text;
 	int64_t number;
 
 	*ret_text = NULL;

@@ -31,7 +31,11 @@ int wtl_python_init(struct wtl_python *python, struct wtl_modules *modules, stru
 	python->unresolved = (uint32_t)number;
 	python->stack = calloc(1, sizeof(*python->stack));
 	python->named = calloc(WTL_PYTHON_DEPTH, sizeof(*python->named));
-	return number < 0 || !python->stack || !python->named ? -ENOMEM : 0;
+	python->kinds = calloc(WTL_PYTHON_PLACES, sizeof(*python->kinds));
+	python->loops = calloc(WTL_PYTHON_PLACES, sizeof(*python->loops));
+	return number < 0 || !python->stack || !python->named || !python->kinds || !python->loops
+		       ? -ENOMEM
+		       : 0;
 }
 
 static void free_process(struct wtl_python_process *process)
@@ -42,7 +46,6 @@ static void free_process(struct wtl_python_process *process)
 		free(process->seen[i].readings);
 	}
 	free(process->seen);
-	free(process->kinds);
 	wtl_python_codes_done(&process->codes);
 	wtl_python_target_done(&process->target);
 	free(process);
@@ -54,6 +57,9 @@ void wtl_python_done(struct wtl_python *python)
 		free_process(python->list[i]);
 	free(python->list);
 	free(python->named);
+	free(python->kinds);
+	free(python->loops);
+	free(python->by_row);
 	free(python->stack);
 }
 
@@ -213,6 +219,9 @@ static void name_frames(struct wtl_python *python, struct wtl_python_process *pr
 {
 	const struct wtl_python_stack *stack = python->stack;
 
+	process->codes.snapshot = stack->snapshot;
+	wtl_python_codes_compare(&process->codes, &process->target.layout, &python->memory,
+				 process->pid, stack->frames, stack->n, now_ns);
 	for (size_t i = 0; i < stack->n; i++) {
 		const struct wtl_python_frame *frame = &stack->frames[i];
 		struct wtl_python_named *named = &python->named[i];

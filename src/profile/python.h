@@ -83,7 +83,6 @@ struct wtl_python_seen {
 struct wtl_python_process {
 	int pid;
 	struct wtl_module *module; /* CPython's */
-	uint8_t *kinds;		   /* what each of its symbols is to stacks; NULL: not asked yet */
 	struct wtl_python_target target;
 	struct wtl_python_codes codes;
 	struct wtl_python_habit instruction, frame; /* of what runs: pointers to them */
@@ -102,6 +101,11 @@ struct wtl_python {
 	size_t n, room;
 	struct wtl_python_stack *stack;
 	struct wtl_python_named *named; /* that stack's */
+	/* Of the sample that is merged: what each of its places is, and which of them are loops. */
+	uint8_t *kinds;
+	size_t *loops;
+	uint8_t *by_row; /* what places of CPython are (wtl_unwind_place); 0: not asked yet */
+	size_t n_rows;
 	/* Samples up to a try without haste, samples of that try, and those of them that no reading fits. */
 	unsigned n_hasten, n_tried, n_misfits;
 	unsigned haste;	    /* samples between tries */

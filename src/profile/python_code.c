@@ -17,6 +17,7 @@ enum {
 	LINE_MAX = 100000000,
 	INSTRUCTIONS_MAX = 1 << 28,
 	GOOD_NS = 20000000, /* it is compared again after so long: another one may lie there */
+	SOON_NS = 5000000,  /* or so much earlier, with others */
 };
 
 void wtl_python_codes_done(struct wtl_python_codes *codes)
@@ -112,17 +113,105 @@ struct code {
 	int32_t first_line;
 };
 
-static int read_code(const struct wtl_python_layout *layout, const struct wtl_python_memory *memory,
-		     int pid, uint64_t address, struct code *code)
+/* Where that is in it. It is read in one part: each is sought in the page tables. */
+struct places {
+	uint32_t filename, name, first_line, begin, end;
+};
+
+static struct places places_of(const struct wtl_python_layout *layout)
 {
-	const struct wtl_python_part parts[] = {
-		{address + layout->code_filename, &code->filename, sizeof(code->filename)},
-		{address + (layout->code_qualname ? layout->code_qualname : layout->code_name),
-		 &code->name, sizeof(code->name)},
-		{address + layout->code_first_line, &code->first_line, sizeof(code->first_line)},
+	struct places places = {
+		.filename = layout->code_filename,
+		.name = layout->code_qualname ? layout->code_qualname : layout->code_name,
+		.first_line = layout->code_first_line,
 	};
 
-	return memory->read(memory->context, pid, parts, 3);
+	places.begin = places.filename < places.name ? places.filename : places.name;
+	places.begin = places.begin < places.first_line ? places.begin : places.first_line;
+	places.end = places.filename > places.name ? places.filename : places.name;
+	places.end = places.end > places.first_line ? places.end : places.first_line;
+	places.end += (uint32_t)sizeof(uint64_t);
+	return places;
+}
+
+static struct code take_code(const struct places *places, const uint8_t *bytes)
+{
+	struct code code;
+
+	memcpy(&code.filename, bytes + (places->filename - places->begin), sizeof(code.filename));
+	memcpy(&code.name, bytes + (places->name - places->begin), sizeof(code.name));
+	memcpy(&code.first_line, bytes + (places->first_line - places->begin),
+	       sizeof(code.first_line));
+	return code;
+}
+
+/* Code that runs once is read along with the stack by the next walk, as it is looked at each time. */
+static int read_code(const struct wtl_python_codes *codes, const struct wtl_python_layout *layout,
+		     const struct wtl_python_memory *memory, int pid,
+		     const struct wtl_python_code *entry, struct code *code)
+{
+	struct places places = places_of(layout);
+	uint64_t begin = entry->address + places.begin;
+	uint8_t bytes[WTL_PYTHON_CODE_BYTES];
+	size_t n = places.end - places.begin;
+	int rc = -ENOENT;
+
+	if (entry->is_once && codes->snapshot)
+		rc = wtl_python_snapshot_get(codes->snapshot, memory, pid, begin, bytes, n);
+	if (rc < 0)
+		rc = wtl_python_memory_read(memory, pid, begin, bytes, n);
+	if (rc == 0)
+		*code = take_code(&places, bytes);
+	return rc;
+}
+
+static bool is_same(const struct wtl_python_code *entry, const struct code *code)
+{
+	return code->filename == entry->filename && code->name == entry->name &&
+	       code->first_line == entry->first_line;
+}
+
+static bool is_good(const struct wtl_python_code *entry, int64_t now_ns)
+{
+	return entry->seen_ns && !entry->is_once && now_ns - entry->seen_ns < GOOD_NS;
+}
+
+static void note_recent(struct wtl_python_codes *codes, struct wtl_python_code *entry)
+{
+	if (entry->is_recent || entry->is_once || !entry->seen_ns ||
+	    codes->n_recent == WTL_PYTHON_RECENT)
+		return;
+	entry->is_recent = true;
+	codes->recent[codes->n_recent++] = (uint32_t)(entry - codes->list);
+}
+
+static void compare_recent(struct wtl_python_codes *codes, const struct wtl_python_layout *layout,
+			   const struct wtl_python_memory *memory, int pid, int64_t now_ns)
+{
+	uint8_t bytes[WTL_PYTHON_RECENT][WTL_PYTHON_CODE_BYTES];
+	struct wtl_python_part parts[WTL_PYTHON_RECENT];
+	struct places places = places_of(layout);
+	int rc;
+
+	for (size_t i = 0; i < codes->n_recent; i++)
+		parts[i] = (struct wtl_python_part){codes->list[codes->recent[i]].address +
+							    places.begin,
+						    bytes[i], places.end - places.begin};
+	rc = memory->read(memory->context, pid, parts, codes->n_recent);
+	for (size_t i = 0; i < codes->n_recent; i++) {
+		struct wtl_python_code *entry = &codes->list[codes->recent[i]];
+		struct code code = {0};
+
+		if (rc == 0)
+			code = take_code(&places, bytes[i]);
+		if (is_same(entry, &code))
+			entry->seen_ns = now_ns;
+		else
+			entry->seen_ns -= GOOD_NS; /* it is read again when it is found */
+		entry->is_recent = false;
+	}
+	codes->n_recent = 0;
+	codes->compared_ns = now_ns;
 }
 
 static int64_t name_code(struct wtl_tree *tree, const struct wtl_python_layout *layout,
@@ -192,6 +281,28 @@ static void find_instructions(const struct wtl_python_layout *layout,
 	code->end = code->begin + (rc == 0 && n < INSTRUCTIONS_MAX ? width * n : 0);
 }
 
+void wtl_python_codes_compare(struct wtl_python_codes *codes,
+			      const struct wtl_python_layout *layout,
+			      const struct wtl_python_memory *memory, int pid,
+			      const struct wtl_python_frame frames[], size_t n, int64_t now_ns)
+{
+	bool is_due = false;
+
+	if (now_ns - codes->compared_ns < SOON_NS)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		struct wtl_python_code *entry =
+			frames[i].code ? entry_of(codes, frames[i].code) : NULL;
+
+		if (!entry)
+			continue;
+		note_recent(codes, entry);
+		is_due |= entry->is_recent && !is_good(entry, now_ns + SOON_NS);
+	}
+	if (is_due)
+		compare_recent(codes, layout, memory, pid, now_ns);
+}
+
 const struct wtl_python_code *wtl_python_code_find(struct wtl_python_codes *codes,
 						   struct wtl_tree *tree,
 						   const struct wtl_python_layout *layout,
@@ -206,11 +317,12 @@ const struct wtl_python_code *wtl_python_code_find(struct wtl_python_codes *code
 	*ret_gone = (struct wtl_python_code){0};
 	if (!entry)
 		return NULL;
-	if (entry->seen_ns && !entry->is_once && now_ns - entry->seen_ns < GOOD_NS)
+	note_recent(codes, entry);
+	if (is_good(entry, now_ns))
 		return entry;
-	if (read_code(layout, memory, pid, address, &code) < 0)
+	if (read_code(codes, layout, memory, pid, entry, &code) < 0)
 		return NULL;
-	if (!entry->seen_ns || code.name != entry->name || code.first_line != entry->first_line) {
+	if (!entry->seen_ns || !is_same(entry, &code)) {
 		if (entry->name)
 			*ret_gone = *entry;
 		entry->seen_ns = 0;
@@ -218,6 +330,7 @@ const struct wtl_python_code *wtl_python_code_find(struct wtl_python_codes *code
 		if (frame < 0)
 			return NULL;
 		entry->frame = (uint32_t)frame;
+		entry->filename = code.filename;
 		entry->name = code.name;
 		entry->first_line = code.first_line;
 		entry->is_once =

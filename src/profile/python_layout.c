@@ -50,6 +50,11 @@ static uint64_t word(const uint8_t bytes[], size_t i)
 	return value;
 }
 
+static bool are_near(uint32_t a, uint32_t b, uint32_t bytes)
+{
+	return (a < b ? b - a : a - b) + sizeof(uint64_t) <= bytes;
+}
+
 bool wtl_python_layout_read(const uint8_t bytes[WTL_PYTHON_OFFSETS_SIZE],
 			    struct wtl_python_layout *ret_layout)
 {
@@ -72,5 +77,9 @@ bool wtl_python_layout_read(const uint8_t bytes[WTL_PYTHON_OFFSETS_SIZE],
 	/* PyCompactUnicodeObject adds a length and a pointer. */
 	to->text_compact = to->text_ascii + 16;
 	to->has_interned_byte = is_free_threaded && minor >= 14;
-	return to->tstate_native_id && to->frame_owner && to->code_qualname;
+	return to->tstate_native_id && to->frame_owner && to->code_qualname &&
+	       are_near(to->tstate_native_id, to->tstate_frame, WTL_PYTHON_STATE_BYTES) &&
+	       are_near(to->code_first_line, to->code_filename, WTL_PYTHON_CODE_BYTES) &&
+	       are_near(to->code_first_line, to->code_qualname, WTL_PYTHON_CODE_BYTES) &&
+	       are_near(to->code_filename, to->code_qualname, WTL_PYTHON_CODE_BYTES);
 }

@@ -32,6 +32,8 @@ struct wtl_python_layout {
 
 /* No offset that a layout has may be as large. */
 enum { WTL_PYTHON_OFFSET_MAX = 1 << 20 };
+/* What is read of a thread's state (its number and its frame) and of a code object (its names and line) lies so near. */
+enum { WTL_PYTHON_STATE_BYTES = 512, WTL_PYTHON_CODE_BYTES = 128 };
 
 /* The first bytes of _PyRuntime that tell the layout. */
 enum { WTL_PYTHON_OFFSETS_SIZE = 1024 };

@@ -19,6 +19,9 @@ enum { TRY_SAMPLES = 128, TRY_MISFITS = 6, HASTE_MAX = 16384 };
 
 /* ---- Whose frames ---- */
 
+/* By which the table of places grows. */
+enum { ROWS_MORE = 256 };
+
 enum place {
 	PLACE_UNKNOWN, /* it was not asked yet */
 	PLACE_LOOP,    /* the interpreter's loop: Python functions run in it */
@@ -96,29 +99,32 @@ static enum place classify_name(const char *name)
 	return wtl_python_is_calling(name) ? PLACE_CALLING : PLACE_OTHER;
 }
 
-static enum place classify(const struct wtl_python *python, struct wtl_python_process *process,
-			   const struct wtl_unwind_place *place)
+static enum place classify(const struct wtl_python *python, const struct wtl_unwind_place *place)
 {
-	const struct wtl_module_symbol *symbol;
-	uint8_t *kind;
+	const struct wtl_module_python *module = &place->module->python;
+	const struct wtl_module_symbol *symbol =
+		wtl_module_symbol(python->modules, place->module, place->address);
+
+	if (symbol)
+		return classify_name(symbol->name);
+	return place->address - module->loop < module->loop_end - module->loop ? PLACE_LOOP
+									       : PLACE_CALLING;
+}
+
+static enum place kind_of(struct wtl_python *python, const struct wtl_python_process *process,
+			  const struct wtl_unwind_place *place)
+{
+	enum place kind;
 
 	if (place->module != process->module)
 		return PLACE_OTHER;
-	symbol = wtl_module_symbol(python->modules, place->module, place->address);
-	if (!symbol)
-		return place->address - process->module->python.loop <
-				       process->module->python.loop_end -
-					       process->module->python.loop
-			       ? PLACE_LOOP
-			       : PLACE_CALLING;
-	if (!process->kinds)
-		process->kinds = calloc(place->module->n_symbols, 1);
-	if (!process->kinds)
-		return classify_name(symbol->name);
-	kind = &process->kinds[symbol - place->module->symbols];
-	if (*kind == PLACE_UNKNOWN)
-		*kind = (uint8_t)classify_name(symbol->name);
-	return (enum place) * kind;
+	if (place->row < python->n_rows && python->by_row[place->row] != PLACE_UNKNOWN)
+		return (enum place)python->by_row[place->row];
+	kind = classify(python, place);
+	if (place->row > 0 && wtl_array_widen(&python->by_row, &python->n_rows,
+					      place->row + ROWS_MORE, sizeof(*python->by_row)) == 0)
+		python->by_row[place->row] = (uint8_t)kind;
+	return kind;
 }
 
 /* ---- Merging ---- */
@@ -129,7 +135,7 @@ struct merge {
 	const struct wtl_python_reading *reading;
 	const struct wtl_ring_event *sample;
 	const struct wtl_unwind_place *places; /* the innermost first */
-	const enum place *kinds;
+	const uint8_t *kinds;		       /* enum place */
 	size_t n;
 	const size_t *loops; /* the places that are loops, the innermost first */
 	size_t n_loops;
@@ -153,9 +159,7 @@ static void put(struct merge *merge, uint32_t frame)
 
 static void put_place(struct merge *merge, const struct wtl_unwind_place *place)
 {
-	const struct wtl_frame frame = {
-		.kind = WTL_FRAME_NATIVE, .module = place->module, .address = place->address};
-	int64_t number = wtl_tree_frame(merge->python->tree, &frame);
+	int64_t number = wtl_tree_place(merge->python->tree, place);
 
 	if (number < 0)
 		merge->node = number;
@@ -529,10 +533,11 @@ static bool put_group(struct merge *merge)
 /* Whether the loop at that place runs none of the next frames. */
 static bool is_another(const struct merge *merge, size_t place)
 {
-	struct seen seen = see(merge, place);
+	struct seen seen;
 
 	if (!merge->is_doubtful || (!merge->is_guess && !is_seen(merge, place)))
 		return false;
+	seen = see(merge, place);
 	for (size_t i = end_of_group(merge); i < merge->left; i++)
 		if (runs(&seen, &merge->reading->frames[i]))
 			return false;
@@ -643,8 +648,8 @@ int64_t wtl_python_merge(struct wtl_python *python, struct wtl_python_process *p
 			 const struct wtl_ring_event *sample,
 			 const struct wtl_unwind_place places[], size_t n, bool is_whole)
 {
-	enum place kinds[WTL_PYTHON_PLACES];
-	size_t loops[WTL_PYTHON_PLACES];
+	uint8_t *kinds = python->kinds;
+	size_t *loops = python->loops;
 	struct merge merge = {.python = python,
 			      .process = process,
 			      .sample = sample,
@@ -655,7 +660,7 @@ int64_t wtl_python_merge(struct wtl_python *python, struct wtl_python_process *p
 			      .is_whole = is_whole};
 
 	for (size_t i = 0; i < merge.n; i++) {
-		kinds[i] = classify(python, process, &places[i]);
+		kinds[i] = (uint8_t)kind_of(python, process, &places[i]);
 		if (kinds[i] == PLACE_LOOP)
 			loops[merge.n_loops++] = i;
 	}

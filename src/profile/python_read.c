@@ -14,6 +14,7 @@ enum {
 	FRAME_BYTES = 128, /* at the most, up to the last field that is read */
 	OWNED_BY_C =
 		3, /* and more: a frame that only says that the loop was called from C (3.12) */
+	CFRAME_WALKS = 64, /* so often it is looked where those lie that are read along */
 	BACKOFF_LEAST_NS = 5000000,
 	BACKOFF_MOST_NS = 200000000,
 };
@@ -169,7 +170,7 @@ static int find_thread(struct wtl_python_target *target, const struct wtl_python
 /* ---- Stacks ---- */
 
 struct walk {
-	const struct wtl_python_target *target;
+	struct wtl_python_target *target;
 	const struct wtl_python_memory *memory;
 	struct wtl_python_thread *thread;
 	uint64_t frame;	   /* where it begins */
@@ -231,21 +232,85 @@ struct ends {
 	uint64_t id, top, frame;
 };
 
-static size_t list_ends(const struct walk *walk, struct ends *ends, struct wtl_python_part parts[3])
+static uint32_t state_begin(const struct wtl_python_layout *layout)
+{
+	uint32_t id = id_offset(layout);
+
+	return id < layout->tstate_frame ? id : layout->tstate_frame;
+}
+
+/* The fewer parts, the faster: each is sought in the page tables. */
+static size_t list_ends(const struct walk *walk, uint8_t *to, struct wtl_python_part parts[2])
 {
 	const struct wtl_python_layout *layout = &walk->target->layout;
 	const struct wtl_python_thread *thread = walk->thread;
-	size_t n = 0;
+	uint32_t begin = state_begin(layout), id = id_offset(layout);
+	uint32_t last = id > layout->tstate_frame ? id : layout->tstate_frame;
 
-	*ends = (struct ends){0};
-	parts[n++] = (struct wtl_python_part){thread->state + id_offset(layout), &ends->id,
-					      sizeof(ends->id)};
-	parts[n++] = (struct wtl_python_part){thread->state + layout->tstate_frame, &ends->top,
-					      sizeof(ends->top)};
-	if (thread->cframe)
-		parts[n++] = (struct wtl_python_part){thread->cframe + layout->cframe_frame,
-						      &ends->frame, sizeof(ends->frame)};
-	return n;
+	parts[0] = (struct wtl_python_part){thread->state + begin, to,
+					    last - begin + sizeof(uint64_t)};
+	parts[1] = (struct wtl_python_part){
+		thread->cframes.first + layout->cframe_frame, to + WTL_PYTHON_STATE_BYTES,
+		thread->cframes.last - thread->cframes.first + sizeof(uint64_t)};
+	return thread->cframes.first ? 2 : 1;
+}
+
+static uint64_t word_at(const uint8_t *bytes)
+{
+	uint64_t word;
+
+	memcpy(&word, bytes, sizeof(word));
+	return word;
+}
+
+static bool is_near(const struct wtl_python_thread *thread, uint64_t cframe)
+{
+	return thread->cframes.first && cframe >= thread->cframes.first &&
+	       cframe <= thread->cframes.last;
+}
+
+static struct ends take_ends(const struct walk *walk, const uint8_t *bytes)
+{
+	const struct wtl_python_layout *layout = &walk->target->layout;
+	const struct wtl_python_thread *thread = walk->thread;
+	uint32_t begin = state_begin(layout);
+	struct ends ends = {.id = word_at(bytes + (id_offset(layout) - begin)),
+			    .top = word_at(bytes + (layout->tstate_frame - begin))};
+
+	ends.frame = ends.top;
+	if (has_cframe(layout) && is_near(thread, ends.top))
+		ends.frame = word_at(bytes + WTL_PYTHON_STATE_BYTES +
+				     (ends.top - thread->cframes.first));
+	return ends;
+}
+
+static void widen(struct wtl_python_range *range, uint64_t address)
+{
+	if (!range->first || address < range->first)
+		range->first = address;
+	if (address > range->last)
+		range->last = address;
+}
+
+/* It is read along from now on; if others are too far from it, they are not. */
+static void add_cframe(struct wtl_python_thread *thread, uint64_t cframe)
+{
+	widen(&thread->cframes, cframe);
+	if (thread->cframes.last - thread->cframes.first <=
+	    WTL_PYTHON_CFRAME_BYTES - sizeof(uint64_t))
+		return;
+	thread->cframes = (struct wtl_python_range){cframe, cframe};
+	thread->recent = (struct wtl_python_range){0, 0};
+}
+
+/* Those that it was not at lately are not read any more. */
+static void note_cframe(struct wtl_python_thread *thread, uint64_t cframe)
+{
+	widen(&thread->recent, cframe);
+	if (thread->snapshot.walk % CFRAME_WALKS > 0)
+		return;
+	thread->cframes = thread->recent;
+	thread->recent = (struct wtl_python_range){cframe, cframe};
 }
 
 /*
@@ -255,27 +320,30 @@ static size_t list_ends(const struct walk *walk, struct ends *ends, struct wtl_p
 static int begin_walk(struct walk *walk)
 {
 	struct wtl_python_thread *thread = walk->thread;
-	struct wtl_python_part parts[2][3];
+	uint8_t *bytes[2] = {walk->target->ends[0], walk->target->ends[1]};
+	struct wtl_python_part parts[2][2];
 	struct ends before, after;
-	size_t n = list_ends(walk, &before, parts[0]);
+	size_t n = list_ends(walk, bytes[0], parts[0]);
 	int rc;
 
-	list_ends(walk, &after, parts[1]);
+	list_ends(walk, bytes[1], parts[1]);
 	rc = wtl_python_snapshot_take(&thread->snapshot, walk->memory, walk->target->pid, parts[0],
 				      parts[1], n);
 	if (rc < 0) {
-		thread->cframe = 0;
+		thread->cframes = thread->recent = (struct wtl_python_range){0, 0};
 		return rc == -EPERM || rc == -ESRCH ? rc : -EAGAIN;
 	}
+	before = take_ends(walk, bytes[0]);
+	after = take_ends(walk, bytes[1]);
 	if (before.id != thread->id)
 		return -ESRCH;
-	walk->frame = before.top;
+	walk->frame = before.frame;
 	if (has_cframe(&walk->target->layout) && before.top) {
-		walk->frame = before.frame;
-		if (before.top != thread->cframe) {
-			thread->cframe = before.top;
+		if (!is_near(thread, before.top)) {
+			add_cframe(thread, before.top);
 			return -EAGAIN;
 		}
+		note_cframe(thread, before.top);
 	}
 	return memcmp(&before, &after, sizeof(before)) == 0 ? 0 : -EAGAIN;
 }
@@ -333,8 +401,10 @@ int wtl_python_read(struct wtl_python_target *target, const struct wtl_python_me
 		return rc;
 	while (ret_stack->n_tries++ < TRIES) {
 		rc = try_walk(&walk, ret_stack);
-		if (rc == 0 && is_likely(&walk, ret_stack))
+		if (rc == 0 && is_likely(&walk, ret_stack)) {
+			ret_stack->snapshot = &walk.thread->snapshot;
 			return 0;
+		}
 		if (rc == -ESRCH)
 			walk.thread->state = 0; /* it is looked for again */
 		if (rc < 0 && rc != -EAGAIN)

@@ -14,7 +14,7 @@
  * again if it is not.
  */
 
-enum { WTL_PYTHON_DEPTH = 2048, WTL_PYTHON_THREADS_MAX = 4096 };
+enum { WTL_PYTHON_DEPTH = 2048, WTL_PYTHON_THREADS_MAX = 4096, WTL_PYTHON_CFRAME_BYTES = 8192 };
 
 /* Frames of one call of the interpreter's loop (_PyEval_EvalFrameDefault) stand together. */
 struct wtl_python_frame {
@@ -23,12 +23,19 @@ struct wtl_python_frame {
 	bool is_entry; /* the outermost one of its call of the loop */
 };
 
+struct wtl_python_range {
+	uint64_t first, last; /* 0: there is none yet */
+};
+
 struct wtl_python_thread {
 	int tid;
 	uint64_t state, id; /* PyThreadState, and the number that it knows the thread by */
-	uint64_t
-		cframe; /* where its innermost frame was kept, when it was read last (3.11, 3.12) */
-	uint64_t base;	/* its outermost frame then; 0: it was not read */
+	/*
+	 * Where its innermost frame was kept (3.11, 3.12): each call of the loop by C has a place of its own on C's stack,
+	 * and they are read together from the first to the last one. Of them, those of the last walks: they are read on.
+	 */
+	struct wtl_python_range cframes, recent;
+	uint64_t base; /* its outermost frame then; 0: it was not read */
 	struct wtl_python_snapshot snapshot;
 };
 
@@ -39,6 +46,8 @@ struct wtl_python_target {
 	struct wtl_python_thread *threads; /* those that were seen */
 	size_t n, room;
 	int64_t search_ns, backoff_ns; /* threads are not looked for again before then */
+	/* What was read before and behind a walk: of the state, and of C's stack. */
+	uint8_t ends[2][WTL_PYTHON_STATE_BYTES + WTL_PYTHON_CFRAME_BYTES];
 };
 
 struct wtl_python_stack {
@@ -46,6 +55,8 @@ struct wtl_python_stack {
 	size_t n;
 	bool is_cut; /* it has more frames, towards its start */
 	unsigned n_tries;
+	struct wtl_python_snapshot
+		*snapshot; /* what it was read from, if it was; until the next one */
 };
 
 void wtl_python_target_done(struct wtl_python_target *target);

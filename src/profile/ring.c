@@ -609,7 +609,7 @@ static const struct perf_event_header *peek(const struct ring *ring, uint64_t at
 
 	if (head - at < sizeof(*record))
 		return NULL;
-	for (size_t k = 0; k < WTL_RECORD_GLANCE; k += 8) {
+	for (size_t k = 0; k < WTL_RECORD_GLANCE && (k == 0 || k < record->size); k += 8) {
 		uint64_t word = word_at(ring, at + k);
 
 		memcpy(&copy[k], &word, sizeof(word));

@@ -52,7 +52,8 @@ int wtl_trace_init(struct wtl_trace *trace, struct wtl_err *err)
 	trace->tree.rest = (uint32_t)number;
 	trace->tree.nodes_most = NODES_MOST;
 	if (number < 0 || wtl_python_init(&trace->python, &trace->modules, &trace->tree) < 0 ||
-	    wtl_tails_init(&trace->tails) < 0)
+	    wtl_tails_init(&trace->tails) < 0 ||
+	    !(trace->places = calloc(WTL_TRACE_DEPTH, sizeof(*trace->places))))
 		return wtl_err_set(err, ENOMEM, "profile", NULL, "out of memory");
 	return 0;
 }
@@ -64,6 +65,7 @@ void wtl_trace_done(struct wtl_trace *trace)
 	free(trace->samples);
 	free(trace->on_cpus);
 	free(trace->waits_ns);
+	free(trace->places);
 	wtl_hash_done(&trace->by_tid);
 	wtl_python_done(&trace->python);
 	wtl_tails_done(&trace->tails);
@@ -387,10 +389,7 @@ static int64_t node_of(struct wtl_trace *trace, const struct wtl_unwind_place pl
 	int64_t node = 0;
 
 	for (size_t i = n; i > 0 && node >= 0; i--) {
-		const struct wtl_frame frame = {.kind = WTL_FRAME_NATIVE,
-						.module = places[i - 1].module,
-						.address = places[i - 1].address};
-		int64_t number = wtl_tree_frame(&trace->tree, &frame);
+		int64_t number = wtl_tree_place(&trace->tree, &places[i - 1]);
 
 		node = number < 0 ? number
 				  : wtl_tree_child(&trace->tree, (uint32_t)node, (uint32_t)number);
@@ -498,7 +497,7 @@ static size_t unwind(struct wtl_trace *trace, struct wtl_trace_thread *thread,
 
 static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl_ring_event *event)
 {
-	struct wtl_unwind_place places[WTL_TRACE_DEPTH];
+	struct wtl_unwind_place *places = trace->places;
 	enum wtl_unwind_end end;
 	const struct wtl_ring_event *sample = event;
 	size_t n = unwind(trace, &trace->threads[thread], &sample, places, &end);

@@ -62,6 +62,7 @@ struct wtl_trace {
 	struct wtl_modules modules;
 	struct wtl_spaces spaces;
 	struct wtl_unwinder unwinder;
+	struct wtl_unwind_place *places; /* WTL_TRACE_DEPTH: the stack that is taken */
 	struct wtl_tree tree;
 	struct wtl_lines lines; /* of its frames, when they were named */
 	struct wtl_python python;

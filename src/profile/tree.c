@@ -6,6 +6,10 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "profile/unwind.h"
+
+/* By which the table of places grows. */
+enum { ROWS_MORE = 256 };
 
 int wtl_tree_init(struct wtl_tree *tree)
 {
@@ -23,6 +27,7 @@ void wtl_tree_done(struct wtl_tree *tree)
 	free(tree->names);
 	free(tree->nodes);
 	free(tree->frames);
+	free(tree->by_row);
 	wtl_hash_done(&tree->by_place);
 	wtl_hash_done(&tree->by_frame);
 	wtl_hash_done(&tree->by_name);
@@ -79,6 +84,22 @@ int64_t wtl_tree_frame(struct wtl_tree *tree, const struct wtl_frame *frame)
 	tree->frames[tree->n_frames] = *frame;
 	wtl_hash_add(&tree->by_place, sum, (uint32_t)tree->n_frames);
 	return (int64_t)tree->n_frames++;
+}
+
+int64_t wtl_tree_place(struct wtl_tree *tree, const struct wtl_unwind_place *place)
+{
+	const struct wtl_frame frame = {
+		.kind = WTL_FRAME_NATIVE, .module = place->module, .address = place->address};
+	int64_t number;
+
+	if (place->row < tree->n_rows && tree->by_row[place->row] > 0)
+		return tree->by_row[place->row] - 1;
+	number = wtl_tree_frame(tree, &frame);
+	if (number >= 0 && place->row > 0 &&
+	    wtl_array_widen(&tree->by_row, &tree->n_rows, place->row + ROWS_MORE,
+			    sizeof(*tree->by_row)) == 0)
+		tree->by_row[place->row] = (uint32_t)number + 1;
+	return number;
 }
 
 static bool is_child(const void *context, uint32_t value, const void *key)

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 
 struct wtl_module;
+struct wtl_unwind_place;
 
 /*
  * Call stacks as a tree: a node is a frame below those of its parent. Frames are places in programs, or names for what
@@ -39,6 +40,8 @@ struct wtl_tree {
 	char **names;
 	size_t n_nodes, n_frames, n_names, room_nodes, room_frames, room_names;
 	struct wtl_hash by_place, by_frame, by_name;
+	uint32_t *by_row; /* the frames of places, + 1; 0: not asked yet */
+	size_t n_rows;
 	/* Once there are so many nodes (0: any number), whatever would be a new one, and all below it, is the node of the
 	 * frame `rest`, which each node can have below it. New ones below the root are still made. */
 	size_t nodes_most;
@@ -47,8 +50,9 @@ struct wtl_tree {
 
 int wtl_tree_init(struct wtl_tree *tree); /* with its root. 0 or -ENOMEM */
 void wtl_tree_done(struct wtl_tree *tree);
-/* The numbers of a frame, a name, and of the node of a frame below another node, made if need be. -ENOMEM. */
+/* The numbers of a frame, a place's, a name, and of the node of a frame below another node, made if need be. -ENOMEM. */
 int64_t wtl_tree_frame(struct wtl_tree *tree, const struct wtl_frame *frame);
+int64_t wtl_tree_place(struct wtl_tree *tree, const struct wtl_unwind_place *place);
 int64_t wtl_tree_name(struct wtl_tree *tree, const char *name);
 int64_t wtl_tree_child(struct wtl_tree *tree, uint32_t parent, uint32_t frame);
 /* Whether no node above has a frame of the same name: a function that calls itself is counted once with all that it

@@ -31,6 +31,7 @@ void wtl_unwinder_init(struct wtl_unwinder *unwinder, const struct wtl_modules *
 void wtl_unwinder_done(struct wtl_unwinder *unwinder)
 {
 	free(unwinder->rows);
+	free(unwinder->known);
 	wtl_hash_done(&unwinder->by_address);
 }
 
@@ -137,6 +138,11 @@ static void fill_row(const struct wtl_modules *modules, struct wtl_module *modul
 		row->is_bad = true;
 	row->is_end = !row->is_bad && row->rules[WTL_UNWIND_KEPT] == WTL_UNWIND_UNKNOWN;
 	free(frame);
+}
+
+static size_t hash_of(uint64_t pc)
+{
+	return pc * UINT64_C(0x9e3779b185ebca87) >> 54; /* below WTL_UNWIND_KNOWN */
 }
 
 struct row_key {
@@ -268,31 +274,73 @@ static bool leave(struct frame *frame, const struct wtl_unwind_row *row, bool *r
 	return pc != 0;
 }
 
-static struct wtl_unwind_place place_of(const struct wtl_space *space, uint64_t pc)
+/* Where it is, by the mappings and the rows. */
+static void seek_place(struct wtl_unwinder *unwinder, const struct wtl_space *space, uint64_t pc,
+		       struct wtl_unwind_place *place)
 {
 	const struct wtl_mapping *mapping = wtl_space_at(space, pc);
-	struct wtl_unwind_place place = {.address = pc};
+	const struct wtl_unwind_row *row = NULL;
 
-	if (!mapping)
-		return place;
-	place.module = mapping->module;
-	if (mapping->module->error ||
-	    !wtl_module_address(mapping->module, pc - mapping->start + mapping->offset,
-				&place.address))
-		place.address = pc;
-	return place;
+	place->module = mapping ? mapping->module : NULL;
+	place->address = pc;
+	place->row = 0;
+	if (!mapping || mapping->module->error)
+		return;
+	wtl_module_address(mapping->module, pc - mapping->start + mapping->offset, &place->address);
+	if (!mapping->module->is_jit)
+		row = row_at(unwinder, mapping->module, place->address);
+	if (!row)
+		return;
+	place->row = (uint32_t)(row - unwinder->rows) + 1;
+	if (!unwinder->known)
+		unwinder->known = calloc(WTL_UNWIND_KNOWN, sizeof(*unwinder->known));
+	if (!unwinder->known)
+		return;
+	unwinder->known[hash_of(pc)] =
+		(struct wtl_unwind_known){.pc = pc,
+					  .start = mapping->start,
+					  .offset = mapping->offset,
+					  .address = place->address,
+					  .module = mapping->module,
+					  .mapping = (uint32_t)(mapping - space->mappings),
+					  .row = place->row};
 }
 
-/* inner: how the frame that it called was left. */
-static const struct wtl_unwind_row *row_of(struct wtl_unwinder *unwinder,
+static void find_place(struct wtl_unwinder *unwinder, const struct wtl_space *space, uint64_t pc,
+		       struct wtl_unwind_place *place)
+{
+	const struct wtl_unwind_known *known =
+		unwinder->known ? &unwinder->known[hash_of(pc)] : NULL;
+	const struct wtl_mapping *mapping =
+		known && known->mapping < space->n ? &space->mappings[known->mapping] : NULL;
+
+	if (!mapping || known->pc != pc || known->module != mapping->module ||
+	    known->start != mapping->start || known->offset != mapping->offset ||
+	    pc >= mapping->end || mapping->module->error) {
+		seek_place(unwinder, space, pc, place);
+		return;
+	}
+	place->module = known->module;
+	place->address = known->address;
+	place->row = known->row;
+}
+
+static void keep_registers(const struct frame *frame, struct wtl_unwind_place *place)
+{
+	place->stack = frame->registers[WTL_UNWIND_SP];
+	for (size_t i = 0; i < WTL_UNWIND_KEPT; i++)
+		place->kept[i] = frame->known >> kept[i] & 1 ? frame->registers[kept[i]] : 0;
+}
+
+/* NULL: it cannot be left. inner: how the frame that it called was left. */
+static const struct wtl_unwind_row *row_of(const struct wtl_unwinder *unwinder,
 					   const struct wtl_unwind_place *place,
 					   const struct wtl_unwind_row *inner)
 {
-	const struct wtl_unwind_row *row;
+	const struct wtl_unwind_row *row = place->row ? &unwinder->rows[place->row - 1] : NULL;
 
-	if (place->module->is_jit)
+	if (place->module && place->module->is_jit)
 		return &unwinder->by_pointer;
-	row = row_at(unwinder, place->module, place->address);
 	/* What made the code calls it by code of its own that has no table either (Node's builtins). */
 	return row && row->is_bad && inner == &unwinder->by_pointer ? inner : row;
 }
@@ -312,18 +360,13 @@ size_t wtl_unwind(struct wtl_unwinder *unwinder, const struct wtl_space *space,
 	memcpy(frame.registers, sample->sample.registers, sizeof(frame.registers));
 	frame.stack_at = frame.registers[WTL_UNWIND_SP];
 	while (n < max) {
-		uint64_t pc = frame.registers[WTL_UNWIND_PC] - (is_exact ? 0 : 1);
-		places[n] = place_of(space, pc);
-		places[n].stack = frame.registers[WTL_UNWIND_SP];
-		for (size_t i = 0; i < WTL_UNWIND_KEPT; i++)
-			places[n].kept[i] =
-				frame.known >> kept[i] & 1 ? frame.registers[kept[i]] : 0;
-		if (!places[n].module || (places[n].module->error && !places[n].module->is_jit)) {
-			n += places[n].module != NULL || n == 0;
-			break;
-		}
-		row = row_of(unwinder, &places[n], row);
-		n++;
+		struct wtl_unwind_place *place = &places[n];
+
+		find_place(unwinder, space, frame.registers[WTL_UNWIND_PC] - (is_exact ? 0 : 1),
+			   place);
+		keep_registers(&frame, place);
+		n += place->module || n == 0;
+		row = row_of(unwinder, place, row);
 		if (!row || !leave(&frame, row, &is_end))
 			break;
 		is_exact = row->is_signal;

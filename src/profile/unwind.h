@@ -56,11 +56,21 @@ struct wtl_unwind_row {
 	int32_t offsets[WTL_UNWIND_KEPT + 1];
 };
 
+/* What lies at an address of a process, as long as it has that mapping at that place. */
+struct wtl_unwind_known {
+	uint64_t pc, start, offset, address;
+	struct wtl_module *module;
+	uint32_t mapping, row;
+};
+
+enum { WTL_UNWIND_KNOWN = 1024 };
+
 struct wtl_unwinder {
 	const struct wtl_modules *modules;
 	struct wtl_unwind_row *rows;
 	size_t n, room;
 	struct wtl_hash by_address;
+	struct wtl_unwind_known *known; /* addresses seen lately, by their hashes; NULL: none yet */
 	uint64_t cut_at; /* of the last stack that was cut: what was asked for there */
 	struct wtl_unwind_row
 		by_pointer; /* of code that keeps a frame pointer, which lies below the return address */
@@ -71,6 +81,7 @@ struct wtl_unwind_place {
 	struct wtl_module *module; /* NULL: nothing is mapped there */
 	uint64_t address;	   /* the file's own, or as it is in memory */
 	uint64_t stack;		   /* its stack pointer: where what it called has left the stack */
+	uint32_t row; /* a number that only this address of the module has; 0: it has none */
 	uint64_t
 		kept[WTL_UNWIND_KEPT]; /* registers that calls keep, as it had them; 0: not known */
 };

@@ -405,6 +405,10 @@ static void test_names(void **state)
 		put_code(memory, 5, "<module>", 1);
 		assert_string_equal(name_of(&codes, &tree, memory, &reader, 5, 1),
 				    "<module> (/a/b.py:1)");
+		put_u64(memory, code_at(5) + layout->code_filename,
+			put_text(memory, "/a/c.py", 7, 1));
+		assert_string_equal(name_of(&codes, &tree, memory, &reader, 5, 1),
+				    "<module> (/a/c.py:1)");
 		put_code(memory, 5, "work", 37);
 		assert_string_equal(name_of(&codes, &tree, memory, &reader, 5, 2),
 				    "work (/a/b.py:37)");
@@ -668,6 +672,65 @@ static void test_code_that_is_freed(void **state)
 	end_merging(&merging);
 }
 
+/* One call a sample, in which a module's own code is looked at too; and one for all functions, some times a second. */
+static void test_calls_that_a_sample_takes(void **state)
+{
+	(void)state;
+	for (unsigned minor = 8; minor <= 12; minor++) {
+		struct merging merging;
+		unsigned n_reads;
+
+		begin_merging(&merging, minor);
+		put_code(merging.memory, MAIN, "<module>", 1);
+		run_codes(&merging, INNER, MAIN, UNKNOWN);
+		for (unsigned k = 0; k < 4; k++)
+			MERGE(true, true, LOOP, LOOP, START);
+		n_reads = merging.memory->n_reads;
+		for (unsigned k = 0; k < 12; k++) /* 60 ms */
+			MERGE(true, true, LOOP, LOOP, START);
+		assert_in_range(merging.memory->n_reads - n_reads, 12 + 3, 12 + 4);
+		put_code(merging.memory, MAIN, "work", 50);
+		MERGE(true, true, LOOP, LOOP, START);
+		assert_non_null(strstr(merging.path, "work (/a/b.py:50)"));
+		end_merging(&merging);
+	}
+}
+
+/* Where each call of the loop by C keeps its innermost frame is known, once they were seen. */
+static void test_calls_by_c(void **state)
+{
+	static struct wtl_python_stack stack;
+
+	(void)state;
+	for (unsigned minor = 11; minor <= 12; minor++) {
+		struct memory *memory = make_memory(minor);
+		const struct wtl_python_memory reader = {read_memory, memory};
+		struct wtl_python_target target = target_of(memory);
+		uint64_t top = STATES + memory->layout.tstate_frame;
+		unsigned n_reads = 0;
+
+		for (size_t i = 1; i < 4; i++)
+			put_u64(memory, CFRAMES + 0x400 * i + memory->layout.cframe_frame,
+				FRAMES + 0x100);
+		for (size_t i = 0; i < 12; i++) {
+			put_u64(memory, top, CFRAMES + 0x400 * (i % 4));
+			n_reads = i == 4 ? memory->n_reads : n_reads;
+			assert_int_equal(
+				wtl_python_read(&target, &reader, TID, (int64_t)i + 1, &stack), 0);
+			assert_int_equal(stack.n, i % 4 ? 2 : 3);
+			assert_int_equal(stack.frames[0].code, code_at(i % 4 ? 1 : 0));
+		}
+		assert_int_equal(memory->n_reads - n_reads, 8);
+		/* One that is far away, as a thread's first is: it is found as well. */
+		put_u64(memory, top, FRAMES + 0x4000);
+		put_u64(memory, FRAMES + 0x4000 + memory->layout.cframe_frame, FRAMES + 0x100);
+		assert_int_equal(wtl_python_read(&target, &reader, TID, 20, &stack), 0);
+		assert_int_equal(stack.n, 2);
+		wtl_python_target_done(&target);
+		free(memory);
+	}
+}
+
 static void test_unresolved(void **state)
 {
 	const struct wtl_python_seen *seen;
@@ -729,6 +792,8 @@ int main(void)
 		cmocka_unit_test(test_merging),
 		cmocka_unit_test(test_samples_that_are_not_read),
 		cmocka_unit_test(test_code_that_is_freed),
+		cmocka_unit_test(test_calls_that_a_sample_takes),
+		cmocka_unit_test(test_calls_by_c),
 		cmocka_unit_test(test_unresolved),
 	};
 

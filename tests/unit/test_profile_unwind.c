@@ -268,6 +268,42 @@ static void test_calls(void **state)
 	assert_frames(bench, names, UNIT_COUNT(names), false);
 }
 
+/* Another file is mapped where one was, and then nothing: what was known of addresses there is not told of them. */
+static void test_addresses_that_become_others(void **state)
+{
+	struct bench *bench = *state;
+	const struct wtl_mapping *mapping;
+	struct wtl_module *module, *other;
+	uint64_t address, start, length;
+
+	outermost(2);
+	unwind(bench, DEPTH);
+	module = bench->places[0].module;
+	address = bench->places[0].address;
+	mapping = wtl_space_at(bench->space, taken.event.sample.registers[WTL_UNWIND_PC]);
+	assert_non_null(mapping);
+	start = mapping->start;
+	length = mapping->end - start;
+	/* The same file, from a page further on. */
+	assert_int_equal(wtl_space_map(bench->space, start, length, mapping->offset + 4096, module),
+			 0);
+	unwind(bench, DEPTH);
+	assert_true(bench->places[0].module == module && bench->places[0].address != address);
+	other = wtl_modules_find(&bench->modules, getpid(), "/nothing", 0, 1);
+	assert_int_equal(wtl_space_map(bench->space, start, length, 0, other), 0);
+	unwind(bench, DEPTH);
+	assert_ptr_equal(bench->places[0].module, other);
+	assert_int_equal(bench->n, 1);
+	wtl_space_clear(bench->space);
+	unwind(bench, DEPTH);
+	assert_null(bench->places[0].module);
+	map_all(bench);
+	unwind(bench, DEPTH);
+	assert_ptr_equal(bench->places[0].module, module);
+	assert_int_equal(bench->places[0].address, address);
+	assert_int_equal(bench->end, WTL_UNWIND_WHOLE);
+}
+
 static void test_deep_calls(void **state)
 {
 	struct bench *bench = *state;
@@ -390,6 +426,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_calls, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_addresses_that_become_others,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_deep_calls, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_calls_through_a_library, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_handler_of_a_signal, set_up, tear_down),
