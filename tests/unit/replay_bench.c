@@ -201,6 +201,8 @@ static void print_domains(struct wtl_buf *text, struct wattle_meter *meter,
 			       domain.reason ? domain.reason : "", e->status, domain.status,
 			       e->has_energy, e->energy_uj, e->uncertainty_uj, e->mean_uw,
 			       e->max_uw, e->measured_ns, e->gap_ns, e->flags, e->samples);
+		if (domain.sensor)
+			wtl_buf_printf(text, "  sensor %s\n", domain.sensor);
 		wtl_consumers_baseline(consumers, i, &idle);
 		weight = wtl_consumers_weight(consumers, i);
 		wtl_consumers_ledger(consumers, i, &l);
