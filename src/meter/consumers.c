@@ -125,8 +125,6 @@ static enum wtl_learned_sum sum_of(const struct wtl_consumers *consumers, size_t
 	struct wattle_domain domain;
 
 	wtl_meter_domain(consumers->meter, i, &domain);
-	if (!domain.in_total)
-		return WTL_LEARNED_ALONE;
 	if (domain.kind == WATTLE_KIND_DRAM)
 		return WTL_LEARNED_MEMORIES;
 	return domain.kind == WATTLE_KIND_CPU ? WTL_LEARNED_PACKAGES : WTL_LEARNED_ALONE;
