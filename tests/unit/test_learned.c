@@ -382,6 +382,32 @@ static void check_kept_of_several(int first_second)
 	replay_bench_finish(&life.f);
 }
 
+/* Power at rest that was given stays, whatever use tells of it. */
+static void test_given_idle(void **state)
+{
+	const struct wtl_baseline given = {.is_known = true,
+					   .is_given = true,
+					   .idle_uw = 50000000,
+					   .uncertainty_uw = 40000000};
+	static struct life life;
+	struct wtl_baseline idle;
+
+	(void)state;
+	start(&life, 0, 1);
+	wtl_consumers_fix_baseline(life.f.consumers, 0, &given);
+	for (int k = 0; k < 10 * SECONDS; k++) {
+		use(&life, life.pool[0], 24.0, k / 10 % 8 * 10 * MS);
+		replay_bench_pass(&life.f);
+		if (k % 10 == 9)
+			replay_bench_bill(&life.f);
+	}
+	wtl_consumers_baseline(life.f.consumers, 0, &idle);
+	assert_int_equal(idle.idle_uw, given.idle_uw);
+	replay_bench_end(&life.f);
+	wtl_buf_done(&life.text);
+	replay_bench_finish(&life.f);
+}
+
 static void test_kept_of_several(void **state)
 {
 	(void)state;
@@ -391,10 +417,10 @@ static void test_kept_of_several(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_known_table),
-					   cmocka_unit_test(test_few), cmocka_unit_test(test_many),
-					   cmocka_unit_test(test_uneven_looks),
-					   cmocka_unit_test(test_kept_of_several)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_known_table), cmocka_unit_test(test_few),
+		cmocka_unit_test(test_many),	    cmocka_unit_test(test_uneven_looks),
+		cmocka_unit_test(test_given_idle),  cmocka_unit_test(test_kept_of_several)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
