@@ -351,6 +351,7 @@ static void test_a_window_that_cannot_begin(void **state)
 	(void)state;
 	start(&s);
 	watch(&s);
+	expect(&s, "s");
 	s.bench.meter->window_begins = refuse;
 	assert_int_equal(wattle_window_begin(s.bench.meter, "w"), -ENOMEM);
 	expect(&s, "sbc");
