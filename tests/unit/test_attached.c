@@ -359,6 +359,59 @@ static void test_many_in_a_window(void **state)
 	finish(&m);
 }
 
+static int64_t cpu_of(const struct wattle_consumers *list, int pid)
+{
+	for (size_t i = 0; i < wattle_consumers_count(list); i++) {
+		struct wattle_consumer consumer = {.size = sizeof(consumer)};
+
+		assert_return_code(wattle_consumers_get(list, i, &consumer), 0);
+		if (consumer.pid == pid)
+			return consumer.cpu_ns;
+	}
+	return -1;
+}
+
+/* Whoever gets the slot of one that was there before the window has no CPU time of that one. */
+static void test_slots_given_out_anew(void **state)
+{
+	static struct machine m; /* large */
+	struct wattle_consumers *list;
+	static int pids[6000]; /* more than have an account of their own once they have ended */
+
+	(void)state;
+	start(&m);
+	meter_bench_open(&m.bench);
+	for (size_t i = 0; i < UNIT_COUNT(pids); i++)
+		pids[i] = world_fork(&m.world, m.a);
+	pass(&m, S, 0, 0);
+	assert_return_code(wattle_meter_tick(m.bench.meter), 0);
+	for (size_t i = 0; i < UNIT_COUNT(pids); i++)
+		world_run(&m.world, pids[i], MS / 8);
+	pass(&m, S, 0, 0);
+	assert_return_code(wattle_meter_tick(m.bench.meter), 0);
+	assert_return_code(wattle_window_begin_with(m.bench.meter, "w", WATTLE_WINDOW_CONSUMERS),
+			   0);
+	for (size_t i = 0; i < UNIT_COUNT(pids); i++)
+		world_end(&m.world, pids[i]);
+	for (int k = 0; k < 3; k++) {
+		pass(&m, S, 0, 0);
+		assert_return_code(wattle_meter_tick(m.bench.meter), 0);
+	}
+	for (size_t i = 0; i < UNIT_COUNT(pids); i++)
+		pids[i] = world_fork(&m.world, m.a);
+	pass(&m, S, 0, 0);
+	assert_return_code(wattle_meter_tick(m.bench.meter), 0);
+	for (size_t i = 0; i < UNIT_COUNT(pids); i++)
+		world_run(&m.world, pids[i], MS / 16);
+	pass(&m, S, 0, 0);
+	list = list_of(&m, "w");
+	for (size_t i = 0; i < UNIT_COUNT(pids); i += 50)
+		assert_int_equal(cpu_of(list, pids[i]), MS / 16);
+	wattle_consumers_free(list);
+	assert_return_code(wattle_window_end(m.bench.meter, "w", NULL, NULL, 0), 0);
+	finish(&m);
+}
+
 static void test_shares(void **state)
 {
 	static struct machine m; /* large */
@@ -1417,6 +1470,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_many_in_a_window),
+		cmocka_unit_test(test_slots_given_out_anew),
 		cmocka_unit_test(test_shares),
 		cmocka_unit_test(test_set_ends_a_window),
 		cmocka_unit_test(test_windows_leave_nothing),
