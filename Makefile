@@ -124,19 +124,21 @@ test-cli-% test-page test-python-%: export WATTLE_SHARED_DATA = $(abspath ../sha
 test-cli-% test-page test-python-%: export TMPDIR = $(shell [ "$$(df -m --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 2000 ] 2>/dev/null \
 	&& echo /dev/shm || echo /tmp)
 # A test that waits for real processes may fail once on a busy machine. It is tried again, and named as RERUN in the summary.
-# What still fails side by side is tried a last time, beside nothing but targets at idle priority.
+# What still fails side by side is tried a last time, beside nothing but targets at idle priority. What holds wattle to work on
+# processors of its own ("alone") has no other targets beside it; it leaves them idle half of the time, so three run at a time first.
 PYTEST = -B -m pytest -q -o cache_dir=$(CURDIR)/build-gcc/pytest --reruns 1 -rR
-side_by_side = $(1) $(PYTEST) -n $(2) -m 'not alone' $(3) || \
-	{ [ $$? = 1 ] && $(1) $(PYTEST) --maxfail 1 --last-failed --last-failed-no-failures none -m 'not alone' $(3); }
+side_by_side = $(1) $(PYTEST) -n $(2) -m '$(4)' $(3) || \
+	{ [ $$? = 1 ] && $(1) $(PYTEST) --maxfail 1 --last-failed --last-failed-no-failures none -m '$(4)' $(3); }
 test-cli: test-cli-beside test-cli-alone
 
 test-cli-beside: $(call first,test-gcc)
 	$(call heading,the command and the tools: side by side$(comma) since most of these tests wait)
-	$(call side_by_side,$(PYTHON),6,tests/cli)
+	@$(PYTHON) $(PYTEST) --collect-only tests/cli >/dev/null || : # the six find its asserts made
+	$(call side_by_side,$(PYTHON),6,tests/cli,not alone)
 
 test-cli-alone: $(call first,test-gcc)
-	$(call heading,the command and the tools: one by one)
-	$(PYTHON) $(PYTEST) -m alone tests/cli
+	$(call heading,the command and the tools: on processors of their own)
+	$(call side_by_side,$(PYTHON),3,tests/cli,alone)
 
 # The Python package's tools and what it is tested with: remade when the list changes. pip would compile all of it, of which more than
 # half is never imported, or only as a program. What cannot be compiled (templates, old Python) is not, as with pip.
@@ -183,7 +185,7 @@ test-python-types: build-python/made
 
 test-python-beside: $(call first,test-gcc wheel-installed)
 	$(call heading,the Python package: tests)
-	$(call side_by_side,build-python/bin/python,4,tests/python)
+	$(call side_by_side,build-python/bin/python,4,tests/python,not alone)
 
 test-python-alone: $(call first,test-gcc wheel-installed)
 	$(call heading,the Python package: tests that have the machine to themselves)

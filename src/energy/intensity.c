@@ -185,12 +185,12 @@ static void add_known(struct wtl_emission *emission, uint32_t mg_per_kwh, int64_
 void wtl_emission_add(struct wtl_emission *emission, const struct wtl_intensity *intensity,
 		      int64_t from_utc_ns, int64_t to_utc_ns, int64_t energy_uj)
 {
-	int64_t whole_ns = to_utc_ns - from_utc_ns, at_ns = from_utc_ns, done_uj = 0;
+	int64_t whole_ns, at_ns, done_uj = 0;
 
-	if (whole_ns <= 0) {
-		at_ns = to_utc_ns;
-		whole_ns = 0;
-	}
+	if (from_utc_ns > to_utc_ns)
+		from_utc_ns = to_utc_ns;
+	whole_ns = to_utc_ns - from_utc_ns;
+	at_ns = from_utc_ns;
 	do {
 		uint32_t mg_per_kwh = 0;
 		int64_t until_ns, part_uj;

@@ -125,8 +125,6 @@ static enum wtl_learned_sum sum_of(const struct wtl_consumers *consumers, size_t
 	struct wattle_domain domain;
 
 	wtl_meter_domain(consumers->meter, i, &domain);
-	if (!domain.in_total)
-		return WTL_LEARNED_ALONE;
 	if (domain.kind == WATTLE_KIND_DRAM)
 		return WTL_LEARNED_MEMORIES;
 	return domain.kind == WATTLE_KIND_CPU ? WTL_LEARNED_PACKAGES : WTL_LEARNED_ALONE;
@@ -269,21 +267,21 @@ static void grow_chunk(struct wtl_chunk *chunk, size_t capacity)
 		wtl_chunk_done(chunk);
 }
 
-static bool make_room(struct wtl_consumers *consumers)
+static void make_room(struct wtl_consumers *consumers)
 {
 	size_t capacity = wtl_workload_capacity(consumers->workload);
 
 	for (struct wtl_book *book = consumers->books; book; book = book->next)
 		if (wtl_attribution_grow(book->attribution, capacity) < 0)
-			return false;
+			return;
 	for (struct wtl_book *book = consumers->books; book; book = book->next)
 		grow_chunk(&book->chunk, capacity);
 	grow_chunk(&consumers->own.chunk, capacity);
 	if (consumers->learned && wtl_learned_widen(consumers->learned, capacity) < 0)
-		return false;
-	return wtl_attribution_grow(consumers->own.attribution, capacity) == 0 &&
-	       wtl_array_widen(&consumers->recents, &consumers->n_recents, capacity,
-			       sizeof(*consumers->recents)) == 0;
+		return;
+	if (wtl_attribution_grow(consumers->own.attribution, capacity) == 0)
+		wtl_array_widen(&consumers->recents, &consumers->n_recents, capacity,
+				sizeof(*consumers->recents));
 }
 
 static void tell_observer(const struct wtl_consumers *consumers, enum wtl_scan_event event,

@@ -291,8 +291,8 @@ static void begin_known(struct wtl_learned *learned, uint32_t key, const char *p
 	}
 }
 
-/* What one place tells of its program. */
-static void keep_place(struct wtl_learned *learned, struct place *place, int64_t t_utc_ns)
+/* What one place tells of its program, whose other places are not asked. */
+static void keep_place(struct wtl_learned *learned, const struct place *place, int64_t t_utc_ns)
 {
 	bool is_kept = false;
 
@@ -306,8 +306,9 @@ static void keep_place(struct wtl_learned *learned, struct place *place, int64_t
 		is_kept |= wtl_known_keep(&learned->known, of, place->program, &found, place->use_s,
 					  t_utc_ns);
 	}
-	if (is_kept)
-		place->use_s = 0.0;
+	for (size_t i = OTHERS + 1; is_kept && i < PLACES; i++)
+		if (strcmp(learned->places[i].program, place->program) == 0)
+			learned->places[i].use_s = 0.0;
 }
 
 /* Of several places of one program, the one that used most. */

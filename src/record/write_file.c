@@ -369,8 +369,8 @@ static const char *find_beside(const char *path, struct stat *ret_stat, int *why
 			continue;
 		rc = stat(beside, ret_stat);
 		if (rc == 0 && !*why) {
-			rc = unlink(beside) < 0 ? 0 : -1;
-			*why = rc == 0 ? -errno : 0;
+			*why = unlink(beside) < 0 ? -errno : 0;
+			rc = *why ? 0 : -1;
 		}
 		free(beside);
 		if (rc == 0)

@@ -21,7 +21,6 @@ static int play_sample(struct wtl_player *player, struct wtl_played *played)
 
 	if (rc < 0)
 		return rc;
-	played->kind = WTL_PLAYED_SAMPLE;
 	played->t_mono_ns = player->io.mono_ns;
 	if (player->is_broken)
 		wtl_player_resume(player, before_ns);
@@ -86,7 +85,6 @@ static int forget_scan(struct wtl_player *player, struct wtl_played *played)
 	int rc;
 
 	player->main_window = 0;
-	played->kind = WTL_PLAYED_SAMPLE;
 	wtl_consumers_bill(player->consumers, player->energies, played->t_mono_ns);
 	player->is_forgetting = true;
 	rc = wtl_player_restore_changes(player, 0);
@@ -107,7 +105,6 @@ static int begin_behind_dropped(struct wtl_player *player, struct wtl_played *pl
 	player->main_window = 0;
 	player->main_ended = false;
 	player->is_behind_dropped = false;
-	played->kind = WTL_PLAYED_SAMPLE;
 	played->t_mono_ns = player->io.mono_ns;
 	return 0;
 }

@@ -55,9 +55,9 @@ struct wtl_consumers *wtl_player_consumers(struct wtl_player *player);
 struct wtl_store_reader *wtl_player_reader(struct wtl_player *player);
 
 enum wtl_played_kind {
-	WTL_PLAYED_SAMPLE,
-	WTL_PLAYED_BEGUN, /* a window */
-	WTL_PLAYED_ENDED, /* its figures are in the event; up to here, there is a sample */
+	WTL_PLAYED_SAMPLE, /* and whatever is none of the others */
+	WTL_PLAYED_BEGUN,  /* a window */
+	WTL_PLAYED_ENDED,  /* its figures are in the event; up to here, there is a sample */
 	WTL_PLAYED_CANCELLED,
 	WTL_PLAYED_BILLED,  /* as of the main window's figures, which are in the event */
 	WTL_PLAYED_RESET,   /* all accounts are 0 */

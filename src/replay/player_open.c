@@ -106,14 +106,13 @@ static int open_meter(struct wtl_player *player, struct wtl_err *err)
 	const struct wattle_options options = {
 		.size = sizeof(options), .max_windows = (uint32_t)n_recorded + WINDOWS_OF_USER};
 	const struct wtl_env env = {.io = &player->io.io};
-	int64_t op = -1;
+	int64_t op;
 	int rc = find_first(player, err);
 
 	if (rc < 0)
 		return rc;
-	if (rc > 0)
-		rc = wtl_player_take(player, WTL_SINGLE_OP, &op);
-	if (op != WTL_OP_SAMPLE || wtl_player_take_sample(player) < 0)
+	if (wtl_player_take(player, WTL_SINGLE_OP, &op) < 0 || op != WTL_OP_SAMPLE ||
+	    wtl_player_take_sample(player) < 0)
 		return wtl_err_set(err, EBADMSG, "recording", NULL, "%s",
 				   why_no_sample(player->reader));
 	player->is_broken = false;

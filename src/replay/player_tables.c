@@ -65,7 +65,7 @@ static int copy_class(void *context, uint32_t i, const struct wtl_channel *chann
 	player->classes[i] = *known;
 	player->classes[i].name = "recorded";
 	for (unsigned k = 0; (row = wtl_sensor_class_row(k)); k++)
-		if (known->name && strcmp(row->name, known->name) == 0)
+		if (strcmp(row->name, known->name) == 0)
 			player->classes[i].name = row->name;
 	player->channels[i].class = &player->classes[i];
 	return 0;

@@ -134,10 +134,8 @@ static int take_reading(struct wtl_channel_cursors *channel, int64_t begin_ns,
 		return -EBADMSG;
 	if (state < 0 || (state & ~WTL_STATE_ANEW) > WATTLE_STATUS_ABSENT)
 		return -EBADMSG;
-	if (at_ns < -WTL_STORE_MONO_MAX_NS || at_ns > WTL_STORE_MONO_MAX_NS)
-		return -EBADMSG;
-	at_ns += begin_ns - (at_ns > 0);
-	if (!wtl_store_is_mono(at_ns) || !wtl_store_is_span(half_ns))
+	if (__builtin_add_overflow(at_ns, begin_ns - (at_ns > 0), &at_ns) ||
+	    !wtl_store_is_mono(at_ns) || !wtl_store_is_span(half_ns))
 		return -EBADMSG;
 	*reading = (struct wtl_reading){
 		.t_mono_ns = at_ns,

@@ -384,8 +384,6 @@ static void weigh(struct wtl_roster *roster, struct wtl_counters *counters, uint
 		rest_ns += roster->places[roster->used[i]].weight_ns;
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		if (counters->works[i].cpu_ns == 0)
-			continue;
 		roster->places[counters->works[i].slot].is_weighed = true;
 		rest_ns -= (uint64_t)counters->works[i].cpu_ns;
 	}

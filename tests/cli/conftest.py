@@ -20,6 +20,8 @@ from pathlib import Path
 
 import pytest
 
+sys.dont_write_bytecode = False  # what pytest makes of asserts is kept for its other processes
+
 REPO = Path(__file__).resolve().parents[2]
 ROOTS = REPO / "tests" / "fixtures" / "roots"
 SCRIPTS = REPO / "tests" / "fake" / "scripts"

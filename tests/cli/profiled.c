@@ -234,8 +234,8 @@ int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "two";
 
-	if (strcmp(what, "two") == 0)
-		for (int i = 0; i < 5; i++) {
+	if (strcmp(what, "two") == 0 || strcmp(what, "brief") == 0)
+		for (int i = 0; i < (what[0] == 't' ? 5 : 1); i++) {
 			heavy(90);
 			light(30);
 		}

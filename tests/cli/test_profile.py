@@ -129,7 +129,7 @@ def test_a_model_says_so(program):
     """And what is measured does not."""
     heads = {}
     for name in ("vm-nothing", "xeon-2s-dram"):
-        result = run_wattle("profile", "--root", REPO / "tests" / "fixtures" / "roots" / name, "--", program, "two")
+        result = run_wattle("profile", "--root", REPO / "tests" / "fixtures" / "roots" / name, "--", program, "brief")
         heads[name] = result.err.split("\n")[0]
     assert "modelled" in heads["vm-nothing"] and "modelled" not in heads["xeon-2s-dram"], heads
 
@@ -976,7 +976,7 @@ def test_a_file_that_cannot_be_written(tmp_path):
 @pytest.mark.parametrize("name", ["text", "json", "pprof", "html"])
 def test_a_disk_that_is_full(program, name):
     """What cannot be had again is told all the same."""
-    result = run_wattle("profile", "-q", "-f", name, "-o", "/dev/full", "--", program, "two")
+    result = run_wattle("profile", "-q", "-f", name, "-o", "/dev/full", "--", program, "brief")
     assert result.code == 125, result
     assert "cannot write the profile to '/dev/full'" in result.err and "measured in all" in result.err
 

@@ -71,7 +71,7 @@ def seconds_are_below_their_header(text):
 def test_one_side_has_no_energy(program, pair, tmp_path):
     """It does not use less: that is not known, and they differ by CPU time alone."""
     none = tmp_path / "none.wprof"
-    assert run_wattle("profile", "-q", "--root", REPO / "tests" / "fixtures" / "roots" / "rubbish", "-o", none, "--", program, "two").code == 0
+    assert run_wattle("profile", "-q", "--root", REPO / "tests" / "fixtures" / "roots" / "rubbish", "-o", none, "--", program, "brief").code == 0
     done = run_wattle("profile", "diff", pair[0], none, "--fail-if", "total < 1 J")
     assert done.code == 0 and "is not decided: no energy is known" in done.err and "compared by CPU time" in done.out, done
     for words in (("show", none), ("diff", pair[0], none)):

@@ -67,10 +67,10 @@ def test_folded_by_flamegraph(written):
 
 
 def test_formats_by_name(program, tmp_path):
-    folded = run_wattle("profile", "-q", "-f", "folded", "-o", tmp_path / "what", "--", program, "two")
+    folded = run_wattle("profile", "-q", "-f", "folded", "-o", tmp_path / "what", "--", program, "brief")
     assert folded.code == 0 and ";main;heavy" in (tmp_path / "what").read_text()
-    assert ";main;heavy" in run_wattle("profile", "-q", "-f", "folded", "-o", "-", "--", program, "two").out
-    assert run_wattle("profile", "-q", "-o", tmp_path / "callgrind.out.7", "--", program, "two").code == 0
+    assert ";main;heavy" in run_wattle("profile", "-q", "-f", "folded", "-o", "-", "--", program, "brief").out
+    assert run_wattle("profile", "-q", "-o", tmp_path / "callgrind.out.7", "--", program, "brief").code == 0
     assert (tmp_path / "callgrind.out.7").read_text().startswith("# callgrind format\n")
 
 
@@ -381,7 +381,7 @@ def test_memory_in_files(program, tmp_path):
 
 
 def test_memory_is_told_on_request(program):
-    assert "RSS" not in run_wattle("profile", "--", program, "two").err
+    assert "RSS" not in run_wattle("profile", "--", program, "brief").err
 
 
 def test_mprof(program, tmp_path):

@@ -111,7 +111,7 @@ def test_another_time(take):
 def test_no_trace(program, tmp_path, text, says):
     if text is not None:
         (tmp_path / "t.json").write_text(text)
-    result = run_wattle("profile", "--kineto", tmp_path / "t.json", "-o", tmp_path / "p.json", "--", program, "two")
+    result = run_wattle("profile", "--kineto", tmp_path / "t.json", "-o", tmp_path / "p.json", "--", program, "brief")
     if "built without" in result.err:
         pytest.skip("built without JSON")
     assert result.code == 125 and says in result.err and "measured in all" in result.err

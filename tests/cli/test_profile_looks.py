@@ -118,7 +118,7 @@ def test_threads_that_wait_for_a_processor(look, tmp_path):
     """Where one slept that waits to go on is not where it used its time."""
     script = tmp_path / "waits.py"
     script.write_text("import os, time\nos.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\nhogs = []\nfor _ in range(3):\n    hog = os.fork()\n"
-                      "    if hog == 0:\n        while time.process_time() < 20:\n            pass\n        os._exit(0)\n    hogs.append(hog)\nos.nice(10)\n"
+                      "    if hog == 0:\n        while time.process_time() < 20:\n            pass\n        os._exit(0)\n    hogs.append(hog)\nos.nice(5)\n"
                       "def works():\n    end = time.thread_time() + 0.0005\n    while time.thread_time() < end:\n        pass\n"
                       "def rests():\n    time.sleep(0.001)\n"
                       "end = time.thread_time() + 0.3\nwhile time.thread_time() < end:\n    works()\n    rests()\n"

@@ -30,7 +30,7 @@ def test_a_file_has_all_that_formats_have(program, name, tmp_path):
     live, again = tmp_path / "live", tmp_path / "again"
     live.mkdir()
     again.mkdir()
-    taken = run_wattle("profile", "-q", "--keep", tmp_path / "p.wprof", "-o", live / name, "--location", "360", "--", program, "two", "a b", "\x1b")
+    taken = run_wattle("profile", "-q", "--keep", tmp_path / "p.wprof", "-o", live / name, "--location", "360", "--", program, "brief", "a b", "\x1b")
     assert taken.code == 0 and taken.err == "", taken
     shown = run_wattle("profile", "show", tmp_path / "p.wprof", "-o", again / name)
     assert shown.code == 0 and shown.out == shown.err == "", shown
@@ -41,7 +41,7 @@ def test_a_file_has_all_that_formats_have(program, name, tmp_path):
 
 @pytest.mark.parametrize("options", [(), ("--table",), ("--table", "--sort", "cpu")])
 def test_a_file_has_the_views(program, options, tmp_path):
-    live = run_wattle("profile", "--keep", tmp_path / "p.wprof", *options, "--", program, "two")
+    live = run_wattle("profile", "--keep", tmp_path / "p.wprof", *options, "--", program, "brief")
     shown = run_wattle("profile", "show", *options, tmp_path / "p.wprof")
     assert live.code == shown.code == 0 and shown.err == "" and shown.out == live.err and "measured in all" in shown.out
 
@@ -135,9 +135,9 @@ def test_nothing_reads_a_pipe_for_ever(tmp_path):
 
 def test_a_disk_that_is_full(program, tmp_path):
     """One line says so; the tree and the other file are there all the same."""
-    taken = run_wattle("profile", "-q", "-o", "/dev/full", "-f", "wprof", "--", program, "two")
+    taken = run_wattle("profile", "-q", "-o", "/dev/full", "-f", "wprof", "--", program, "brief")
     assert taken.code == 125 and "cannot write the profile to '/dev/full'" in taken.err and "measured in all" in taken.err
-    taken = run_wattle("profile", "-q", "--keep", "/dev/full", "-o", tmp_path / "p.json", "--", program, "two")
+    taken = run_wattle("profile", "-q", "--keep", "/dev/full", "-o", tmp_path / "p.json", "--", program, "brief")
     assert taken.code == 125 and "cannot write the profile to '/dev/full'" in taken.err
     check_sums(parse_json((tmp_path / "p.json").read_text()))
 

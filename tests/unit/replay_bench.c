@@ -201,6 +201,8 @@ static void print_domains(struct wtl_buf *text, struct wattle_meter *meter,
 			       domain.reason ? domain.reason : "", e->status, domain.status,
 			       e->has_energy, e->energy_uj, e->uncertainty_uj, e->mean_uw,
 			       e->max_uw, e->measured_ns, e->gap_ns, e->flags, e->samples);
+		if (domain.sensor)
+			wtl_buf_printf(text, "  sensor %s\n", domain.sensor);
 		wtl_consumers_baseline(consumers, i, &idle);
 		weight = wtl_consumers_weight(consumers, i);
 		wtl_consumers_ledger(consumers, i, &l);
@@ -216,6 +218,9 @@ static void print_domains(struct wtl_buf *text, struct wattle_meter *meter,
 
 static void print_energy(struct wtl_buf *text, const char *of, const struct wtl_share_energy *e)
 {
+	/* Of all of it at least as much is not known as of what is above rest. */
+	assert_in_range(e->full_weight_doubt_uj, e->weight_doubt_uj,
+			e->full_uncertainty_uj / 2 + 1);
 	wtl_buf_printf(text,
 		       "  %s: full %" PRIu64 " +- %" PRIu64 ", dynamic %d %" PRIu64 " +- %" PRIu64
 		       ", doubts %" PRIu64 " %" PRIu64 "\n",

@@ -340,6 +340,7 @@ static void test_log(void **state)
 					       .log = count_line,
 					       .log_context = &lines};
 	struct wattle_options warned = options;
+	static char long_list[10000];
 	struct wattle_meter *meter;
 
 	(void)state;
@@ -355,6 +356,11 @@ static void test_log(void **state)
 	warned.gpus = "99"; /* which is none here */
 	assert_return_code(wattle_meter_open(&warned, &meter, NULL), 0);
 	assert_int_equal(lines, 1);
+	wattle_meter_close(meter);
+	memset(long_list, '9', sizeof(long_list) - 1);
+	warned.gpus = long_list;
+	assert_return_code(wattle_meter_open(&warned, &meter, NULL), 0);
+	assert_int_equal(lines, 2);
 	wattle_meter_close(meter);
 	free(root);
 }

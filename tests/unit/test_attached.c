@@ -329,6 +329,89 @@ static void check_closed(const struct wattle_consumers *list)
 
 /* ---- Figures ---- */
 
+/* More than a window had room for when it began. */
+static void test_many_in_a_window(void **state)
+{
+	static struct machine m; /* large */
+	static const char *const windows[] = {"w", NULL};
+	int last = 0;
+
+	(void)state;
+	start(&m);
+	meter_bench_open(&m.bench);
+	pass(&m, S, 300 * MS, 100 * MS);
+	assert_return_code(wattle_window_begin_with(m.bench.meter, "w", WATTLE_WINDOW_CONSUMERS),
+			   0);
+	for (int i = 0; i < 3000; i++)
+		last = world_fork(&m.world, m.a);
+	pass(&m, S, 300 * MS, 100 * MS);
+	assert_return_code(wattle_meter_tick(m.bench.meter), 0);
+	world_run(&m.world, last, 100 * MS);
+	pass(&m, S, 300 * MS, 100 * MS);
+	for (size_t i = 0; i < UNIT_COUNT(windows); i++) {
+		struct wattle_consumers *list = list_of(&m, windows[i]);
+
+		check_closed(list);
+		assert_true(share_of(list, last, PACKAGE).full_uj > 0);
+		wattle_consumers_free(list);
+	}
+	assert_return_code(wattle_window_end(m.bench.meter, "w", NULL, NULL, 0), 0);
+	finish(&m);
+}
+
+static int64_t cpu_of(const struct wattle_consumers *list, int pid)
+{
+	for (size_t i = 0; i < wattle_consumers_count(list); i++) {
+		struct wattle_consumer consumer = {.size = sizeof(consumer)};
+
+		assert_return_code(wattle_consumers_get(list, i, &consumer), 0);
+		if (consumer.pid == pid)
+			return consumer.cpu_ns;
+	}
+	return -1;
+}
+
+/* Whoever gets the slot of one that was there before the window has no CPU time of that one. */
+static void test_slots_given_out_anew(void **state)
+{
+	static struct machine m; /* large */
+	struct wattle_consumers *list;
+	static int pids[6000]; /* more than have an account of their own once they have ended */
+
+	(void)state;
+	start(&m);
+	meter_bench_open(&m.bench);
+	for (size_t i = 0; i < UNIT_COUNT(pids); i++)
+		pids[i] = world_fork(&m.world, m.a);
+	pass(&m, S, 0, 0);
+	assert_return_code(wattle_meter_tick(m.bench.meter), 0);
+	for (size_t i = 0; i < UNIT_COUNT(pids); i++)
+		world_run(&m.world, pids[i], MS / 8);
+	pass(&m, S, 0, 0);
+	assert_return_code(wattle_meter_tick(m.bench.meter), 0);
+	assert_return_code(wattle_window_begin_with(m.bench.meter, "w", WATTLE_WINDOW_CONSUMERS),
+			   0);
+	for (size_t i = 0; i < UNIT_COUNT(pids); i++)
+		world_end(&m.world, pids[i]);
+	for (int k = 0; k < 3; k++) {
+		pass(&m, S, 0, 0);
+		assert_return_code(wattle_meter_tick(m.bench.meter), 0);
+	}
+	for (size_t i = 0; i < UNIT_COUNT(pids); i++)
+		pids[i] = world_fork(&m.world, m.a);
+	pass(&m, S, 0, 0);
+	assert_return_code(wattle_meter_tick(m.bench.meter), 0);
+	for (size_t i = 0; i < UNIT_COUNT(pids); i++)
+		world_run(&m.world, pids[i], MS / 16);
+	pass(&m, S, 0, 0);
+	list = list_of(&m, "w");
+	for (size_t i = 0; i < UNIT_COUNT(pids); i += 50)
+		assert_int_equal(cpu_of(list, pids[i]), MS / 16);
+	wattle_consumers_free(list);
+	assert_return_code(wattle_window_end(m.bench.meter, "w", NULL, NULL, 0), 0);
+	finish(&m);
+}
+
 static void test_shares(void **state)
 {
 	static struct machine m; /* large */
@@ -892,6 +975,7 @@ static void test_arguments(void **state)
 	struct wattle_error no_size = {.size = 0};
 	struct wattle_use use = {.size = 0};
 	struct wattle_share share = {.size = 0};
+	struct wattle_error error = {.size = sizeof(error)};
 	struct wattle_way way = {.size = 0};
 	struct wattle_window window = {.size = 0};
 	struct wattle_consumer consumer = {.size = 0};
@@ -912,7 +996,8 @@ static void test_arguments(void **state)
 			 -EINVAL);
 	assert_int_equal(wattle_set_open(meter, WATTLE_SET_CGROUP, 0, "b", &set, NULL), -EINVAL);
 	assert_null(set);
-	assert_return_code(wattle_set_open(meter, WATTLE_SET_SELF, 0, NULL, &set, NULL), 0);
+	assert_return_code(wattle_set_open(meter, WATTLE_SET_SELF, 0, NULL, &set, &error), 0);
+	assert_string_equal(error.text, "");
 	assert_int_equal(wattle_set_read(set, NULL, &use, NULL, 0), -EINVAL);
 	assert_int_equal(wattle_set_read(set, NULL, NULL, &share, 1), -EINVAL);
 	assert_int_equal(wattle_set_read(set, NULL, NULL, &share, 0), 0);
@@ -1384,6 +1469,8 @@ static void test_no_answer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_many_in_a_window),
+		cmocka_unit_test(test_slots_given_out_anew),
 		cmocka_unit_test(test_shares),
 		cmocka_unit_test(test_set_ends_a_window),
 		cmocka_unit_test(test_windows_leave_nothing),

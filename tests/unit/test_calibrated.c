@@ -427,6 +427,23 @@ static void test_less(void **state)
 	check_steps(HEAD "@:package-0 500000 -3000000 0 0 0 0 0\n", steps, UNIT_COUNT(steps), NULL);
 }
 
+static void is_of_quarters(struct wtl_channel *channel)
+{
+	channel->unit.den = 4;
+}
+
+/* A count of a quarter of a microjoule: 2 J are 2.5 J, and 2 more of the zero. */
+static void test_small_counts(void **state)
+{
+	static const struct step steps[] = {
+		{1 * S, 1000, 1000, FINE},
+		{2 * S, 1000 + 8 * J, 1000 + 18 * J, FINE},
+	};
+
+	(void)state;
+	check_steps(HEAD "@:package-0" LINE, steps, UNIT_COUNT(steps), is_of_quarters);
+}
+
 static void is_power(struct wtl_channel *channel)
 {
 	channel->quantity = WTL_QUANTITY_POWER;
@@ -464,6 +481,7 @@ int main(void)
 		cmocka_unit_test(test_far_apart),
 		cmocka_unit_test(test_reset),
 		cmocka_unit_test(test_less),
+		cmocka_unit_test(test_small_counts),
 		cmocka_unit_test(test_power),
 	};
 

@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "energy/units.h"
 #include "meter/known_watts.h"
@@ -82,6 +83,25 @@ static double light_part(struct gpu *gpu, uint32_t *ret_doubt_ppm)
 	return (double)uses.uses[0].weight / (double)(uses.uses[0].weight + uses.uses[1].weight);
 }
 
+/* What a program drew in an earlier session counts from the first block on; both have its name. */
+static void test_known_before(void **state)
+{
+	struct wtl_known_watts known = {
+		.of = "gpu-0", .watts = {.is_known = true, .idle_uw = 77000000, .seen_ns = 1}};
+	struct wtl_watts_figure light;
+	struct gpu gpu;
+
+	gpu_open(&gpu, *state);
+	strcpy(known.name, wtl_workload_consumer(gpu.world->workload, gpu.slots[0])->name);
+	assert_int_equal(wtl_known_add(&gpu.programs, &known), 0);
+	for (int i = 0; i < 20 && !wtl_gpu_learned_has(gpu.learned); i++)
+		pass(&gpu, 0.4, 0.4);
+	assert_true(wtl_gpu_learned_watts(gpu.learned, gpu.slots[0], &light));
+	assert_true(fabs(light.w - 77) < 20);
+	wtl_known_done(&gpu.programs);
+	gpu_close(&gpu);
+}
+
 static void test_watts(void **state)
 {
 	static const double phases[][2] = {{0.6, 0}, {0, 0.6}, {0.3, 0.3}, {0.8, 0.1}, {0.1, 0.7}};
@@ -140,6 +160,7 @@ static void test_torn(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_known_before, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_watts, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_torn, world_setup, world_teardown),
 	};

@@ -355,11 +355,72 @@ static void test_uneven_looks(void **state)
 	check_life("uneven", 4, 12, 2);
 }
 
+/* Two of one name that draw different watts: what is kept of it is that of who used more, whoever was there first. */
+static void check_kept_of_several(int first_second)
+{
+	static struct life life;
+	const struct wtl_known_watts *known;
+
+	start(&life, 0, 1);
+	for (int k = 0; k < 10 * SECONDS; k++) {
+		int second = k / 10;
+
+		if (second % 20 < 16 && second >= first_second)
+			use(&life, life.pool[0], 24.0, second * 7 % 10 * 9 * MS);
+		if (second % 20 < 16)
+			use(&life, life.pool[1], 12.0, second * 3 % 7 * 10 * MS);
+		replay_bench_pass(&life.f);
+		if (k % 10 == 9)
+			replay_bench_bill(&life.f);
+	}
+	known = wtl_known_find(wtl_consumers_keep_watts(life.f.consumers, 1700001000 * S),
+			       "packages", "pool", 0);
+	assert_non_null(known);
+	assert_in_range(known->watts.idle_uw, 20000000, 28000000);
+	replay_bench_end(&life.f);
+	wtl_buf_done(&life.text);
+	replay_bench_finish(&life.f);
+}
+
+/* Power at rest that was given stays, whatever use tells of it. */
+static void test_given_idle(void **state)
+{
+	const struct wtl_baseline given = {.is_known = true,
+					   .is_given = true,
+					   .idle_uw = 50000000,
+					   .uncertainty_uw = 40000000};
+	static struct life life;
+	struct wtl_baseline idle;
+
+	(void)state;
+	start(&life, 0, 1);
+	wtl_consumers_fix_baseline(life.f.consumers, 0, &given);
+	for (int k = 0; k < 10 * SECONDS; k++) {
+		use(&life, life.pool[0], 24.0, k / 10 % 8 * 10 * MS);
+		replay_bench_pass(&life.f);
+		if (k % 10 == 9)
+			replay_bench_bill(&life.f);
+	}
+	wtl_consumers_baseline(life.f.consumers, 0, &idle);
+	assert_int_equal(idle.idle_uw, given.idle_uw);
+	replay_bench_end(&life.f);
+	wtl_buf_done(&life.text);
+	replay_bench_finish(&life.f);
+}
+
+static void test_kept_of_several(void **state)
+{
+	(void)state;
+	check_kept_of_several(0);
+	check_kept_of_several(12);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_known_table),
-					   cmocka_unit_test(test_few), cmocka_unit_test(test_many),
-					   cmocka_unit_test(test_uneven_looks)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_known_table), cmocka_unit_test(test_few),
+		cmocka_unit_test(test_many),	    cmocka_unit_test(test_uneven_looks),
+		cmocka_unit_test(test_given_idle),  cmocka_unit_test(test_kept_of_several)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

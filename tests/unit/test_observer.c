@@ -336,11 +336,34 @@ static void test_same_energy(void **state)
 	assert_int_equal(energy_uj[0], energy_uj[1]);
 }
 
+static int refuse(struct wattle_meter *meter, struct wtl_window *window)
+{
+	(void)meter;
+	(void)window;
+	return -ENOMEM;
+}
+
+/* A window that has no room after all. */
+static void test_a_window_that_cannot_begin(void **state)
+{
+	struct seen s;
+
+	(void)state;
+	start(&s);
+	watch(&s);
+	expect(&s, "s");
+	s.bench.meter->window_begins = refuse;
+	assert_int_equal(wattle_window_begin(s.bench.meter, "w"), -ENOMEM);
+	expect(&s, "sbc");
+	finish(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_samples),
 		cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_a_window_that_cannot_begin),
 		cmocka_unit_test(test_looks),
 		cmocka_unit_test(test_no_more),
 		cmocka_unit_test(test_times),

@@ -429,6 +429,7 @@ static void test_cancelled(void **state)
 static void test_figures_by_the_header(void **state)
 {
 	struct wattle_recorder *recorder;
+	struct wattle_window window;
 	struct fixture f;
 	struct rows rows;
 
@@ -436,17 +437,18 @@ static void test_figures_by_the_header(void **state)
 	start(&f);
 	stop(&f);
 	unlink(f.path);
+	f.bench.clock_step_ns = 1234;
 	assert_int_equal(wattle_recorder_open(f.path, f.bench.meter, NULL, &recorder, NULL), 0);
 	assert_int_equal(wattle_window_begin(f.bench.meter, "a"), 0);
 	meter_bench_write(&f.bench, PACKAGE0, "3000000\n");
 	meter_bench_tick(&f.bench, S);
-	assert_int_equal(wtl_window_end(f.bench.meter, "a", NULL, NULL, 0), 0);
+	assert_int_equal(wtl_window_end(f.bench.meter, "a", &window, NULL, 0), 0);
 	assert_int_equal(wattle_recorder_close(recorder, NULL), 0);
 	read_rows(&f, &rows);
 	assert_int_equal(rows.n, 2);
 	assert_string_equal(rows.windows[1].name, "a");
 	assert_false(rows.windows[1].is_open);
-	assert_int_equal(rows.windows[1].duration_ns, S);
+	assert_int_equal(rows.windows[1].duration_ns, window.duration_ns);
 	assert_int_equal(rows.energy_uj[1], 2000000);
 	finish(&f);
 }

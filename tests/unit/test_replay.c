@@ -181,6 +181,7 @@ static void test_weights(void **state)
 		assert_int_equal(wtl_store_open(f.path, &reader, NULL), 0);
 		assert_string_equal(wtl_store_get_fact(reader, WTL_FACT_WEIGHT),
 				    wtl_weight_name(weights[i]));
+		assert_string_equal(wtl_store_get_fact(reader, WTL_FACT_VERSION), wattle_version());
 		wtl_store_close(reader);
 		replay_bench_golden(&f, wtl_weight_name(weights[i]));
 		replay_bench_check(&f, NULL);

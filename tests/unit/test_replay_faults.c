@@ -269,6 +269,26 @@ static void check_last_commit(struct store_bench *bench, bool fails)
 	wtl_store_close(reader);
 }
 
+/* Its own first allocation. */
+static void test_recorder_of_a_program(void **state)
+{
+	const struct wattle_options options = {.size = sizeof(options), .nvml_path = ""};
+	struct wattle_recorder *recorder = NULL;
+	struct wattle_error error = {.size = sizeof(error)};
+	struct store_bench *bench = *state;
+	struct wattle_meter *meter;
+
+	need_shim();
+	assert_return_code(wattle_meter_open(&options, &meter, NULL), 0);
+	wattle_test_fail_alloc(1, false);
+	assert_int_equal(wattle_recorder_open(bench->path, meter, NULL, &recorder, &error),
+			 -ENOMEM);
+	wattle_test_fail_alloc(0, false);
+	assert_null(recorder);
+	assert_string_equal(error.text, "out of memory");
+	wattle_meter_close(meter);
+}
+
 static void test_last_commit(void **state)
 {
 	need_shim();
@@ -284,9 +304,13 @@ static void test_last_commit_fails(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_player), cmocka_unit_test(test_summary),
-		cmocka_unit_test(test_api),    cmocka_unit_test(test_recorder),
-		STORE_TEST(test_last_commit),  STORE_TEST(test_last_commit_fails),
+		cmocka_unit_test(test_player),
+		cmocka_unit_test(test_summary),
+		cmocka_unit_test(test_api),
+		cmocka_unit_test(test_recorder),
+		STORE_TEST(test_last_commit),
+		STORE_TEST(test_last_commit_fails),
+		STORE_TEST(test_recorder_of_a_program),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

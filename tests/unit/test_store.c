@@ -211,11 +211,18 @@ static void test_many_values(void **state)
 	wtl_store_close(reader);
 }
 
+static int take_gap(void *context, const struct wtl_stored_gap *row)
+{
+	*(struct wtl_stored_gap *)context = *row;
+	return 0;
+}
+
 /* Values that nobody can keep: they are missing, and that is known. */
 static void test_overrun(void **state)
 {
 	struct store_bench *bench = *state;
 	struct wtl_store_reader *reader;
+	struct wtl_stored_gap gap = {.duration_ns = -1};
 	uint64_t lost = 0;
 	bool was_kept = true;
 
@@ -233,6 +240,9 @@ static void test_overrun(void **state)
 	assert_int_equal(wtl_store_periods(reader), 3);
 	assert_int_equal(store_bench_verify(reader, &lost), 400);
 	assert_int_equal(lost, 1);
+	assert_int_equal(wtl_store_each_gap(reader, take_gap, &gap), 0);
+	assert_int_equal(gap.kind, WTL_GAP_OVERRUN);
+	assert_int_equal(gap.duration_ns, WTL_NS_PER_S);
 	wtl_store_close(reader);
 }
 

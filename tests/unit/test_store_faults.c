@@ -419,7 +419,7 @@ static void test_each_commit_is_synced(void **state)
 
 /* ---- A writer that is killed ---- */
 
-enum { KILLS = 100, STRETCHES_MAX = 1 << 20 };
+enum { KILLS = UNIT_TRIES(100), STRETCHES_MAX = 1 << 20 };
 
 /* What the child tells before it dies. */
 struct shared {

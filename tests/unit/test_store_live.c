@@ -149,12 +149,13 @@ static void test_open_while_a_ring_turns(void **state)
 static void put_window(struct store_bench *bench, uint32_t id, bool is_open, uint64_t energy_uj)
 {
 	const struct wattle_energy energy = {.has_energy = 1, .energy_uj = energy_uj};
+	const struct wattle_energy energies[] = {energy, energy};
 	const struct wtl_stored_window window = {.id = id,
 						 .name = "w",
 						 .is_open = is_open,
 						 .total = energy,
-						 .energies = &energy,
-						 .n_energies = 1};
+						 .energies = energies,
+						 .n_energies = 2};
 
 	assert_int_equal(wtl_store_window(bench->writer, &window), 0);
 }
@@ -166,7 +167,7 @@ static int add_window(void *context, const struct wtl_stored_window *row)
 
 	snprintf(text + len, 256 - len, "%u%s=%llu/%llu ", row->id, row->is_open ? "+" : "",
 		 (unsigned long long)row->total.energy_uj,
-		 row->n_energies == 1 ? (unsigned long long)row->energies[0].energy_uj : 0);
+		 row->n_energies == 2 ? (unsigned long long)row->energies[1].energy_uj : 0);
 	return 0;
 }
 
@@ -198,6 +199,7 @@ static void expect_tables(struct wtl_store_reader *reader, const char *wanted)
 	assert_int_equal(wtl_store_each_consumer(reader, add_consumer, text), 0);
 	assert_int_equal(wtl_store_each_account(reader, add_account, text), 0);
 	assert_string_equal(text, wanted);
+	assert_false(wtl_store_is_damaged(reader));
 }
 
 /* They stay as they were when the reader came, like the values that belong to them. */

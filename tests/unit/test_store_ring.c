@@ -90,6 +90,7 @@ static void check_rest(const struct store_bench *bench)
 		"gap WHERE begin_mono_ns + duration_ns < (SELECT min(begin_mono_ns) FROM period)",
 		"window WHERE id > 1 AND NOT is_open AND "
 		"begin_mono_ns + duration_ns < (SELECT min(begin_mono_ns) FROM period)",
+		"account",
 	};
 	sqlite3 *db;
 
@@ -119,6 +120,9 @@ static void run_ring(struct store_bench *bench, uint64_t max_bytes, size_t secon
 
 	watch(&seen, bench, max_bytes);
 	store_bench_seconds(bench, seconds, n);
+	assert_int_equal(
+		wtl_store_account(bench->writer, &(struct wtl_stored_account){0, 5, 9, 1, 1, 0}),
+		0);
 	store_bench_end(bench);
 	check_watch(&seen);
 	assert_in_range(seen.most, max_bytes - max_bytes / 8, max_bytes);

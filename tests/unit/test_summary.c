@@ -177,7 +177,7 @@ static void test_other_machines(void **state)
 	static const struct replay_setup setups[] = {
 		{.root = "laptop-battery", .is_quiet = true},
 		{.root = "vm-nothing", .is_quiet = true},
-		{.root = "grace", .is_quiet = true},
+		{.root = "grace", .is_quiet = true, .weight = WTL_WEIGHT_LEARNED},
 		{.root = "nvidia-server", .script = "two"},
 		{.root = "nvidia-server", .script = "disagree"},
 	};

@@ -732,10 +732,16 @@ static void test_ticks(void **state)
 	world_look(world, WTL_NS_PER_S);
 	assert_int_equal(world_pid_use(world, pids[0]), 200 * MS);
 	assert_int_equal(world_pid_use(world, child), 30 * MS);
+	/* One that cannot be read for a while is the same one afterwards. */
+	world_at(world, child)->is_closed = true;
 	world_end(world, pids[0]);
 	world_look(world, WTL_NS_PER_S);
 	assert_int_equal(wtl_workload_find(world->workload, pids[0]), -ESRCH);
 	assert_int_equal(world_sum(world, WTL_CONSUMER_EXITED), 205 * MS);
+	world_at(world, child)->is_closed = false;
+	world_run(world, child, 20 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_pid_use(world, child), 20 * MS);
 }
 
 static void test_other_numbers(void **state)

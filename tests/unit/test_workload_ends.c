@@ -177,6 +177,24 @@ static void test_threads(void **state)
 	assert_int_equal(world->billed_ns, 60 * MS);
 }
 
+/* The first thread's record came before that of the process. */
+static void test_first_thread_ends_first(void **state)
+{
+	struct world *world = *state;
+	int shell = start(world), fresh;
+
+	world_look(world, WTL_NS_PER_S);
+	fresh = world_fork(world, shell);
+	world_exec(world, fresh, "java", "java");
+	world_first_thread(world, fresh, 5 * MS);
+	world_run(world, fresh, 30 * MS);
+	world_end(world, fresh);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_row(world, "java", NULL)->cpu_ns, 35 * MS);
+	assert_int_equal(world_row(world, "java", NULL)->n_processes, 1);
+	assert_int_equal(world->billed_ns, 35 * MS);
+}
+
 /* Records of a process that is gone say nothing of the next one with its number. */
 static void test_threads_of_a_reused_number(void **state)
 {
@@ -1041,6 +1059,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_ended_unread, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_zombies, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_threads, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_first_thread_ends_first, world_setup,
+						world_teardown),
 		cmocka_unit_test_setup_teardown(test_teardown_of_folded, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_elder_with_children, world_setup,

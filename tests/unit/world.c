@@ -632,14 +632,23 @@ void world_unseen(struct world *world, int64_t cpu_ns)
 	world->busy_ns += cpu_ns;
 }
 
-void world_thread(struct world *world, int pid, int64_t cpu_ns)
+static void end_thread(struct world *world, int pid, int task, int64_t cpu_ns)
 {
 	struct world_process *process = world_at(world, pid);
 
 	world_run(world, pid, cpu_ns);
 	process->n_threads = 2;
-	world->newest++;
-	record_send(world, process, world->newest, cpu_ns, false);
+	record_send(world, process, task, cpu_ns, false);
+}
+
+void world_thread(struct world *world, int pid, int64_t cpu_ns)
+{
+	end_thread(world, pid, ++world->newest, cpu_ns);
+}
+
+void world_first_thread(struct world *world, int pid, int64_t cpu_ns)
+{
+	end_thread(world, pid, pid, cpu_ns);
 }
 
 void world_exit(struct world *world, int pid)

@@ -129,6 +129,7 @@ unsigned world_counted(const struct world *world, int pid);
 void world_unseen(struct world *world, int64_t cpu_ns); /* busy, and nobody's */
 /* A thread of it ended after that much CPU time: a record, and no process ends. */
 void world_thread(struct world *world, int pid, int64_t cpu_ns);
+void world_first_thread(struct world *world, int pid, int64_t cpu_ns);
 void world_exit(struct world *world, int pid); /* a zombie, and a record */
 void world_reap(struct world *world, int pid);
 void world_end(struct world *world, int pid); /* both */
