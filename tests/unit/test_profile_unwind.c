@@ -424,20 +424,18 @@ static void test_stacks_of_rubbish(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_calls, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_addresses_that_become_others,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_deep_calls, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_calls_through_a_library, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_a_handler_of_a_signal, set_up, tear_down),
+	const struct CMUnitTest tests[] =
+	{ cmocka_unit_test_setup_teardown(test_calls, set_up, tear_down),
+	  cmocka_unit_test_setup_teardown(test_addresses_that_become_others, set_up, tear_down),
+	  cmocka_unit_test_setup_teardown(test_deep_calls, set_up, tear_down),
+	  cmocka_unit_test_setup_teardown(test_calls_through_a_library, set_up, tear_down),
+	  cmocka_unit_test_setup_teardown(test_a_handler_of_a_signal, set_up, tear_down),
 #if !defined(__aarch64__)
-		cmocka_unit_test_setup_teardown(test_registers_that_calls_keep, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_a_loop_of_python_without_a_name, set_up,
-						tear_down),
+	  cmocka_unit_test_setup_teardown(test_registers_that_calls_keep, set_up, tear_down),
+	  cmocka_unit_test_setup_teardown(test_a_loop_of_python_without_a_name, set_up, tear_down),
 #endif
-		cmocka_unit_test_setup_teardown(test_a_stack_that_is_cut_off, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_stacks_of_rubbish, set_up, tear_down),
+	  cmocka_unit_test_setup_teardown(test_a_stack_that_is_cut_off, set_up, tear_down),
+	  cmocka_unit_test_setup_teardown(test_stacks_of_rubbish, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
