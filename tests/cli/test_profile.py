@@ -711,15 +711,20 @@ def test_a_file_of_another_mount_namespace(profile, program, tmp_path):
 
 
 def test_rows_below_resolution_are_marked(program, tmp_path):
-    """light was seen once, heavy four or five times."""
+    """light was seen once, heavy at least four times: mostly so, at ten samples a second."""
     kept = tmp_path / "p.wprof"
-    tree = run_wattle("profile", "--rate", "10", "--keep", kept, "--", program, "two")
-    rows = {row[1]: row[0] for row in re.findall(r"^ +(~?)\d+\.\d+ ± +\d+\.\d+ +\d+\.\d +\d+\.\d+  +(\w+)$", tree.err, re.M)}
-    assert rows["light"] == "~" and rows["heavy"] == "" and rows["main"] == "", tree
+    for _ in range(10):
+        tree = run_wattle("profile", "--rate", "10", "--keep", kept, "--", program, "two").err
+        functions = run_wattle("profile", "show", kept, "-f", "json").json["functions"]
+        seen = {row["function"]: row["samples"] for row in functions}
+        if seen.get("light") == 1 and seen["heavy"] >= 4:
+            break
+    rows = {row[1]: row[0] for row in re.findall(r"^ +(~?)\d+\.\d+ ± +\d+\.\d+ +\d+\.\d +\d+\.\d+  +(\w+)$", tree, re.M)}
+    assert rows["light"] == "~" and rows["heavy"] == "" and rows["main"] == "", (seen, tree)
     table = run_wattle("profile", "show", kept, "--table", "--sort", "calls").out
     assert not re.search(r"~\d.* (heavy|main)$", table, re.M), table
     # Where an energy is known to be 0, nothing is in doubt.
-    assert not re.search(r"~0\.000 ± 0\.000", tree.err + table)
+    assert not re.search(r"~0\.000 ± 0\.000", tree + table)
 
 
 def test_what_the_profiler_used(profile, program, tmp_path):
