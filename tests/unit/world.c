@@ -31,9 +31,10 @@ struct world_process *world_at(struct world *world, int pid)
 /* Counts a call; true: it is to fail. */
 static bool fails(struct world *world)
 {
-	world->calls++;
+	unsigned call = ++world->calls;
+
 	if (world->fail_at == 0 ||
-	    (world->fail_always ? world->calls < world->fail_at : world->calls != world->fail_at))
+	    (world->fail_always ? call < world->fail_at : call != world->fail_at))
 		return false;
 	world->has_failed = true;
 	return true;
@@ -137,9 +138,8 @@ static bool is_stat_of_process(const char *path)
 	return sscanf(path, "/proc/%d/stat%n", &pid, &at) == 1 && at > 0 && path[at] == '\0';
 }
 
-static int world_file_open(struct wtl_io *io, const char *path)
+static int open_file(struct world *world, const char *path)
 {
-	struct world *world = world_of(io);
 	static _Thread_local char text[65536];
 	ssize_t len;
 
@@ -158,6 +158,17 @@ static int world_file_open(struct wtl_io *io, const char *path)
 			return (int)i;
 		}
 	return -EMFILE;
+}
+
+static int world_file_open(struct wtl_io *io, const char *path)
+{
+	struct world *world = world_of(io);
+	int rc;
+
+	pthread_mutex_lock(&world->lock);
+	rc = open_file(world, path);
+	pthread_mutex_unlock(&world->lock);
+	return rc;
 }
 
 static ssize_t world_file_read(struct wtl_io *io, int file, void *buf, size_t size)
@@ -185,8 +196,10 @@ static void world_file_close(struct wtl_io *io, int file)
 	struct world *world = world_of(io);
 
 	assert_true(world->handles[file].path[0] != '\0');
+	pthread_mutex_lock(&world->lock);
 	world->handles[file].path[0] = '\0';
 	world->open_now--;
+	pthread_mutex_unlock(&world->lock);
 }
 
 static ssize_t world_link_read(struct wtl_io *io, const char *path, char *buf, size_t size)
@@ -531,6 +544,7 @@ void world_init(struct world *world)
 {
 	memset(world, 0, sizeof(*world));
 	world->io.ops = &world_ops;
+	pthread_mutex_init(&world->lock, NULL);
 	world->n_cpus = 2;
 	world->pid_max = WORLD_PIDS;
 	world->mono_ns = world->boot_ns = 1000 * (int64_t)WORLD_START_NS;

@@ -2,6 +2,7 @@
 #ifndef TEST_WORLD_H
 #define TEST_WORLD_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -84,14 +85,19 @@ struct world {
 		char path[160];
 	} handles[512]; /* path "": free */
 	int open_now;
+	pthread_mutex_t
+		lock; /* of both: who asks GPUs' drivers opens files in a thread of its own */
 
 	unsigned
 		births_in_listing; /* of processes, just before /proc is listed; each has used 1 ms */
-	unsigned dir_reads, clock_asks, clocks_asked, opens, stats_opened;
+	unsigned clock_asks, clocks_asked, opens, stats_opened;
+	_Atomic unsigned dir_reads;
 	/* From 1: that call fails with fail_errno, and later ones if fail_always. */
-	unsigned fail_at, calls;
+	unsigned fail_at;
+	_Atomic unsigned calls;
 	int fail_errno;
-	bool fail_always, has_failed;
+	bool fail_always;
+	_Atomic bool has_failed;
 	bool fails_clocks;
 
 	/* The processors' counters. */
