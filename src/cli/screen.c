@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <term.h>
 #include <termios.h>
@@ -26,6 +25,7 @@
 #include "cli/mapped.h"
 #include "cli/screen.h"
 #include "cli/screen_keys.h"
+#include "cli/terminal.h"
 
 enum { ROWS_DEFAULT = 24, COLUMNS_DEFAULT = 80, LOOK_MAX = 96, NEAR = 5 };
 
@@ -324,17 +324,6 @@ void wtl_screen_set(struct wtl_screen *screen, const struct wtl_screen_options *
 
 /* ---- Size ---- */
 
-static int from_environment(const char *name, int otherwise)
-{
-	const char *text = getenv(name);
-	uint64_t value;
-
-	if (!text || wtl_num_u64(text, strlen(text), &value) < 0 || value == 0 ||
-	    value > WTL_CANVAS_MAX)
-		return otherwise;
-	return (int)value;
-}
-
 static int cut(int value)
 {
 	return value < 1 ? 1 : value > WTL_CANVAS_MAX ? WTL_CANVAS_MAX : value;
@@ -342,20 +331,15 @@ static int cut(int value)
 
 void wtl_screen_size(struct wtl_screen *screen, int *ret_rows, int *ret_columns)
 {
-	struct winsize size = {.ws_row = 0};
-	int rows = 0, columns = 0;
+	struct wtl_terminal_size size = wtl_terminal_size(STDOUT_FILENO);
 
 	(void)screen;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) {
-		rows = size.ws_row;
-		columns = size.ws_col;
-	}
-	if (rows == 0)
-		rows = from_environment("LINES", ROWS_DEFAULT);
-	if (columns == 0)
-		columns = from_environment("COLUMNS", COLUMNS_DEFAULT);
-	*ret_rows = cut(rows);
-	*ret_columns = cut(columns);
+	if (size.rows == 0)
+		size.rows = wtl_terminal_given("LINES", ROWS_DEFAULT);
+	if (size.columns == 0)
+		size.columns = wtl_terminal_given("COLUMNS", COLUMNS_DEFAULT);
+	*ret_rows = cut(size.rows);
+	*ret_columns = cut(size.columns);
 }
 
 /* ---- Showing ---- */

@@ -6,7 +6,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -18,6 +17,7 @@
 #include "cli/options.h"
 #include "cli/locale.h"
 #include "cli/sink.h"
+#include "cli/terminal.h"
 #include "commands/profile/cut.h"
 #include "commands/profile/format.h"
 #include "commands/profile/places.h"
@@ -42,19 +42,12 @@ int wtl_profile_write_out(const struct wtl_profile_writing *writing, const struc
 	return rc;
 }
 
-/* 0: it is no terminal. */
-static unsigned columns_of(int fd)
-{
-	struct winsize size = {.ws_col = 0};
-
-	return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
-
 static int write_text(const struct wtl_profile_writing *writing, const struct wtl_profile *profile,
 		      const char *path, int fd)
 {
-	const struct wtl_output_style style = {.ascii = wtl_is_ascii(&writing->app->settings),
-					       .columns = path ? 0 : columns_of(fd)};
+	const struct wtl_output_style style = {
+		.ascii = wtl_is_ascii(&writing->app->settings),
+		.columns = path ? 0 : (unsigned)wtl_terminal_size(fd).columns};
 	struct wtl_buf buf;
 	int rc;
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "cli/terminal.h"
 #include "commands/query/query.h"
 
 /* Whoever ends wattle ends it at any moment, so each sample leaves the terminal as it was: no other screen, and lines
@@ -25,10 +25,9 @@ bool wtl_redraw_is_possible(void)
 
 static size_t rows(void)
 {
-	struct winsize size;
+	int said = wtl_terminal_size(STDOUT_FILENO).rows;
 
-	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row
-									       : ROWS_WITHOUT_SIZE;
+	return said > 0 ? (size_t)said : ROWS_WITHOUT_SIZE;
 }
 
 static size_t count_lines(const char *text)

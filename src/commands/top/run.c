@@ -3,13 +3,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/num.h"
 #include "base/fd.h"
 #include "cli/locale.h"
+#include "cli/terminal.h"
 #include "commands/top/replay.h"
 #include "commands/top/session.h"
 #include "energy/units.h"
@@ -21,16 +20,9 @@ enum { ONCE_COLUMNS = 100, ONCE_MAX = 8u << 20 };
 
 static int once_columns(void)
 {
-	const char *text = getenv("COLUMNS");
-	struct winsize size;
-	uint64_t value;
+	int columns = wtl_terminal_size(STDOUT_FILENO).columns;
 
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-		return size.ws_col;
-	if (text && wtl_num_u64(text, strlen(text), &value) == 0 && value > 0 &&
-	    value <= WTL_CANVAS_MAX)
-		return (int)value;
-	return ONCE_COLUMNS;
+	return columns > 0 ? columns : wtl_terminal_given("COLUMNS", ONCE_COLUMNS);
 }
 
 static int print_picture(struct wtl_top_session *session)
