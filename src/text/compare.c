@@ -337,7 +337,7 @@ static void put_remarks(const struct wtl_report_text *text, const struct wtl_com
 		       "the precision that --until asks for was not reached", 0, 0);
 }
 
-static int page_compare(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
+static int text_compare(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
 {
 	const struct wtl_report_text text = {.buf = buf, .style = style};
 	const struct wtl_compare *compare = what;
@@ -365,4 +365,4 @@ static int page_compare(struct wtl_buf *buf, const void *what, const struct wtl_
 	return buf->error;
 }
 
-const struct wtl_thing wtl_thing_compare = {wtl_compare_check, wtl_doc_compare, page_compare, true};
+const struct wtl_thing wtl_thing_compare = {wtl_compare_check, wtl_doc_compare, text_compare, true};

@@ -261,7 +261,7 @@ static void put_remarks(const struct wtl_report_text *text, const struct wtl_com
 	}
 }
 
-static int page_comparison(struct wtl_buf *buf, const void *what,
+static int text_comparison(struct wtl_buf *buf, const void *what,
 			   const struct wtl_output_style *style)
 {
 	const struct wtl_report_text text = {buf, style, NULL};
@@ -673,7 +673,7 @@ static const struct wtl_report_carbon *shared_carbon(const struct wtl_runs *runs
 	return first;
 }
 
-static int page_runs(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
+static int text_runs(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
 {
 	const struct wtl_report_text text = {buf, style, NULL};
 	const struct wtl_runs *runs = what;
@@ -694,5 +694,5 @@ static int page_runs(struct wtl_buf *buf, const void *what, const struct wtl_out
 }
 
 const struct wtl_thing wtl_thing_comparison = {wtl_comparison_check, wtl_doc_comparison,
-					       page_comparison, true};
-const struct wtl_thing wtl_thing_runs = {wtl_runs_check, wtl_doc_runs, page_runs, true};
+					       text_comparison, true};
+const struct wtl_thing wtl_thing_runs = {wtl_runs_check, wtl_doc_runs, text_runs, true};

@@ -122,6 +122,8 @@ void wtl_report_text_mean_power(const struct wtl_report_text *text,
 void wtl_report_text_time(const struct wtl_report_text *text, const struct wtl_report *report);
 /* The last line: "wattle itself: …, 121 samples (2 late)". */
 void wtl_report_text_self(const struct wtl_report_text *text, const struct wtl_report_self *self);
+/* Domains, ledger and processes, what is remarked on them, and what wattle itself used (run.c). */
+void wtl_report_text_tables(const struct wtl_report_text *text, const struct wtl_report *report);
 /* "~ 1.23 ± 0.04 g CO2e at ": the intensity is to follow. The ~ is the energy's. */
 void wtl_report_text_emitted(const struct wtl_report_text *text, const struct wtl_report *report);
 /* "380 g/kWh (DEU, data set, 2023)": one that does not change, and whose figure it is. */

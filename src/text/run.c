@@ -103,11 +103,24 @@ static void put_one_line(const struct wtl_report_text *text, const struct wtl_re
 	wtl_layout_wrap(text->buf, start, 0, 2);
 }
 
+void wtl_report_text_tables(const struct wtl_report_text *text, const struct wtl_report *report)
+{
+	size_t start;
+
+	wtl_report_text_domains(text, report);
+	wtl_report_text_ledger(text, report);
+	wtl_report_text_processes(text, report);
+	start = wtl_report_text_begin_remarks(text);
+	wtl_report_text_remarks(text, report);
+	wtl_report_text_end_remarks(text, start);
+	wtl_buf_putc(text->buf, '\n');
+	wtl_report_text_self(text, &report->self);
+}
+
 static int text_report(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
 {
 	const struct wtl_report_text text = {buf, style, NULL};
 	const struct wtl_report *report = what;
-	size_t start;
 
 	if (style->brief && style->quiet)
 		put_one_line(&text, report);
@@ -125,14 +138,7 @@ static int text_report(struct wtl_buf *buf, const void *what, const struct wtl_o
 		wtl_report_text_carbon(&text, report);
 	wtl_report_text_ended(&text, report);
 	wtl_buf_putc(buf, '\n');
-	wtl_report_text_domains(&text, report);
-	wtl_report_text_ledger(&text, report);
-	wtl_report_text_processes(&text, report);
-	start = wtl_report_text_begin_remarks(&text);
-	wtl_report_text_remarks(&text, report);
-	wtl_report_text_end_remarks(&text, start);
-	wtl_buf_putc(buf, '\n');
-	wtl_report_text_self(&text, &report->self);
+	wtl_report_text_tables(&text, report);
 	return buf->error;
 }
 

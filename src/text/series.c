@@ -344,12 +344,11 @@ static void put_brief_end(const struct wtl_report_text *text, const struct wtl_s
 	wtl_report_text_best_remark(text, &series->reports[series->n_reports - 1]);
 }
 
-static int page_series(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
+static int text_series(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
 {
 	const struct wtl_report_text text = {buf, style, NULL};
 	const struct wtl_series *series = what;
 	const struct wtl_report *last;
-	size_t start;
 
 	if (series->n_reports == 0)
 		return wtl_buf_puts(buf, "wattle: no run ended\n");
@@ -373,16 +372,9 @@ static int page_series(struct wtl_buf *buf, const void *what, const struct wtl_o
 	put_interrupted(&text, series);
 	put_until(&text, series);
 	wtl_buf_puts(buf, "\nThe last run:\n\n");
-	wtl_report_text_domains(&text, last);
-	wtl_report_text_ledger(&text, last);
-	wtl_report_text_processes(&text, last);
-	start = wtl_report_text_begin_remarks(&text);
-	wtl_report_text_remarks(&text, last);
-	wtl_report_text_end_remarks(&text, start);
-	wtl_buf_putc(buf, '\n');
-	/* Each run's goes back to the start of wattle: the last one's is that of all. */
-	wtl_report_text_self(&text, &last->self);
+	/* What wattle itself used is told from its start on: the last run's is that of all. */
+	wtl_report_text_tables(&text, last);
 	return buf->error;
 }
 
-const struct wtl_thing wtl_thing_series = {wtl_series_check, wtl_doc_series, page_series, true};
+const struct wtl_thing wtl_thing_series = {wtl_series_check, wtl_doc_series, text_series, true};
