@@ -317,7 +317,7 @@ static void take_scan(struct wtl_consumers *consumers)
 {
 	const struct wtl_workload_scan *scan;
 
-	wtl_consumers_ask_gpus(consumers);
+	wtl_gpu_watch_ask(consumers->gpu_watch);
 	wtl_workload_tick(consumers->workload);
 	/* Without room, slots beyond it count as unseen. */
 	make_room(consumers);

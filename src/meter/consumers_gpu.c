@@ -239,12 +239,6 @@ static void divide_gpu(struct wtl_consumers *consumers, struct wtl_gpu_division 
 	}
 }
 
-void wtl_consumers_ask_gpus(struct wtl_consumers *consumers)
-{
-	if (consumers->gpu_watch)
-		wtl_gpu_watch_ask(consumers->gpu_watch);
-}
-
 void wtl_consumers_scan_gpus(struct wtl_consumers *consumers)
 {
 	const struct wtl_gpu_use_gpu *gpus;

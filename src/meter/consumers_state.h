@@ -135,9 +135,8 @@ int wtl_consumers_open_gpus(struct wtl_consumers *consumers, const struct wtl_en
 /* false: a scan is stuck, and uses the io for ever. */
 bool wtl_consumers_close_gpus(struct wtl_consumers *consumers);
 
-/* Asks for the GPUs' processes, before all else is looked at; takes the answer; one slot's account was
- * moved to another's before; all accounts have begun anew. */
-void wtl_consumers_ask_gpus(struct wtl_consumers *consumers);
+/* Takes who the GPUs' processes are, who were asked for before; one slot's account was moved to
+ * another's before; all accounts have begun anew. */
 void wtl_consumers_scan_gpus(struct wtl_consumers *consumers);
 void wtl_consumers_fold_gpus(struct wtl_consumers *consumers, uint32_t from, uint32_t into);
 void wtl_consumers_reset_gpus(struct wtl_consumers *consumers);

@@ -151,6 +151,8 @@ static void take_answer(struct wtl_gpu_watch *watch)
 
 void wtl_gpu_watch_ask(struct wtl_gpu_watch *watch)
 {
+	if (!watch)
+		return;
 	watch->asked_ns = wtl_io_mono_ns(watch->io);
 	if (!watch->worker)
 		return;

@@ -17,13 +17,13 @@ int wtl_gpu_watch_new(struct wtl_io *io, struct wtl_gpu_use *use, struct wtl_gpu
  * must outlive it, and this returns false. */
 bool wtl_gpu_watch_free(struct wtl_gpu_watch *watch);
 
-/* Asks, and does not wait: other work is done meanwhile. */
+/* Asks, and does not wait: other work is done meanwhile. NULL is fine. */
 void wtl_gpu_watch_ask(struct wtl_gpu_watch *watch);
 /* Takes the answer if it comes within 20 ms; else (and at once from a driver that has been slower than
  * that) the newest answer to an earlier call, if there is one since the last one. */
 void wtl_gpu_watch_take(struct wtl_gpu_watch *watch);
 
-/* The newest answer taken, as wtl_gpu_use_gpus(): until the next call of both. Before the first one no
+/* The newest answer taken, as wtl_gpu_use_gpus(): until the next call of either. Before the first one no
  * GPU has a method. */
 const struct wtl_gpu_use_gpu *wtl_gpu_watch_gpus(const struct wtl_gpu_watch *watch, size_t *ret_n);
 
