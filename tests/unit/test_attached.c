@@ -371,6 +371,18 @@ static int64_t cpu_of(const struct wattle_consumers *list, int pid)
 	return -1;
 }
 
+/* So many children, which are seen before they use that. */
+static void fork_and_run(struct machine *m, int pids[], size_t n, int64_t cpu_ns)
+{
+	for (size_t i = 0; i < n; i++)
+		pids[i] = world_fork(&m->world, m->a);
+	pass(m, S, 0, 0);
+	assert_return_code(wattle_meter_tick(m->bench.meter), 0);
+	for (size_t i = 0; i < n; i++)
+		world_run(&m->world, pids[i], cpu_ns);
+	pass(m, S, 0, 0);
+}
+
 /* Whoever gets the slot of one that was there before the window has no CPU time of that one. */
 static void test_slots_given_out_anew(void **state)
 {
@@ -381,13 +393,7 @@ static void test_slots_given_out_anew(void **state)
 	(void)state;
 	start(&m);
 	meter_bench_open(&m.bench);
-	for (size_t i = 0; i < UNIT_COUNT(pids); i++)
-		pids[i] = world_fork(&m.world, m.a);
-	pass(&m, S, 0, 0);
-	assert_return_code(wattle_meter_tick(m.bench.meter), 0);
-	for (size_t i = 0; i < UNIT_COUNT(pids); i++)
-		world_run(&m.world, pids[i], MS / 8);
-	pass(&m, S, 0, 0);
+	fork_and_run(&m, pids, UNIT_COUNT(pids), MS / 8);
 	assert_return_code(wattle_meter_tick(m.bench.meter), 0);
 	assert_return_code(wattle_window_begin_with(m.bench.meter, "w", WATTLE_WINDOW_CONSUMERS),
 			   0);
@@ -397,13 +403,7 @@ static void test_slots_given_out_anew(void **state)
 		pass(&m, S, 0, 0);
 		assert_return_code(wattle_meter_tick(m.bench.meter), 0);
 	}
-	for (size_t i = 0; i < UNIT_COUNT(pids); i++)
-		pids[i] = world_fork(&m.world, m.a);
-	pass(&m, S, 0, 0);
-	assert_return_code(wattle_meter_tick(m.bench.meter), 0);
-	for (size_t i = 0; i < UNIT_COUNT(pids); i++)
-		world_run(&m.world, pids[i], MS / 16);
-	pass(&m, S, 0, 0);
+	fork_and_run(&m, pids, UNIT_COUNT(pids), MS / 16);
 	list = list_of(&m, "w");
 	for (size_t i = 0; i < UNIT_COUNT(pids); i += 50)
 		assert_int_equal(cpu_of(list, pids[i]), MS / 16);
