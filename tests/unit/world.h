@@ -84,9 +84,9 @@ struct world {
 	struct world_handle {
 		char path[160];
 	} handles[512]; /* path "": free */
-	int open_now;
-	pthread_mutex_t
-		lock; /* of both: who asks GPUs' drivers opens files in a thread of its own */
+	/* Of the handles: GPUs' drivers are asked in a thread of its own, which opens files as well. */
+	pthread_mutex_t lock;
+	_Atomic int open_now;
 
 	unsigned
 		births_in_listing; /* of processes, just before /proc is listed; each has used 1 ms */
