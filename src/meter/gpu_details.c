@@ -75,16 +75,11 @@ bool wtl_gpu_details_done(struct wtl_gpu_details *details)
 	return true;
 }
 
-/* Without memory for it, the answer before stays. */
-static bool take_answer(struct wtl_gpu_details *details)
+static bool copy_answer(struct wtl_gpu_details *details, const struct wtl_gpu answers[], size_t n)
 {
-	const struct wtl_gpu *answers;
 	struct wtl_gpu_process *to;
-	size_t n, n_wanted = 0, n_processes = 0;
+	size_t n_wanted = 0, n_processes = 0;
 
-	if (!details->reader)
-		return false;
-	answers = wtl_gpu_reader_gpus(details->reader, &n);
 	for (size_t i = 0; i < n; i++) {
 		n_wanted += !answers[i].is_left_out;
 		n_processes += answers[i].n_processes;
@@ -111,6 +106,21 @@ static bool take_answer(struct wtl_gpu_details *details)
 		memcpy(to, answers[i].processes, gpu->n_processes * sizeof(*to));
 		to += gpu->n_processes;
 	}
+	return true;
+}
+
+/* Without memory for it, the answer before stays. */
+static bool take_answer(struct wtl_gpu_details *details)
+{
+	const struct wtl_gpu *answers;
+	size_t n;
+
+	if (!details->reader)
+		return false;
+	answers = wtl_gpu_reader_gpus(details->reader, &n);
+	if (!(details->keep ? details->keep(details->context, answers, n, details->read_ns)
+			    : copy_answer(details, answers, n)))
+		return false;
 	details->answered_ns = details->read_ns;
 	details->answer_took_ns = details->took_ns;
 	return true;

@@ -34,6 +34,11 @@ struct wtl_gpu_details {
 	unsigned n_reads;
 	int64_t read_ns, took_ns; /* when the newest read ended; how long it took */
 
+	/* Set by a caller that needs little of an answer: takes it instead of a copy of all (false: there is no memory for
+	 * it). NULL after the start. */
+	bool (*keep)(void *context, const struct wtl_gpu answers[], size_t n, int64_t read_ns);
+	void *context;
+
 	/* The caller's: the newest answer taken. */
 	struct wtl_gpu *gpus; /* their lists are in `processes`, or left out */
 	size_t n;

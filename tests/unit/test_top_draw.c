@@ -358,7 +358,7 @@ static void test_throttling(void **state)
 
 	(void)state;
 	top_bench_init(&bench, top_bench_server);
-	reasons = &bench.view.gpus[0].numbers[WTL_GPU_THROTTLE];
+	reasons = &bench.view.gpus[0].numbers[WTL_TOP_GPU_THROTTLE];
 	reasons->value = WTL_THROTTLE_SW_POWER_CAP | WTL_THROTTLE_HW_THERMAL;
 	top_bench_draw(&bench, 30, 160);
 	assert_true(shows(&bench, "heat (hw)")); /* the graver one */
@@ -380,7 +380,7 @@ static void test_gpu_without_numbers(void **state)
 
 	(void)state;
 	top_bench_init(&bench, top_bench_server);
-	for (unsigned i = 0; i < WTL_GPU_NUMBERS; i++)
+	for (unsigned i = 0; i < WTL_TOP_GPU_NUMBERS; i++)
 		bench.view.gpus[0].numbers[i] =
 			(struct wtl_gpu_value){.status = WATTLE_STATUS_ABSENT};
 	top_bench_draw(&bench, 30, 160);

@@ -39,13 +39,12 @@ static void start(struct fixture *f, const char *script, bool in_thread)
 	f->meter.env.io->has_one_order = !in_thread;
 	f->meter.nvml_path = strdup(nv_library());
 	wtl_top_view_init(&f->view);
-	assert_int_equal(wtl_gpu_details_init(&f->gpus, &f->meter, WTL_GPU_READ_NUMBERS), 0);
+	assert_int_equal(wtl_top_gpus_init(&f->gpus, &f->meter, &f->view), 0);
 }
 
 static void take(struct fixture *f, int64_t wait_ns)
 {
 	wtl_gpu_details_ask(&f->gpus, wait_ns);
-	wtl_top_gpus_show(&f->gpus, &f->view);
 }
 
 static void finish(struct fixture *f)
@@ -73,15 +72,12 @@ static void take_until_after(struct fixture *f, int64_t t_ns)
 
 static void check_answer(const struct fixture *f)
 {
-	const struct wtl_gpu *gpu = &f->view.gpus[0];
+	const struct wtl_top_gpu *gpu = &f->view.gpus[0];
 
 	assert_int_equal(f->view.n_gpus, 1);
 	assert_string_equal(gpu->name, "Fake");
-	assert_int_equal(gpu->numbers[WTL_GPU_MEMORY_TOTAL_BYTES].status, WATTLE_STATUS_OK);
-	assert_int_equal(gpu->numbers[WTL_GPU_MEMORY_TOTAL_BYTES].value, UINT64_C(1) << 30);
-	/* Those stay the reader's. */
-	assert_null(gpu->processes);
-	assert_int_equal(gpu->n_processes, 0);
+	assert_int_equal(gpu->numbers[WTL_TOP_GPU_MEMORY_TOTAL_BYTES].status, WATTLE_STATUS_OK);
+	assert_int_equal(gpu->numbers[WTL_TOP_GPU_MEMORY_TOTAL_BYTES].value, UINT64_C(1) << 30);
 }
 
 /* Each look is an answer of its own. */
@@ -132,14 +128,14 @@ static unsigned long calls(const char *function)
 	return n;
 }
 
-static void put_domains(struct wtl_top_view *view)
+static void put_domains(struct wtl_top_view *view, int gpu)
 {
 	assert_int_equal(wtl_top_view_reserve(view, 2, 0, 0, 0), 0);
 	view->n_domains = 2;
 	view->domains[0] =
-		(struct wtl_top_domain){.name = "package-0", .kind = WATTLE_KIND_CPU, .gpu = 7};
+		(struct wtl_top_domain){.name = "package-0", .kind = WATTLE_KIND_CPU, .gpu = gpu};
 	view->domains[1] =
-		(struct wtl_top_domain){.name = "gpu-0", .kind = WATTLE_KIND_GPU, .gpu = 7};
+		(struct wtl_top_domain){.name = "gpu-0", .kind = WATTLE_KIND_GPU, .gpu = gpu};
 }
 
 static void test_its_domain(void **state)
@@ -148,7 +144,7 @@ static void test_its_domain(void **state)
 
 	(void)state;
 	start(&f, ONE_GPU, false);
-	put_domains(&f.view);
+	put_domains(&f.view, 7);
 	take(&f, 0);
 	assert_int_equal(f.view.domains[0].gpu, -1);
 	assert_int_equal(f.view.domains[1].gpu, 0);
@@ -162,7 +158,7 @@ static void test_no_gpu(void **state)
 
 	(void)state;
 	start(&f, "", true);
-	put_domains(&f.view);
+	put_domains(&f.view, -1);
 	for (int i = 0; i < 3; i++) {
 		take(&f, 0);
 		assert_int_equal(f.view.n_gpus, 0);
@@ -205,8 +201,7 @@ static void test_refresh(void **state)
 	(void)state;
 	start(&f, ONE_GPU, true);
 	while (f.view.n_gpus == 0 && wtl_thread_clock_ns() < until_ns) {
-		if (wtl_gpu_details_poll(&f.gpus, 0))
-			wtl_top_gpus_show(&f.gpus, &f.view);
+		wtl_gpu_details_poll(&f.gpus, 0);
 		usleep(1000);
 	}
 	check_answer(&f);

@@ -372,9 +372,9 @@ static void test_devices(void **state)
 	assert_int_equal(view->machine.throttled, 7);
 	assert_int_equal(view->n_gpus, 1);
 	assert_string_equal(view->gpus[0].name, "A GPU");
-	assert_int_equal(view->gpus[0].numbers[WTL_GPU_CLOCK_SM_MHZ].status, WATTLE_STATUS_OK);
-	assert_int_equal(view->gpus[0].numbers[WTL_GPU_CLOCK_SM_MHZ].value, 1410);
-	assert_int_equal(view->gpus[0].numbers[WTL_GPU_FAN_PERCENT].value, 30);
+	assert_int_equal(view->gpus[0].numbers[WTL_TOP_GPU_CLOCK_SM_MHZ].status, WATTLE_STATUS_OK);
+	assert_int_equal(view->gpus[0].numbers[WTL_TOP_GPU_CLOCK_SM_MHZ].value, 1410);
+	assert_int_equal(view->gpus[0].numbers[WTL_TOP_GPU_FAN_PERCENT].value, 30);
 	assert_int_equal(view->gpus_answered_ns, 0);
 	close_collector(&f);
 	/* What was told once is not true for ever. */
@@ -382,7 +382,8 @@ static void test_devices(void **state)
 	assert_int_equal(view->machine.temperature_c, 62);
 	assert_false(view->machine.has_use);
 	assert_int_equal(view->machine.clock_mhz, 0);
-	assert_int_equal(view->gpus[0].numbers[WTL_GPU_CLOCK_SM_MHZ].status, WATTLE_STATUS_ABSENT);
+	assert_int_equal(view->gpus[0].numbers[WTL_TOP_GPU_CLOCK_SM_MHZ].status,
+			 WATTLE_STATUS_ABSENT);
 	finish(&f);
 }
 

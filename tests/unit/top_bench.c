@@ -52,34 +52,34 @@ static void set_idle(struct wtl_top_domain *domain, double watts)
 	domain->idle.idle_uw = (uint64_t)(watts * 1e6);
 }
 
-static void set_number(struct wtl_gpu *gpu, enum wtl_gpu_number which, uint64_t value)
+static void set_number(struct wtl_top_gpu *gpu, enum wtl_top_gpu_number which, uint64_t value)
 {
 	gpu->numbers[which] = (struct wtl_gpu_value){.status = WATTLE_STATUS_OK, .value = value};
 }
 
-static void fill_gpu(struct wtl_gpu *gpu, unsigned index)
+static void fill_gpu(struct wtl_top_gpu *gpu, unsigned index)
 {
 	memset(gpu, 0, sizeof(*gpu));
 	gpu->index = index;
 	snprintf(gpu->domain, sizeof(gpu->domain), "gpu-%u", index);
 	wtl_text_copy(gpu->name, sizeof(gpu->name), "NVIDIA A100-SXM4-80GB");
 	gpu->status = WATTLE_STATUS_OK;
-	for (unsigned i = 0; i < WTL_GPU_NUMBERS; i++)
+	for (unsigned i = 0; i < WTL_TOP_GPU_NUMBERS; i++)
 		gpu->numbers[i].status = WATTLE_STATUS_ABSENT;
-	set_number(gpu, WTL_GPU_USE_PERCENT, 98 - index);
-	set_number(gpu, WTL_GPU_MEMORY_USED_BYTES, UINT64_C(36641439744) + index);
-	set_number(gpu, WTL_GPU_MEMORY_TOTAL_BYTES, UINT64_C(85899345920));
-	set_number(gpu, WTL_GPU_TEMPERATURE_C, 61 + index);
-	set_number(gpu, WTL_GPU_CLOCK_SM_MHZ, 1410);
-	set_number(gpu, WTL_GPU_THROTTLE, WTL_THROTTLE_SW_POWER_CAP);
-	set_number(gpu, WTL_GPU_PCIE_GEN, 4);
-	set_number(gpu, WTL_GPU_PCIE_WIDTH, 16);
-	set_number(gpu, WTL_GPU_PCIE_TX_BYTES_PER_S, 312000000);
-	set_number(gpu, WTL_GPU_PCIE_RX_BYTES_PER_S, UINT64_C(1288490188));
-	set_number(gpu, WTL_GPU_PSTATE, 0);
+	set_number(gpu, WTL_TOP_GPU_USE_PERCENT, 98 - index);
+	set_number(gpu, WTL_TOP_GPU_MEMORY_USED_BYTES, UINT64_C(36641439744) + index);
+	set_number(gpu, WTL_TOP_GPU_MEMORY_TOTAL_BYTES, UINT64_C(85899345920));
+	set_number(gpu, WTL_TOP_GPU_TEMPERATURE_C, 61 + index);
+	set_number(gpu, WTL_TOP_GPU_CLOCK_SM_MHZ, 1410);
+	set_number(gpu, WTL_TOP_GPU_THROTTLE, WTL_THROTTLE_SW_POWER_CAP);
+	set_number(gpu, WTL_TOP_GPU_PCIE_GEN, 4);
+	set_number(gpu, WTL_TOP_GPU_PCIE_WIDTH, 16);
+	set_number(gpu, WTL_TOP_GPU_PCIE_TX_BYTES_PER_S, 312000000);
+	set_number(gpu, WTL_TOP_GPU_PCIE_RX_BYTES_PER_S, UINT64_C(1288490188));
+	set_number(gpu, WTL_TOP_GPU_PSTATE, 0);
 }
 
-static struct wtl_gpu *add_gpu(struct wtl_top_view *view, double watts)
+static struct wtl_top_gpu *add_gpu(struct wtl_top_view *view, double watts)
 {
 	size_t index = view->n_gpus;
 	struct wtl_top_domain *domain;

@@ -195,7 +195,6 @@ static void take_slow(struct wtl_top_collector *collector)
 	struct wtl_top_view *view = &collector->master;
 
 	wtl_gpu_details_ask(&collector->gpus, 0);
-	wtl_top_gpus_show(&collector->gpus, view);
 	wtl_host_read(&collector->host, wtl_consumers_machine(collector->session.consumers));
 	view->machine = collector->host.state;
 	wtl_top_limits_take(&collector->limits, view);
@@ -210,7 +209,7 @@ static int begin_domains(struct wtl_top_collector *collector)
 	int rc = wtl_top_sampler_init(&collector->sampler, collector->meter, view);
 
 	if (rc == 0)
-		rc = wtl_gpu_details_init(&collector->gpus, collector->meter, WTL_GPU_READ_SCREEN);
+		rc = wtl_top_gpus_init(&collector->gpus, collector->meter, view);
 	if (rc < 0) {
 		wtl_complain(collector->app, "cannot begin: %s", wtl_err_text(rc));
 		return rc;
@@ -275,8 +274,7 @@ int wtl_top_collector_open(struct wtl_top_collector *collector)
 	rc = begin_accounts(collector);
 	if (rc < 0)
 		return rc;
-	if (wtl_gpu_details_poll(&collector->gpus, FIRST_ANSWER_NS))
-		wtl_top_gpus_show(&collector->gpus, &collector->master);
+	wtl_gpu_details_poll(&collector->gpus, FIRST_ANSWER_NS);
 	wtl_top_collector_publish(collector);
 	return 0;
 }
@@ -312,8 +310,7 @@ static void take_due(struct wtl_top_collector *collector, int64_t now_ns)
 	}
 	if (now_ns >= collector->publish_due_ns) {
 		collector->publish_due_ns = now_ns + PUBLISH_NS - slack_ns;
-		if (wtl_gpu_details_poll(&collector->gpus, 0))
-			wtl_top_gpus_show(&collector->gpus, &collector->master);
+		wtl_gpu_details_poll(&collector->gpus, 0);
 		wtl_top_collector_publish(collector);
 	}
 }

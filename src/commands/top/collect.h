@@ -105,8 +105,12 @@ int wtl_top_processes_take(struct wtl_top_processes *processes, struct wtl_top_v
 
 /* ---- GPUs and limits (devices.c) ---- */
 
-/* The newest answer, in the view: until the next one, and not for the view to free. */
-void wtl_top_gpus_show(const struct wtl_gpu_details *details, struct wtl_top_view *view);
+/* Asks GPUs from now on for what the view shows of them: there is an answer as soon as it is taken. As
+ * wtl_gpu_details_init(). */
+int wtl_top_gpus_init(struct wtl_gpu_details *details, struct wattle_meter *meter,
+		      struct wtl_top_view *view);
+/* A number that is known; nothing if it is not shown. */
+void wtl_top_gpu_set(struct wtl_top_gpu *gpu, enum wtl_gpu_number number, uint64_t value);
 /* GPUs and their energy domains become one row. */
 void wtl_top_gpus_join(struct wtl_top_view *view);
 

@@ -41,7 +41,7 @@ static const struct {
 	int width, keep; /* where there is no room for all, those with the least go */
 	const char *title;
 	enum wtl_style style;
-	enum wtl_gpu_number number; /* of a GPU's: what it shows */
+	enum wtl_top_gpu_number number; /* of a GPU's: what it shows */
 } column_info[COLUMNS] = {
 	[POWER] = {9, 99, "POWER", WTL_STYLE_STRONG, 0},
 	[PLUS] = {6, 90, "±", WTL_STYLE_FAINT, 0},
@@ -50,18 +50,18 @@ static const struct {
 	[LIMIT] = {7, 70, "LIMIT W", WTL_STYLE_LIMIT, 0},
 	[ENERGY] = {8, 93, "ENERGY  ", WTL_STYLE_PLAIN, 0},
 	[HOURS] = {9, 10, "Wh", WTL_STYLE_FAINT, 0},
-	[USE] = {4, 95, "USE%", WTL_STYLE_PLAIN, WTL_GPU_USE_PERCENT},
-	[MEMORY] = {11, 94, "MEMORY", WTL_STYLE_PLAIN, WTL_GPU_MEMORY_USED_BYTES},
-	[TEMPERATURE] = {3, 91, "°C", WTL_STYLE_PLAIN, WTL_GPU_TEMPERATURE_C},
-	[CLOCK] = {4, 85, "MHz", WTL_STYLE_PLAIN, WTL_GPU_CLOCK_SM_MHZ},
-	[SLOWED] = {9, 75, "SLOWED BY", WTL_STYLE_WARN, WTL_GPU_THROTTLE},
-	[ENCODER] = {4, 80, "ENC%", WTL_STYLE_PLAIN, WTL_GPU_ENCODER_PERCENT},
-	[DECODER] = {4, 50, "DEC%", WTL_STYLE_PLAIN, WTL_GPU_DECODER_PERCENT},
-	[PCIE] = {11, 78, "PCIe RX/TX", WTL_STYLE_PLAIN, WTL_GPU_PCIE_RX_BYTES_PER_S},
-	[LINK] = {4, 45, "LINK", WTL_STYLE_FAINT, WTL_GPU_PCIE_GEN},
-	[BANDWIDTH] = {7, 40, "MEM BW%", WTL_STYLE_FAINT, WTL_GPU_MEMORY_USE_PERCENT},
-	[FAN] = {4, 35, "FAN%", WTL_STYLE_FAINT, WTL_GPU_FAN_PERCENT},
-	[STATE] = {2, 30, "P", WTL_STYLE_FAINT, WTL_GPU_PSTATE},
+	[USE] = {4, 95, "USE%", WTL_STYLE_PLAIN, WTL_TOP_GPU_USE_PERCENT},
+	[MEMORY] = {11, 94, "MEMORY", WTL_STYLE_PLAIN, WTL_TOP_GPU_MEMORY_USED_BYTES},
+	[TEMPERATURE] = {3, 91, "°C", WTL_STYLE_PLAIN, WTL_TOP_GPU_TEMPERATURE_C},
+	[CLOCK] = {4, 85, "MHz", WTL_STYLE_PLAIN, WTL_TOP_GPU_CLOCK_SM_MHZ},
+	[SLOWED] = {9, 75, "SLOWED BY", WTL_STYLE_WARN, WTL_TOP_GPU_THROTTLE},
+	[ENCODER] = {4, 80, "ENC%", WTL_STYLE_PLAIN, WTL_TOP_GPU_ENCODER_PERCENT},
+	[DECODER] = {4, 50, "DEC%", WTL_STYLE_PLAIN, WTL_TOP_GPU_DECODER_PERCENT},
+	[PCIE] = {11, 78, "PCIe RX/TX", WTL_STYLE_PLAIN, WTL_TOP_GPU_PCIE_RX_BYTES_PER_S},
+	[LINK] = {4, 45, "LINK", WTL_STYLE_FAINT, WTL_TOP_GPU_PCIE_GEN},
+	[BANDWIDTH] = {7, 40, "MEM BW%", WTL_STYLE_FAINT, WTL_TOP_GPU_MEMORY_USE_PERCENT},
+	[FAN] = {4, 35, "FAN%", WTL_STYLE_FAINT, WTL_TOP_GPU_FAN_PERCENT},
+	[STATE] = {2, 30, "P", WTL_STYLE_FAINT, WTL_TOP_GPU_PSTATE},
 	[REMARK] = {46, 5, "", WTL_STYLE_FAINT, 0},
 };
 
@@ -138,13 +138,13 @@ int wtl_top_domains_height(const struct wtl_top_picture *picture, enum wtl_top_d
 /* ---- Which columns there are ---- */
 
 /* What a GPU's column shows, or false where that is not known. */
-static bool number(const struct wtl_gpu *gpu, enum column column, uint64_t *ret)
+static bool number(const struct wtl_top_gpu *gpu, enum column column, uint64_t *ret)
 {
 	const struct wtl_gpu_value *value = &gpu->numbers[column_info[column].number];
 
 	/* Other makers' GPUs have no clock of their multiprocessors alone. */
 	if (column == CLOCK && value->status != WATTLE_STATUS_OK)
-		value = &gpu->numbers[WTL_GPU_CLOCK_GRAPHICS_MHZ];
+		value = &gpu->numbers[WTL_TOP_GPU_CLOCK_GRAPHICS_MHZ];
 	*ret = value->value;
 	return gpu->status == WATTLE_STATUS_OK && value->status == WATTLE_STATUS_OK;
 }
@@ -255,8 +255,8 @@ static const char *slowed_by(uint64_t reasons)
 }
 
 /* "34.1G/80.0G"; without the second where that is not known. */
-static const char *pair_text(const struct wtl_gpu *gpu, enum wtl_gpu_number second, uint64_t first,
-			     char text[WTL_FIGURE_MAX])
+static const char *pair_text(const struct wtl_top_gpu *gpu, enum wtl_top_gpu_number second,
+			     uint64_t first, char text[WTL_FIGURE_MAX])
 {
 	char one[WTL_FIGURE_MAX], two[WTL_FIGURE_MAX];
 	bool is_known = gpu->numbers[second].status == WATTLE_STATUS_OK;
@@ -266,7 +266,7 @@ static const char *pair_text(const struct wtl_gpu *gpu, enum wtl_gpu_number seco
 			       is_known ? wtl_figure_bytes(two, gpu->numbers[second].value) : "");
 }
 
-static const char *number_text(const struct wtl_gpu *gpu, enum column column, uint64_t value,
+static const char *number_text(const struct wtl_top_gpu *gpu, enum column column, uint64_t value,
 			       char text[WTL_FIGURE_MAX])
 {
 	char one[WTL_FIGURE_MAX], two[WTL_FIGURE_MAX];
@@ -274,21 +274,21 @@ static const char *number_text(const struct wtl_gpu *gpu, enum column column, ui
 	if (column == SLOWED)
 		return slowed_by(value);
 	if (column == MEMORY)
-		return pair_text(gpu, WTL_GPU_MEMORY_TOTAL_BYTES, value, text);
+		return pair_text(gpu, WTL_TOP_GPU_MEMORY_TOTAL_BYTES, value, text);
 	if (column == PCIE)
-		return pair_text(gpu, WTL_GPU_PCIE_TX_BYTES_PER_S, value, text);
+		return pair_text(gpu, WTL_TOP_GPU_PCIE_TX_BYTES_PER_S, value, text);
 	if (column == LINK)
 		return wtl_figure_join(
 			text, WTL_FIGURE_MAX, wtl_figure_whole(one, (double)value), "x",
-			wtl_figure_whole(two, (double)gpu->numbers[WTL_GPU_PCIE_WIDTH].value));
+			wtl_figure_whole(two, (double)gpu->numbers[WTL_TOP_GPU_PCIE_WIDTH].value));
 	if (column == STATE)
 		return wtl_figure_join(text, WTL_FIGURE_MAX, "P",
 				       wtl_figure_whole(one, (double)value), "");
 	return wtl_figure_whole(text, (double)value);
 }
 
-static void draw_numbers(const struct wtl_top_picture *picture, const struct wtl_gpu *gpu, int row,
-			 const struct columns *columns)
+static void draw_numbers(const struct wtl_top_picture *picture, const struct wtl_top_gpu *gpu,
+			 int row, const struct columns *columns)
 {
 	uint64_t value, reasons = 0;
 	bool is_slowed = number(gpu, SLOWED, &reasons) && slowed_by(reasons);
@@ -296,8 +296,8 @@ static void draw_numbers(const struct wtl_top_picture *picture, const struct wtl
 
 	for (int c = GPU_COLUMNS; c < REMARK; c++) {
 		enum column column = (enum column)c;
-		bool is_bad =
-			column == TEMPERATURE && gpu->numbers[WTL_GPU_TEMPERATURE_C].value >= HOT_C;
+		bool is_bad = column == TEMPERATURE &&
+			      gpu->numbers[WTL_TOP_GPU_TEMPERATURE_C].value >= HOT_C;
 		const char *shown;
 
 		if (!columns->at[c] || !number(gpu, column, &value))
@@ -348,7 +348,7 @@ static void put_stuck(const struct wtl_top_picture *picture, struct wtl_top_line
 }
 
 /* What a GPU says beside its power. */
-static void draw_gpu(const struct wtl_top_picture *picture, const struct wtl_gpu *gpu, int row,
+static void draw_gpu(const struct wtl_top_picture *picture, const struct wtl_top_gpu *gpu, int row,
 		     const struct columns *columns)
 {
 	struct wtl_top_line line = {.canvas = picture->canvas,
@@ -419,7 +419,7 @@ static void draw_bar(const struct wtl_top_picture *picture, const struct wtl_top
 static void draw_trouble(const struct wtl_top_picture *picture, const struct wtl_top_domain *domain,
 			 const struct columns *columns, struct wtl_top_line *line)
 {
-	const struct wtl_gpu *gpu = domain->gpu >= 0 ? &picture->view->gpus[domain->gpu] : NULL;
+	const struct wtl_top_gpu *gpu = domain->gpu >= 0 ? &picture->view->gpus[domain->gpu] : NULL;
 	enum wattle_status status = domain->status;
 	bool is_bad = status != WATTLE_STATUS_ASLEEP && status != WATTLE_STATUS_ABSENT &&
 		      status != WATTLE_STATUS_OK;
@@ -594,15 +594,14 @@ static void draw_summary(const struct wtl_top_picture *picture, int row)
 }
 
 /* A GPU without an energy domain: its name stands where the power would. */
-static void draw_lone_gpu(const struct wtl_top_picture *picture, const struct wtl_gpu *gpu, int row,
-			  const struct columns *columns)
+static void draw_lone_gpu(const struct wtl_top_picture *picture, const struct wtl_top_gpu *gpu,
+			  int row, const struct columns *columns)
 {
 	struct wtl_canvas *canvas = picture->canvas;
 	int at = columns->at[POWER], end = columns->rest ? columns->rest : canvas->columns;
 
 	wtl_canvas_printf(canvas, row, NAME, at - NAME - 1, WTL_STYLE_GPU, "gpu-%u", gpu->index);
-	wtl_canvas_text(canvas, row, at, end - at - 1, WTL_STYLE_FAINT,
-			gpu->name[0] ? gpu->name : gpu->vendor);
+	wtl_canvas_text(canvas, row, at, end - at - 1, WTL_STYLE_FAINT, gpu->name);
 	draw_gpu(picture, gpu, row, columns);
 }
 

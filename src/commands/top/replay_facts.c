@@ -24,14 +24,14 @@ static void copy_fact(const struct wtl_top_replay *replay, const char *key, char
 		wtl_text_clean(to, size, text, strlen(text));
 }
 
-static void forget_numbers(struct wtl_gpu *gpu)
+static void forget_numbers(struct wtl_top_gpu *gpu)
 {
-	for (size_t i = 0; i < WTL_GPU_NUMBERS; i++)
+	for (size_t i = 0; i < WTL_TOP_GPU_NUMBERS; i++)
 		gpu->numbers[i].status = WATTLE_STATUS_ABSENT;
 }
 
 /* false: there is no such device. */
-static bool read_gpu(const struct wtl_top_replay *replay, size_t i, struct wtl_gpu *gpu)
+static bool read_gpu(const struct wtl_top_replay *replay, size_t i, struct wtl_top_gpu *gpu)
 {
 	char domain[64], name[64];
 
@@ -40,7 +40,7 @@ static bool read_gpu(const struct wtl_top_replay *replay, size_t i, struct wtl_g
 	if (!wtl_store_get_fact(replay->history->reader, domain) &&
 	    !wtl_store_get_fact(replay->history->reader, name))
 		return false;
-	*gpu = (struct wtl_gpu){.index = (unsigned)i, .status = WATTLE_STATUS_OK};
+	*gpu = (struct wtl_top_gpu){.index = (unsigned)i, .status = WATTLE_STATUS_OK};
 	/* Its numbers come with the first devices event. */
 	forget_numbers(gpu);
 	copy_fact(replay, domain, gpu->domain, sizeof(gpu->domain));
@@ -50,7 +50,7 @@ static bool read_gpu(const struct wtl_top_replay *replay, size_t i, struct wtl_g
 
 static int read_gpus(const struct wtl_top_replay *replay, struct wtl_top_view *view)
 {
-	struct wtl_gpu gpu;
+	struct wtl_top_gpu gpu;
 
 	view->n_gpus = 0;
 	while (view->n_gpus < GPUS_MAX && read_gpu(replay, view->n_gpus, &gpu)) {
@@ -95,16 +95,6 @@ static void take_machine(const struct wtl_device_value *device, struct wtl_host_
 	}
 }
 
-static void take_gpu(const struct wtl_device_value *device, struct wtl_gpu *gpu)
-{
-	enum wtl_gpu_number number = wtl_device_quantities[device->number].of_gpu;
-
-	if (number == WTL_GPU_NUMBERS)
-		return;
-	gpu->numbers[number].status = WATTLE_STATUS_OK;
-	gpu->numbers[number].value = (uint64_t)device->value;
-}
-
 void wtl_top_replay_take_devices(const struct wtl_played *played, struct wtl_top_view *view)
 {
 	/* An event has all that is known then. */
@@ -120,7 +110,9 @@ void wtl_top_replay_take_devices(const struct wtl_played *played, struct wtl_top
 		if (device->gpu < 0)
 			take_machine(device, &view->machine);
 		else if ((size_t)device->gpu < view->n_gpus)
-			take_gpu(device, &view->gpus[device->gpu]);
+			wtl_top_gpu_set(&view->gpus[device->gpu],
+					wtl_device_quantities[device->number].of_gpu,
+					(uint64_t)device->value);
 	}
 	wtl_top_gpus_join(view);
 }

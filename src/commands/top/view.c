@@ -124,8 +124,7 @@ void wtl_top_view_done(struct wtl_top_view *view)
 {
 	free(view->bins.rows);
 	free(view->domains);
-	if (view->size_gpus > 0)
-		free(view->gpus);
+	free(view->gpus);
 	free(view->processes);
 	free(view->groups);
 	wtl_top_view_init(view);
@@ -205,7 +204,7 @@ int wtl_top_view_copy(struct wtl_top_view *dst, const struct wtl_top_view *src)
 	dst->groups = old.groups;
 	dst->size_groups = old.size_groups;
 	copy_array(dst->domains, src->domains, src->n_domains, sizeof(*src->domains));
-	/* They are large, and change when they answer; recorded ones do not say when that was. */
+	/* They change when they answer; recorded ones do not say when that was. */
 	if (src->gpus_answered_ns == 0 || old.gpus_answered_ns != src->gpus_answered_ns ||
 	    old.n_gpus != src->n_gpus)
 		copy_array(dst->gpus, src->gpus, src->n_gpus, sizeof(*src->gpus));

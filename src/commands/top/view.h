@@ -94,6 +94,39 @@ struct wtl_top_process {
 	struct wtl_per_cpu per_cpu, per_gpu; /* the latter: while it keeps one GPU busy */
 };
 
+/* ---- GPUs ---- */
+
+/* Beside power; of struct wtl_gpu by the same name. */
+enum wtl_top_gpu_number {
+	WTL_TOP_GPU_LIMIT_UW,
+	WTL_TOP_GPU_USE_PERCENT,
+	WTL_TOP_GPU_MEMORY_USE_PERCENT,
+	WTL_TOP_GPU_ENCODER_PERCENT,
+	WTL_TOP_GPU_DECODER_PERCENT,
+	WTL_TOP_GPU_MEMORY_TOTAL_BYTES,
+	WTL_TOP_GPU_MEMORY_USED_BYTES,
+	WTL_TOP_GPU_TEMPERATURE_C,
+	WTL_TOP_GPU_CLOCK_GRAPHICS_MHZ,
+	WTL_TOP_GPU_CLOCK_SM_MHZ,
+	WTL_TOP_GPU_FAN_PERCENT,
+	WTL_TOP_GPU_PSTATE,
+	WTL_TOP_GPU_THROTTLE,
+	WTL_TOP_GPU_PCIE_GEN,
+	WTL_TOP_GPU_PCIE_WIDTH,
+	WTL_TOP_GPU_PCIE_TX_BYTES_PER_S,
+	WTL_TOP_GPU_PCIE_RX_BYTES_PER_S,
+	WTL_TOP_GPU_NUMBERS
+};
+
+/* A tenth of what is known of one: views are copied each second. */
+struct wtl_top_gpu {
+	unsigned index;
+	enum wattle_status status;
+	char domain[32]; /* "" if it has none */
+	struct wtl_gpu_value numbers[WTL_TOP_GPU_NUMBERS];
+	char name[96]; /* or its maker's */
+};
+
 /* ---- The whole ---- */
 
 struct wtl_top_self {
@@ -130,8 +163,8 @@ struct wtl_top_view {
 	/* Its name is "total"; its limit and idle are sums, where all are known. */
 	struct wtl_top_domain total;
 
-	struct wtl_gpu *gpus;	  /* their processes are NULL */
-	size_t n_gpus, size_gpus; /* size 0: the memory is somebody else's */
+	struct wtl_top_gpu *gpus;
+	size_t n_gpus, size_gpus;
 	int64_t gpus_answered_ns; /* monotonic: when they last answered; 0: not asked */
 
 	struct wtl_top_process *processes;
