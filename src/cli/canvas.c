@@ -21,6 +21,7 @@ void wtl_canvas_init(struct wtl_canvas *canvas)
 void wtl_canvas_done(struct wtl_canvas *canvas)
 {
 	free(canvas->cells);
+	free(canvas->marks);
 	wtl_canvas_init(canvas);
 }
 
@@ -35,6 +36,8 @@ int wtl_canvas_resize(struct wtl_canvas *canvas, int rows, int columns)
 
 	if (wtl_array_reserve(&canvas->cells, &canvas->size, size, sizeof(*canvas->cells)) < 0)
 		return -ENOMEM;
+	free(canvas->marks);
+	canvas->marks = NULL;
 	canvas->rows = cut(rows);
 	canvas->columns = cut(columns);
 	wtl_canvas_clear(canvas);
@@ -65,6 +68,11 @@ static struct wtl_cell *cell_at(const struct wtl_canvas *canvas, int row, int co
 const struct wtl_cell *wtl_canvas_cell(const struct wtl_canvas *canvas, int row, int column)
 {
 	return cell_at(canvas, row, column);
+}
+
+uint32_t wtl_canvas_mark(const struct wtl_canvas *canvas, const struct wtl_cell *cell)
+{
+	return cell->has_mark ? canvas->marks[cell - canvas->cells] : 0;
 }
 
 static uint32_t ascii_of(uint32_t point)
@@ -121,7 +129,7 @@ static void free_cell(const struct wtl_canvas *canvas, int row, int column)
 		other = cell_at(canvas, row, column + 1);
 	if (other) {
 		other->point = ' ';
-		other->mark = 0;
+		other->has_mark = 0;
 		other->width = 1;
 	}
 }
@@ -235,17 +243,23 @@ int wtl_text_width(const char *text)
 	return width_behind(text, plain_len(text));
 }
 
-static void add_mark(const struct wtl_canvas *canvas, int row, int column, uint32_t point)
+/* Without memory for it there is none. */
+static void add_mark(struct wtl_canvas *canvas, int row, int column, uint32_t point)
 {
 	struct wtl_cell *cell = cell_at(canvas, row, column);
 
 	if (cell && cell->width == 0)
 		cell = cell_at(canvas, row, column - 1);
 	/* Invisible signs (joiners, variation selectors, tags) are none to show. */
-	if (!cell || cell->mark || point < 0x300 || (point >= 0x200b && point <= 0x206f) ||
+	if (!cell || cell->has_mark || point < 0x300 || (point >= 0x200b && point <= 0x206f) ||
 	    (point >= 0xfe00 && point <= 0xfe0f) || point >= 0xe0000 || point == 0xfeff)
 		return;
-	cell->mark = point;
+	if (!canvas->marks)
+		canvas->marks = calloc(canvas->size, sizeof(*canvas->marks));
+	if (!canvas->marks)
+		return;
+	canvas->marks[cell - canvas->cells] = point;
+	cell->has_mark = 1;
 }
 
 /* What is two signs in ASCII: one alone would mean something else. */
@@ -355,13 +369,14 @@ int wtl_point_add(struct wtl_buf *buf, uint32_t point)
 	return wtl_buf_add(buf, bytes, wtl_point_bytes(point, bytes));
 }
 
-static void dump_cell(const struct wtl_cell *cell, struct wtl_buf *buf)
+static void dump_cell(const struct wtl_canvas *canvas, const struct wtl_cell *cell,
+		      struct wtl_buf *buf)
 {
 	if (cell->width == 0)
 		return;
 	wtl_point_add(buf, cell->point);
-	if (cell->mark)
-		wtl_point_add(buf, cell->mark);
+	if (cell->has_mark)
+		wtl_point_add(buf, wtl_canvas_mark(canvas, cell));
 }
 
 static void dump_style(const struct wtl_cell *cell, struct wtl_buf *buf)
@@ -391,7 +406,7 @@ static int dump(const struct wtl_canvas *canvas, struct wtl_buf *buf, bool style
 			if (styles)
 				dump_style(&cells[column], buf);
 			else
-				dump_cell(&cells[column], buf);
+				dump_cell(canvas, &cells[column], buf);
 		}
 		wtl_buf_putc(buf, '\n');
 	}

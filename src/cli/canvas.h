@@ -41,13 +41,13 @@ enum wtl_style {
 	WTL_STYLES
 };
 
-/* Two pictures of them lie in memory and are compared: they are small, and alike where their bytes are. */
+/* Two pictures of them lie in memory and are compared each time: they are small, and alike where their bytes are and
+ * neither has a mark. */
 struct wtl_cell {
 	uint32_t point : 21; /* what it shows; ' ' for nothing */
 	uint32_t style : 8;
-	uint32_t width : 2; /* 1; 2: it covers the next cell, whose width is then 0 */
-	uint32_t zero : 1;
-	uint32_t mark; /* a combining mark on it, or 0 */
+	uint32_t width : 2;    /* 1; 2: it covers the next cell, whose width is then 0 */
+	uint32_t has_mark : 1; /* a combining one on it */
 };
 
 enum { WTL_CANVAS_MAX = 1000 }; /* rows, and columns */
@@ -56,7 +56,8 @@ struct wtl_canvas {
 	int rows, columns;
 	bool ascii; /* nothing beyond ASCII: known signs are spelled by a like one, others are '?' */
 	struct wtl_cell *cells;
-	size_t size; /* cells that there is memory for */
+	size_t size;	 /* cells that there is memory for */
+	uint32_t *marks; /* of cells that have one; NULL: there was none yet */
 };
 
 void wtl_canvas_init(struct wtl_canvas *canvas);
@@ -89,6 +90,8 @@ int wtl_canvas_printf(struct wtl_canvas *canvas, int row, int column, int width,
 
 /* NULL outside. */
 const struct wtl_cell *wtl_canvas_cell(const struct wtl_canvas *canvas, int row, int column);
+/* The mark on one of its cells; 0: there is none. */
+uint32_t wtl_canvas_mark(const struct wtl_canvas *canvas, const struct wtl_cell *cell);
 
 /* All rows as lines of UTF-8, without the blanks at their ends. */
 int wtl_canvas_dump(const struct wtl_canvas *canvas, struct wtl_buf *buf);

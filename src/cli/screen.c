@@ -360,17 +360,18 @@ static void place(struct wtl_screen *screen, int row, int column)
 /* Terminals differ in the widths of some scripts and of what is made of several characters. */
 static bool has_sure_width(const struct wtl_cell *cell)
 {
-	return !cell->mark &&
+	return !cell->has_mark &&
 	       (cell->point < 0x300 || (cell->point >= 0x2000 && cell->point < 0x2600) ||
 		(cell->point >= 0x2800 && cell->point < 0x2900));
 }
 
-static void put_cell(struct wtl_screen *screen, const struct wtl_cell *cell)
+static void put_cell(struct wtl_screen *screen, const struct wtl_canvas *canvas,
+		     const struct wtl_cell *cell)
 {
 	set_style(screen, cell->style);
 	put_point(screen, cell->point);
-	if (cell->mark)
-		put_point(screen, cell->mark);
+	if (cell->has_mark)
+		put_point(screen, wtl_canvas_mark(canvas, cell));
 	screen->column += cell->width;
 	/* Behind the last column of a row terminals differ, too. */
 	if (!has_sure_width(cell) || screen->column >= screen->columns)
@@ -378,8 +379,9 @@ static void put_cell(struct wtl_screen *screen, const struct wtl_cell *cell)
 }
 
 /* To a cell of a row; over a few that are as they should be it is shorter to write them again. */
-static void go(struct wtl_screen *screen, const struct wtl_cell *cells, int row, int column)
+static void go(struct wtl_screen *screen, const struct wtl_canvas *canvas, int row, int column)
 {
+	const struct wtl_cell *cells = wtl_canvas_cell(canvas, row, 0);
 	int from = screen->column;
 	bool is_near = screen->row == row && column >= from && column - from <= NEAR;
 
@@ -389,8 +391,11 @@ static void go(struct wtl_screen *screen, const struct wtl_cell *cells, int row,
 	if (!is_near)
 		place(screen, row, column);
 	for (; screen->column < column;)
-		put_cell(screen, &cells[screen->column]);
+		put_cell(screen, canvas, &cells[screen->column]);
 }
+
+/* What no cell has. */
+enum { NO_WIDTH = 3 };
 
 static bool is_same(const struct wtl_cell *a, const struct wtl_cell *b, size_t n)
 {
@@ -410,10 +415,13 @@ static void show_row(struct wtl_screen *screen, const struct wtl_canvas *canvas,
 		if (is_same(&cells[column], &shown[column], 1))
 			continue;
 		shown[column] = cells[column];
+		/* Which mark is not known here: the next one may be another, and is written anew. */
+		if (cells[column].has_mark)
+			shown[column].width = NO_WIDTH;
 		if (cells[column].width == 0)
 			continue;
-		go(screen, cells, row, column);
-		put_cell(screen, &cells[column]);
+		go(screen, canvas, row, column);
+		put_cell(screen, canvas, &cells[column]);
 	}
 }
 
