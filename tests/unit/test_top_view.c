@@ -127,7 +127,16 @@ static void test_copy(void **state)
 	assert_int_equal(wtl_top_view_copy(&copy, &view), 0);
 	assert_int_equal(copy.n_processes, view.n_processes);
 	assert_ptr_not_equal(copy.processes, view.processes);
-	assert_memory_equal(copy.domains, view.domains, view.n_domains * sizeof(*view.domains));
+	for (size_t i = 0; i < view.n_domains; i++) {
+		const struct wtl_top_domain *from = &view.domains[i], *to = &copy.domains[i];
+
+		assert_memory_equal(to, from, offsetof(struct wtl_top_domain, device));
+		assert_string_equal(to->device, from->device);
+		assert_string_equal(to->reason, from->reason);
+		assert_string_equal(to->remedy, from->remedy);
+	}
+	for (size_t i = 0; i < view.n_processes; i++)
+		assert_string_equal(copy.processes[i].command, view.processes[i].command);
 	assert_memory_equal(copy.gpus, view.gpus, view.n_gpus * sizeof(*view.gpus));
 	assert_memory_equal(&copy.total, &view.total, sizeof(view.total));
 	assert_string_equal(copy.groups[1].container, "docker/3f1c2a9b77de");

@@ -89,7 +89,9 @@ static void take_process(struct wtl_top_processes *processes, size_t slot,
 	struct wtl_consumer_power power;
 	struct wtl_share_energy energy;
 
-	*process = (struct wtl_top_process){.consumer = *consumer};
+	memset(process, 0, offsetof(struct wtl_top_process, command));
+	process->command[0] = '\0';
+	process->consumer = *consumer;
 	if (consumer->group)
 		process->consumer.group = copy_of(processes, view, consumer->group);
 	if (consumer->command)

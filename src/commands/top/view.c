@@ -149,13 +149,34 @@ static void copy_array(void *dst, const void *src, size_t n, size_t element)
 		memcpy(dst, src, n * element);
 }
 
+static void copy_text(char *dst, const char *src)
+{
+	memcpy(dst, src, strlen(src) + 1);
+}
+
+static void copy_domains(struct wtl_top_view *dst, const struct wtl_top_view *src)
+{
+	for (size_t i = 0; i < src->n_domains; i++) {
+		const struct wtl_top_domain *from = &src->domains[i];
+		struct wtl_top_domain *to = &dst->domains[i];
+
+		memcpy(to, from, offsetof(struct wtl_top_domain, device));
+		copy_text(to->device, from->device);
+		copy_text(to->reason, from->reason);
+		copy_text(to->remedy, from->remedy);
+	}
+}
+
 static void copy_processes(struct wtl_top_view *dst, const struct wtl_top_view *src)
 {
 	copy_array(dst->groups, src->groups, src->n_groups, sizeof(*src->groups));
-	copy_array(dst->processes, src->processes, src->n_processes, sizeof(*src->processes));
 	for (size_t i = 0; i < src->n_processes; i++) {
-		struct wtl_consumer *consumer = &dst->processes[i].consumer;
+		const struct wtl_top_process *from = &src->processes[i];
+		struct wtl_top_process *to = &dst->processes[i];
+		struct wtl_consumer *consumer = &to->consumer;
 
+		memcpy(to, from, offsetof(struct wtl_top_process, command));
+		copy_text(to->command, from->command);
 		if (consumer->group)
 			consumer->group = &dst->groups[consumer->group - src->groups];
 	}
@@ -203,7 +224,7 @@ int wtl_top_view_copy(struct wtl_top_view *dst, const struct wtl_top_view *src)
 	dst->size_processes = old.size_processes;
 	dst->groups = old.groups;
 	dst->size_groups = old.size_groups;
-	copy_array(dst->domains, src->domains, src->n_domains, sizeof(*src->domains));
+	copy_domains(dst, src);
 	/* They change when they answer; recorded ones do not say when that was. */
 	if (src->gpus_answered_ns == 0 || old.gpus_answered_ns != src->gpus_answered_ns ||
 	    old.n_gpus != src->n_gpus)

@@ -55,8 +55,9 @@ int64_t wtl_top_clock_bin_ns(const struct wtl_top_clock *clock, unsigned grain);
 
 /* ---- Domains ---- */
 
+/* The long texts are the last ones: a copy has no more than they say. */
 struct wtl_top_domain {
-	char name[32], inside[32], device[96], source[24], reason[256], remedy[256];
+	char name[32], inside[32], source[24];
 	enum wattle_kind kind;
 	enum wattle_method method;
 	enum wattle_status status;
@@ -70,6 +71,7 @@ struct wtl_top_domain {
 	const char *weight; /* how its energy is divided, static; NULL: it is not */
 	struct wtl_ledger ledger;
 	struct wtl_top_curve curve;
+	char device[96], reason[256], remedy[256];
 };
 
 /* The uncertainty of its power, k = 2. 0: not known. */
@@ -81,10 +83,10 @@ const char *wtl_top_mark(bool is_modelled);
 
 enum wtl_top_share { WTL_TOP_DYNAMIC, WTL_TOP_FULL, WTL_TOP_SHARES };
 
+/* As a domain, with its long text last. */
 struct wtl_top_process {
 	struct wtl_consumer
 		consumer; /* its group is one of the view's, or NULL; its command is here */
-	char user[32], command[WTL_COMMAND_SIZE];
 	bool has_power;	  /* it was there for the last interval */
 	bool has_dynamic; /* false: no idle baseline, and dynamic is what full is */
 	bool has_gpu;
@@ -92,6 +94,7 @@ struct wtl_top_process {
 	uint64_t energy_uj[WTL_TOP_SHARES];
 	uint64_t uncertainty_uj;
 	struct wtl_per_cpu per_cpu, per_gpu; /* the latter: while it keeps one GPU busy */
+	char user[32], command[WTL_COMMAND_SIZE];
 };
 
 /* ---- GPUs ---- */
