@@ -252,12 +252,12 @@ static void unit_reopen(struct wtl_workload *workload, struct wtl_unit_use *unit
 	unit->has_base = false;
 }
 
+/* By what they are, not by where they lie: where there is not room for all use, those that come first have it. */
 static int unit_compare(const void *left, const void *right)
 {
 	const struct wtl_unit_use *a = left, *b = right;
 
-	return ((uintptr_t)a->group > (uintptr_t)b->group) -
-	       ((uintptr_t)a->group < (uintptr_t)b->group);
+	return memcmp(a->group, b->group, sizeof(*a->group));
 }
 
 /* When new groups have come up, those without groups below them are opened. Where there is no room, those that
@@ -319,8 +319,10 @@ static void units_count(struct wtl_workload *workload)
 	for (uint32_t i = 0; i < roster->n_used_now; i++) {
 		uint32_t slot = roster->used[i];
 		const struct wtl_unit_use wanted = {.group = roster->consumers[slot].group};
-		struct wtl_unit_use *unit = bsearch(&wanted, workload->units, workload->n_units,
-						    sizeof(wanted), unit_compare);
+		struct wtl_unit_use *unit =
+			wanted.group ? bsearch(&wanted, workload->units, workload->n_units,
+					       sizeof(wanted), unit_compare)
+				     : NULL;
 
 		if (!unit)
 			continue;

@@ -839,6 +839,36 @@ static void test_inner_units(void **state)
 	assert_in_range(world_use(world, WTL_SLOT_UNSEEN), 250 * MS, 300 * MS);
 }
 
+/* Where there is room for one of several, it is the first by name, wherever they lie in memory. */
+static void test_order_of_units(void **state)
+{
+	static const char *const names[] = {"m", "a", "z"};
+	struct world *world = *state;
+	const struct wtl_consumer *row;
+	char text[80];
+
+	world->exits_errno = EPERM;
+	world_put(world, "/sys/fs/cgroup/cgroup.controllers", "cpu\n");
+	world_open(world, NULL);
+	for (size_t i = 0; i < 2 * UNIT_COUNT(names); i++) {
+		const char *name = names[i % UNIT_COUNT(names)];
+		bool is_later = i >= UNIT_COUNT(names);
+
+		snprintf(text, sizeof(text), "/sys/fs/cgroup/%s.slice/cpu.stat", name);
+		world_put(world, text, is_later ? "usage_usec 1300000\n" : "usage_usec 1000000\n");
+		if (!is_later)
+			snprintf(world_at(world, world_fork(world, 1))->cgroup, 32, "/%s.slice",
+				 name);
+		world_look(world, WTL_NS_PER_S / 10);
+	}
+	world_unseen(world, 200 * MS);
+	world_look(world, WTL_NS_PER_S);
+	row = world_row(world, "short-lived", NULL);
+	assert_non_null(row);
+	assert_string_equal(row->group->cgroup, "/a.slice");
+	assert_in_range(row->cpu_ns, 180 * MS, 240 * MS);
+}
+
 static void test_not_asked_for(void **state)
 {
 	struct world *world = *state;
@@ -1110,6 +1140,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_unit_starts_again, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_inner_units, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_order_of_units, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_not_asked_for, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_folding, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_seen_and_unseen_in_a_row, world_setup,
