@@ -163,7 +163,6 @@ struct wtl_gpu_learned *wtl_consumers_gpu_learned(const struct wtl_consumers *co
 						  const struct wtl_divided_domain *domain);
 void wtl_consumers_scan_gpu_watts(struct wtl_consumers *consumers);
 void wtl_consumers_fold_gpu_watts(struct wtl_consumers *consumers, const struct wtl_fold *fold);
-void wtl_consumers_reset_gpu_watts(struct wtl_consumers *consumers);
 void wtl_consumers_doubt_gpu_watts(struct wtl_consumers *consumers);
 void wtl_consumers_keep_gpu_watts(const struct wtl_consumers *consumers, int64_t t_utc_ns);
 /* The newest scan's uses. */

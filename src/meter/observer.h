@@ -90,6 +90,9 @@ struct wtl_workload *wtl_consumers_workload(struct wtl_consumers *consumers);
 /* .domain is as it was. weight and uses are borrowed until the next one is told. */
 void wtl_consumers_restore_gpu(struct wtl_consumers *consumers, size_t i,
 			       const struct wtl_gpu_scan *gpu);
+/* After wtl_consumers_begin(), when those who are gone by it have been restored as nobody: whoever has their slots next
+ * has not what they were learned to draw on GPUs. */
+void wtl_consumers_reset_gpu_watts(struct wtl_consumers *consumers);
 
 /* Watts are learned (WTL_WEIGHT_LEARNED), before the first bill; is_told: with those whom the restored consumers'
  * watts_key names. -ENOMEM. */

@@ -141,7 +141,9 @@ static int play_scan(struct wtl_player *player, struct wtl_played *played)
 	player->main_window = 0;
 	player->was_billed = player->lost_reset = false;
 	played->kind = WTL_PLAYED_RESET;
-	return wtl_player_restore_changes(player, 0);
+	rc = wtl_player_restore_changes(player, 0);
+	wtl_consumers_reset_gpu_watts(player->consumers);
+	return rc;
 }
 
 /* ---- The rest ---- */

@@ -178,7 +178,8 @@ static int take_shares(struct wtl_player *player, struct wtl_gpu_cursors *gpu, s
 
 	if (n > gpu->of[WTL_GPU_SLOT].n - gpu->of[WTL_GPU_SLOT].at)
 		return -EBADMSG;
-	rc = wtl_array_reserve(&gpu->used, &gpu->room, n, sizeof(*gpu->used));
+	/* Nobody is not the same as nothing: never NULL. */
+	rc = wtl_array_reserve(&gpu->used, &gpu->room, n + 1, sizeof(*gpu->used));
 	for (size_t i = 0; rc == 0 && i < n; i++) {
 		rc = wtl_player_next(&gpu->of[WTL_GPU_SLOT], &slot);
 		if (rc == 0)
