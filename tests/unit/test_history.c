@@ -20,144 +20,13 @@
 #include "base/err.h"
 #include "energy/intensity.h"
 #include "golden.h"
+#include "history_bench.h"
 #include "meter/meter.h"
 #include "record/writer.h"
-#include "replay/history.h"
 #include "replay_bench.h"
 #include "unit.h"
 
-enum { TEXT_MAX = 1 << 18, WINDOWS = 20 };
-
-/* Nothing is allocated by writing it. */
-struct trace {
-	size_t len;
-	char text[TEXT_MAX];
-};
-
-__attribute__((format(printf, 2, 3))) static void say(struct trace *trace, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	trace->len +=
-		(size_t)vsnprintf(trace->text + trace->len, TEXT_MAX - trace->len, format, args);
-	va_end(args);
-	assert_true(trace->len < TEXT_MAX);
-}
-
-/* ---- What is told of it ---- */
-
-static void say_energies(struct trace *trace, const struct wattle_window *window,
-			 const struct wattle_energy energies[])
-{
-	say(trace, " %.3f s %.6f J (%.6f J)", (double)window->duration_ns / 1e9,
-	    (double)window->total.energy_uj / 1e6, (double)energies[0].energy_uj / 1e6);
-}
-
-static void say_consumers(struct trace *trace, const struct wtl_consumers *consumers)
-{
-	say(trace, "   ");
-	for (size_t slot = 0; slot < wtl_consumers_slots(consumers); slot++) {
-		const struct wtl_consumer *one = wtl_consumers_get(consumers, slot);
-		struct wtl_share share = wtl_consumers_share(consumers, (uint32_t)slot, 0);
-
-		if (one && one->cpu_ns > 0)
-			say(trace, " %zu:%.8s %.3f s %.3f J", slot, one->name,
-			    (double)one->cpu_ns / 1e9, (double)share.full_uj / 1e6);
-	}
-	say(trace, "\n");
-}
-
-static void say_step(struct trace *trace, const struct wtl_history *history,
-		     const struct wtl_played *played)
-{
-	static const char *const kinds[] = {"sample", "begun",	"ended",   "cancelled", "billed",
-					    "reset",  "second", "devices", "lost"};
-	struct wtl_emission emission = wtl_history_emission(history);
-
-	say(trace, "%6.3f %.3f %s %s%s", (double)(played->t_mono_ns - history->begin_mono_ns) / 1e9,
-	    (double)(played->t_utc_ns - history->begin_utc_ns) / 1e9, kinds[played->kind],
-	    played->window_name, played->is_cut ? " cut" : "");
-	if (played->kind == WTL_PLAYED_ENDED || played->kind == WTL_PLAYED_BILLED)
-		say_energies(trace, &played->window, played->energies);
-	if (history->window)
-		say(trace, " [%s%s%s%s %s]", history->window->name,
-		    history->window->is_cut ? " cut" : "", history->window->is_main ? " main" : "",
-		    history->window->is_open ? " open" : "",
-		    history->window->has_energies ? "known" : "unknown");
-	say(trace, ": %zu of %zu ended%s%s%s%s; %.3f J emitted, now %.3f\n", history->n_ended,
-	    history->n_windows, wtl_history_is_waiting(history) ? ", waits" : "",
-	    history->is_run_over ? ", run over" : "", history->is_unfinished ? ", unfinished" : "",
-	    history->is_over ? ", over" : "", (double)emission.energy_uj / 1e6,
-	    (double)(history->now_mono_ns - history->begin_mono_ns) / 1e9);
-}
-
-static void say_end(struct trace *trace, struct wtl_history *history)
-{
-	const struct wattle_energy *billed;
-	struct wattle_window billed_window;
-
-	wtl_history_update_open_windows(history);
-	wtl_player_take_figures(history->player);
-	/* A recorder that is not told its peak memory says nothing of it. */
-	say(trace, "%s, %zu domains, %.3f s, own cpu %s, memory %" PRId64 ", %zu gaps, host %s\n",
-	    history->is_summary ? "summary" : "played", history->n_domains,
-	    (double)wtl_history_span_ns(history) / 1e9,
-	    history->cpu_before_ns > 0 ? "before" : "from the start",
-	    history->second.self_rss_bytes, history->n_gaps, wtl_history_fact(history, "host"));
-	if (wtl_player_billed(history->player, &billed_window, &billed)) {
-		say(trace, "  billed");
-		say_energies(trace, &billed_window, billed);
-		say(trace, "\n");
-	}
-	for (size_t i = 0; i < history->n_windows; i++) {
-		const struct wtl_history_window *window = &history->windows[i];
-
-		say(trace, "  %s%s%s%s", window->name, window->is_cut ? " cut" : "",
-		    window->is_main ? " main" : "", window->is_open ? " open" : "");
-		if (window->has_energies)
-			say_energies(trace, &window->window, window->energies);
-		say(trace, " %.3f J emitted\n", (double)window->emission.energy_uj / 1e6);
-	}
-	say_consumers(trace, history->consumers);
-}
-
-struct way {
-	struct wtl_history_options options;
-	bool is_part;
-	int64_t from_ns, to_ns;
-	bool is_short; /* the trace leaves samples and seconds out */
-};
-
-/* 0 or an error; *trace is what was told up to there. */
-static int go_through(const char *path, const struct way *way, struct trace *trace)
-{
-	struct wtl_history *history = NULL;
-	struct wtl_played played;
-	struct wtl_err err = {.code = 0};
-	int rc;
-
-	trace->len = 0;
-	rc = wtl_history_open(path, &way->options, &history, &err);
-	if (rc == 0 && way->is_part)
-		wtl_history_choose(history, way->from_ns, way->to_ns);
-	while (rc >= 0 && (rc = wtl_history_step(history, &played, &err)) > 0) {
-		bool is_dull = played.kind == WTL_PLAYED_SAMPLE || played.kind == WTL_PLAYED_SECOND;
-
-		if (!way->is_short || !is_dull || history->is_over)
-			say_step(trace, history, &played);
-		if (played.kind == WTL_PLAYED_BILLED)
-			say_consumers(trace, history->consumers);
-	}
-	if (rc == 0)
-		rc = wtl_history_read_gaps(history);
-	else
-		assert_true(err.text[0] != '\0' && err.code == rc);
-	if (rc == 0)
-		say_end(trace, history);
-	wtl_history_close(history);
-	return rc;
-}
+enum { WINDOWS = 20 };
 
 /* ---- Recordings ---- */
 
@@ -246,7 +115,7 @@ static const struct wtl_store_options seconds = {.period_ns = S};
 
 static void test_steps(void **state)
 {
-	static const struct way ways[] = {
+	static const struct history_way ways[] = {
 		{.is_short = true},
 		{.is_short = true, .options.keeps_windows = true},
 		{.is_short = true,
@@ -266,7 +135,7 @@ static void test_steps(void **state)
 		 .to_ns = 4100 * MS},
 		{.is_short = true, .is_part = true, .from_ns = 100 * S, .to_ns = INT64_MAX},
 	};
-	static struct trace trace;
+	static struct history_trace trace;
 	struct replay_bench runs, nobody;
 	struct wtl_intensity_step step = {.t_utc_ns = 0, .mg_per_kwh = 500000};
 	const struct wtl_intensity intensity = {.steps = &step, .n = 1};
@@ -275,12 +144,13 @@ static void test_steps(void **state)
 	(void)state;
 	record_runs(&runs, &seconds);
 	record_nobody(&nobody);
-	wtl_buf_init(&text, 2 * TEXT_MAX);
+	wtl_buf_init(&text, 2 * HISTORY_TEXT_MAX);
 	for (size_t i = 0; i < 2 * UNIT_COUNT(ways); i++) {
-		struct way way = ways[i / 2];
+		struct history_way way = ways[i / 2];
 
 		way.options.intensity = &intensity;
-		assert_int_equal(go_through(i % 2 ? nobody.path : runs.path, &way, &trace), 0);
+		assert_int_equal(history_bench_go(i % 2 ? nobody.path : runs.path, &way, &trace),
+				 0);
 		wtl_buf_printf(&text, "---- %s, way %zu\n%s", i % 2 ? "nobody" : "runs", i / 2,
 			       trace.text);
 	}
@@ -337,9 +207,9 @@ static void sqlite_stop(void *context)
 }
 
 /* The n-th allocation fails while a recording is made. An error; or it is whole, and what is missing is a gap. */
-static int record_without(struct replay_bench *f, unsigned long n, struct trace *trace)
+static int record_without(struct replay_bench *f, unsigned long n, struct history_trace *trace)
 {
-	static const struct way way = {.options.keeps_windows = true};
+	static const struct history_way way = {.options.keeps_windows = true};
 	const struct wtl_recorder_options options = {
 		.path = f->path, .interval_ns = 100 * MS, .store.period_ns = S};
 	static const char *const ends[] = {"", "-wal", "-shm"};
@@ -378,13 +248,13 @@ static int record_without(struct replay_bench *f, unsigned long n, struct trace 
 	wattle_test_fail_alloc(0, false);
 	assert_int_equal(rc, err.code);
 	if (rc == 0)
-		assert_int_equal(go_through(f->path, &way, trace), 0);
+		assert_int_equal(history_bench_go(f->path, &way, trace), 0);
 	return rc;
 }
 
 static void test_recorder(void **state)
 {
-	static struct trace whole, trace;
+	static struct history_trace whole, trace;
 	unsigned long n = 0, failed, n_refused = 0;
 	struct replay_bench f;
 	int rc;
@@ -411,17 +281,17 @@ static void test_recorder(void **state)
 
 /* Each allocation fails, alone or with all behind it: the same is told, or that there is no memory. Where there is none for
  * the summary, the recording is played. */
-static void check_each(const char *path, const struct way *way)
+static void check_each(const char *path, const struct history_way *way)
 {
-	static struct trace whole, played, trace;
-	struct way without = *way;
+	static struct history_trace whole, played, trace;
+	struct history_way without = *way;
 	unsigned long n = 0, failed, n_refused = 0;
 	long before;
 	int rc;
 
-	assert_int_equal(go_through(path, way, &whole), 0);
+	assert_int_equal(history_bench_go(path, way, &whole), 0);
 	without.options.may_summarize = false;
-	assert_int_equal(go_through(path, &without, &played), 0);
+	assert_int_equal(history_bench_go(path, &without, &played), 0);
 	assert_true(!strstr(whole.text, "summary, ") ||
 		    strstr(whole.text, " w0 0.100 s 15.000000 J"));
 	do {
@@ -429,7 +299,7 @@ static void check_each(const char *path, const struct way *way)
 		failed = wattle_test_failures();
 		before = wattle_test_blocks();
 		wattle_test_fail_alloc(n, n % 2);
-		rc = go_through(path, way, &trace);
+		rc = history_bench_go(path, way, &trace);
 		wattle_test_fail_alloc(0, false);
 		if (rc != 0 && rc != -ENOMEM)
 			fail_msg("allocation %lu: %d", n, rc);
@@ -446,10 +316,10 @@ static void check_each(const char *path, const struct way *way)
 
 static void test_memory(void **state)
 {
-	static const struct way whole = {.options.keeps_windows = true},
-				part = {.is_part = true, .from_ns = S, .to_ns = INT64_MAX},
-				summary = {
-					.options = {.keeps_windows = true, .may_summarize = true}};
+	static const struct history_way whole = {.options.keeps_windows = true},
+					part = {.is_part = true, .from_ns = S, .to_ns = INT64_MAX},
+					summary = {.options = {.keeps_windows = true,
+							       .may_summarize = true}};
 	struct replay_bench f;
 
 	(void)state;
