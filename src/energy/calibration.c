@@ -139,7 +139,7 @@ static struct sums sums_at(const struct pairs *pairs, int64_t lag)
 static int64_t find_lag(const struct pairs *pairs, int64_t max_lag_ns, double *ret_correlation)
 {
 	int64_t most = max_lag_ns / pairs->step_ns, best = 0;
-	double highest = correlation(&(struct sums){.n = 1});
+	double highest = 0.0;
 
 	if (most > LAGS_MAX)
 		most = LAGS_MAX;
