@@ -545,11 +545,11 @@ static void test_fed_gap(void **state)
  * not lie in one place. */
 static void test_fed_total(void **state)
 {
-	char again[] = "tool";
+	char again[] = "t";
 	const struct wattle_channel channels[] = {
 		{.size = sizeof(channels[0]),
 		 .domain = "a",
-		 .source = "tool",
+		 .source = "t",
 		 .is_energy = 1,
 		 .in_total = 1,
 		 .gain_ppm = 10000},
@@ -594,7 +594,7 @@ static void test_fed_total(void **state)
 	assert_string_equal(domain.device, "Abacus");
 	assert_int_equal(domain.update_ns, S / 10);
 	assert_int_equal(wattle_meter_domain(meter, 1, &domain), 0);
-	assert_string_equal(domain.source, "tool");
+	assert_string_equal(domain.source, "t");
 	assert_null(domain.device);
 	wattle_meter_close(meter);
 }

@@ -263,9 +263,11 @@ static int world_dir_read(struct wtl_io *io, const char *path, struct wtl_buf *n
 			return names->error;
 		n++;
 	}
-	if (wtl_buf_add(names, "self", 5) < 0 || wtl_buf_add(names, "4x", 3) < 0)
+	/* And what is no process. */
+	if (wtl_buf_add(names, "self", 5) < 0 || wtl_buf_add(names, "4x", 3) < 0 ||
+	    wtl_buf_add(names, "0", 2) < 0 || wtl_buf_add(names, "99999999999", 12) < 0)
 		return names->error;
-	return n + 2;
+	return n + 4;
 }
 
 /* ---- Clocks and records ---- */
