@@ -179,7 +179,6 @@ static size_t begin_list(struct wtl_gpu_division *division)
 	division->size_before = size_before;
 	division->n_seen = 0;
 	division->n_uses = 0;
-	division->use_ppm = 0;
 	return n_before;
 }
 
