@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "unit.h"
@@ -107,6 +108,10 @@ static const struct {
 	 "docker/3f1c0a5b7d2e", "", ""},
 	{"7:pids:/machine.slice/libpod-" ID ".scope\n", "/machine.slice/libpod-" ID ".scope", "",
 	 "podman/3f1c0a5b7d2e", "", ""},
+	/* Whatever else is in its name. */
+	{"0::/kubepods.slice/kubepods-post-pod" UID_SLICE ".slice/crio-" ID ".scope\n",
+	 "/kubepods.slice/kubepods-post-pod" UID_SLICE ".slice/crio-" ID ".scope", "",
+	 "crio/3f1c0a5b7d2e", UID, ""},
 	/* A static one, of the node's own. */
 	{"0::/kubepods/pod0123456789abcdef0123456789abcdef/" ID "\n",
 	 "/kubepods/pod0123456789abcdef0123456789abcdef/" ID, "", "containerd/3f1c0a5b7d2e",
@@ -149,6 +154,7 @@ static const struct {
 	{"1:name=systemd:/system.slice/cron.service\n0::/\n", "/system.slice/cron.service",
 	 "cron.service", "", "", ""},
 	{"4:memory:/some/where\n3:cpu:/\n0::/\n", "/some/where", "", "", "", ""},
+	{"4:memory:/some/where\n0::/else\n", "/else", "", "", "", ""},
 	/* Names from outside, without a last newline, and with colons. */
 	{"0::/a:b/\033[31mx.service", "/a:b/?[31mx.service", "?[31mx.service", "", "", ""},
 	{"rubbish\n0::/ok\n", "/ok", "", "", "", ""},
@@ -206,8 +212,15 @@ static void test_rubbish(void **state)
 	struct wtl_group group;
 
 	(void)state;
-	for (size_t i = 0; i < UNIT_COUNT(bad); i++)
-		assert_int_equal(wtl_group_parse(bad[i], strlen(bad[i]), &group), -EINVAL);
+	for (size_t i = 0; i < UNIT_COUNT(bad); i++) {
+		/* Nothing lies behind it. */
+		char *text = malloc(strlen(bad[i]) + (bad[i][0] == '\0'));
+
+		assert_non_null(text);
+		memcpy(text, bad[i], strlen(bad[i]));
+		assert_int_equal(wtl_group_parse(text, strlen(bad[i]), &group), -EINVAL);
+		free(text);
+	}
 }
 
 /* Unused bytes are 0, so that equal groups are equal as bytes. */
