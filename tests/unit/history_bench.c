@@ -36,10 +36,15 @@ static void say_consumers(struct history_trace *trace, const struct wtl_consumer
 	for (size_t slot = 0; slot < wtl_consumers_slots(consumers); slot++) {
 		const struct wtl_consumer *one = wtl_consumers_get(consumers, slot);
 		struct wtl_share share = wtl_consumers_share(consumers, (uint32_t)slot, 0);
+		struct wtl_share_energy all;
 
-		if (one && one->cpu_ns > 0)
-			say(trace, " %zu:%.8s %.3f s %.3f J", slot, one->name,
-			    (double)one->cpu_ns / 1e9, (double)share.full_uj / 1e6);
+		if (!one || one->cpu_ns == 0)
+			continue;
+		say(trace, " %zu:%.8s %.3f s %.3f J", slot, one->name, (double)one->cpu_ns / 1e9,
+		    (double)share.full_uj / 1e6);
+		wtl_consumers_energy(consumers, slot, WTL_PART_ALL, &all);
+		if (all.has_dynamic)
+			say(trace, " (%.3f)", (double)all.dynamic_uj / 1e6);
 	}
 	say(trace, "\n");
 }

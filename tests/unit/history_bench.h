@@ -10,7 +10,7 @@
 
 /* A recording that is gone through, as text. */
 
-enum { HISTORY_TEXT_MAX = 1 << 18 };
+enum { HISTORY_TEXT_MAX = 1 << 20 };
 
 /* Nothing is allocated by writing it. */
 struct history_trace {

@@ -134,6 +134,8 @@ void replay_bench_start_on(struct replay_bench *f, const struct replay_setup *se
 	meter_bench_open(&f->bench);
 	open_world(f);
 	f->world.has_pmu = setup->weight != WTL_WEIGHT_CPU_TIME;
+	if (setup->set_world)
+		setup->set_world(&f->world, setup->context);
 	assert_int_equal(wtl_consumers_new(f->bench.meter,
 					   setup->is_quiet ? f->bench.meter->env.io : &f->world.io,
 					   &how, &f->consumers, NULL),
@@ -329,9 +331,10 @@ char *replay_bench_print_played(struct wtl_player *player)
 	return print_all(wtl_player_meter(player), wtl_player_consumers(player), energies);
 }
 
-/* To six digits: all processors agree on those. */
-static void put_rounded(struct wtl_buf *text, const char *from)
+void replay_bench_put_bill(const struct replay_bench *f, size_t i, struct wtl_buf *text)
 {
+	const char *from = f->bills[i];
+
 	while (*from) {
 		unsigned long long unit = 1, value;
 		char *end;
@@ -371,7 +374,7 @@ void replay_bench_golden(struct replay_bench *f, const char *name)
 
 	assert_true(f->n_bills > 0);
 	wtl_buf_init(&text, TEXT_MAX);
-	put_rounded(&text, f->bills[f->n_bills - 1]);
+	replay_bench_put_bill(f, f->n_bills - 1, &text);
 	print_means(&text, wtl_consumers_means(f->consumers));
 	snprintf(file, sizeof(file), "accounts-%s.txt", name);
 	golden_check(file, wtl_buf_str(&text));

@@ -23,6 +23,8 @@ enum { REPLAY_DOMAINS_MAX = 64, REPLAY_BILLS_MAX = 192, REPLAY_CROWD = 6 };
 /* What the first package uses in a tenth of a second; the second 1 J more. */
 #define JOULES UINT64_C(7)
 
+struct wtl_buf;
+
 /*
  * A machine with sensors and processes, measured and recorded, and the recording played again. Everything
  * fails the running cmocka test by itself.
@@ -34,6 +36,9 @@ struct replay_setup {
 		script; /* of tests/fake/scripts, without its ending; or a text; NULL: no such GPUs */
 	enum wtl_weight weight;
 	struct wtl_store_options store;
+	/* What the world is like before its processes are followed; NULL. */
+	void (*set_world)(struct world *world, const void *context);
+	const void *context;
 };
 
 struct replay_bench {
@@ -76,6 +81,8 @@ void replay_bench_crowd(struct replay_bench *f);
 char *replay_bench_print_live(struct replay_bench *f);
 char *replay_bench_print_played(struct wtl_player *player);
 
+/* A bill, its numbers to six digits: all processors agree on those. */
+void replay_bench_put_bill(const struct replay_bench *f, size_t i, struct wtl_buf *text);
 /* The figures of the last bill are what they were when a person last looked at them: tests/golden/accounts-NAME.txt. */
 void replay_bench_golden(struct replay_bench *f, const char *name);
 
