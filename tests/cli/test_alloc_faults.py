@@ -9,7 +9,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -24,14 +23,15 @@ WORKERS = 8
 RUN_FAILED = 125
 AT_MOST = 3000  # allocations of one run: far beyond what it needs
 
-# Moves package-0 by 5 J and dram-0 by 2 J while wattle measures it (the counters are in 2^-32 J).
-MOVER = """
-import sys
-for path, counts in zip(sys.argv[1::2], sys.argv[2::2]):
-    value = str(int(open(path).read()) + int(counts))
-    with open(path, "r+") as file:
-        file.write(value + "\\n")
-"""
+# Moves package-0 by 5 J and dram-0 by 2 J while wattle measures it (the counters are in 2^-32 J). In place: wattle holds them open.
+# It runs a thousand times, and a shell starts in a tenth of Python's time.
+MOVER = '''
+while [ $# -gt 0 ]; do
+	read -r counts <"$1"
+	echo $((counts + $2)) 1<>"$1"
+	shift 2
+done
+'''
 JOULE = 2**32
 
 
@@ -243,7 +243,7 @@ def move(wattle, nvml, root, fault=None):
     moved += [zones / "intel-rapl:0" / "intel-rapl:0:0" / "energy_uj", 2000000]
     args = [wattle, "run", "--full", "-o", "-", "--root", str(root), "--nvml", nvml, "-f", "json"]
     args += ["--fault", fault] if fault else []
-    return call(args + ["--", sys.executable, "-S", "-c", MOVER, *map(str, moved)])
+    return call(args + ["--", "sh", "-c", MOVER, "sh", *map(str, moved)])
 
 
 @pytest.mark.parametrize("always", ["", ":always"], ids=["once", "always"])
