@@ -172,7 +172,7 @@ static void test_proportion(void **state)
 	uint64_t seed = 5;
 
 	(void)state;
-	for (unsigned round = 0; round < 2000; round++) {
+	for (unsigned round = 0; round < UNIT_TRIES(2000); round++) {
 		struct wtl_use uses[SLOTS - WTL_SLOTS_FIXED];
 		uint64_t energy_uj = random_below(&seed, 20000000);
 		uint64_t sum = 0;
@@ -295,7 +295,7 @@ static void test_histories(void **state)
 	struct history seen = {0};
 
 	(void)state;
-	for (uint64_t seed = 1; seed <= 2000; seed++) {
+	for (uint64_t seed = 1; seed <= UNIT_TRIES(2000); seed++) {
 		struct history history = {.seed = seed, .capacity = SLOTS};
 
 		history.attribution = wtl_attribution_new(DOMAINS, SLOTS);
@@ -314,8 +314,9 @@ static void test_histories(void **state)
 		seen.reset += history.reset;
 		wtl_attribution_free(history.attribution);
 	}
-	assert_true(seen.settled_down > 1000 && seen.settled_up > 1000 && seen.folded > 1000 &&
-		    seen.grown > 100 && seen.reset > 100);
+	assert_true(seen.settled_down > UNIT_TRIES(1000) && seen.settled_up > UNIT_TRIES(1000) &&
+		    seen.folded > UNIT_TRIES(1000) && seen.grown > UNIT_TRIES(100) &&
+		    seen.reset > UNIT_TRIES(100));
 }
 
 /* ---- Nobody is favoured ---- */

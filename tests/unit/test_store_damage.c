@@ -269,7 +269,7 @@ static void test_whole_has_no_damage(void **state)
 	free(image.bytes);
 }
 
-/* Each page in turn, in three ways. */
+/* Each page in turn, in three ways; in one of them with the address sanitizer. */
 static void test_each_page(void **state)
 {
 	struct store_bench *bench = *state;
@@ -281,6 +281,8 @@ static void test_each_page(void **state)
 			uint8_t page[WTL_PAGE_BYTES];
 			uint64_t lost = 0, left;
 
+			if (UNIT_SANITIZED && at / WTL_PAGE_BYTES % 3 != (size_t)how)
+				continue;
 			memcpy(page, image.bytes + at, sizeof(page));
 			for (size_t i = 0; i < sizeof(page); i++)
 				image.bytes[at + i] =
@@ -292,7 +294,7 @@ static void test_each_page(void **state)
 			memcpy(image.bytes + at, page, sizeof(page));
 		}
 	/* The first page, and the first of each table that everything is reached by. */
-	assert_in_range(unreadable, 3, 30);
+	assert_in_range(unreadable, UNIT_SANITIZED ? 1 : 3, 30);
 	free(image.bytes);
 }
 
@@ -303,7 +305,7 @@ static void test_flipped_bits(void **state)
 	uint64_t n, lost;
 	struct image image = make_whole(bench, &n);
 
-	for (size_t i = 0; i < 700; i++) {
+	for (size_t i = 0; i < UNIT_TRIES(700); i++) {
 		size_t at = (size_t)((uint64_t)store_bench_value(1, i) % image.len);
 		uint8_t bit = (uint8_t)(1u << i % 8);
 

@@ -597,7 +597,7 @@ static void test_random(void **state)
 {
 	struct store_bench *bench = *state;
 
-	for (uint32_t seed = 1; seed <= 12; seed++) {
+	for (uint32_t seed = 1; seed <= UNIT_TRIES(12); seed++) {
 		run_random(bench, seed, 256000 + seed % 4 * 100000);
 		assert_int_equal(unlink(bench->path), 0);
 	}
