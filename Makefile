@@ -97,7 +97,7 @@ THREADED := api gpu_watch io_real meter store store_faults store_live store_rand
 
 test-threads:
 	$(call heading,thread sanitizer: build and the tests with threads)
-	$(call configure,build-threads,gcc,-Db_sanitize=thread -Dtests=enabled -Doptimization=1 -Dc_args=-g1 -Dserver=disabled -Dprofiler=disabled \
+	$(call configure,build-threads,gcc,-Db_sanitize=thread -Dtests=enabled -Doptimization=0 -Dc_args=-g1 -Dserver=disabled -Dprofiler=disabled \
 		-Dplots=disabled -Djson=disabled -Dxml=disabled)
 	meson compile -C build-threads $(addprefix test_,$(THREADED)) nvidia-ml
 	TSAN_OPTIONS=halt_on_error=1 meson test -C build-threads --no-rebuild --print-errorlogs \
