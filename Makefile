@@ -209,7 +209,10 @@ deb-check: deb
 	$(call heading,Debian packages: install$(comma) start$(comma) upgrade$(comma) purge)
 	tools/deb-check.sh dist build-deb
 
-# The same where it can be done: not without root, nor where no new Debian 12 can be had (77).
+# The same where it can be done: not without root, nor where no new Debian 12 can be had (77). Without debug information, which
+# nobody reads here.
+test-deb: export DEB_BUILD_OPTIONS += noautodbgsym
+test-deb: export DEB_CFLAGS_APPEND += -g0
 test-deb:
 	@if tools/deb-check.sh --can; then \
 		$(MAKE) --no-print-directory deb && { tools/deb-check.sh dist build-deb || [ $$? = 77 ]; }; \
