@@ -711,9 +711,9 @@ def test_a_file_of_another_mount_namespace(profile, program, tmp_path):
 
 
 def test_rows_below_resolution_are_marked(program, tmp_path):
-    """light was seen once, heavy at least four times: mostly so, at ten samples a second."""
+    """light was seen once, heavy at least four times: often so, at ten samples a second."""
     kept = tmp_path / "p.wprof"
-    for _ in range(10):
+    for _ in range(40):
         tree = run_wattle("profile", "--rate", "10", "--keep", kept, "--", program, "two").err
         functions = run_wattle("profile", "show", kept, "-f", "json").json["functions"]
         seen = {row["function"]: row["samples"] for row in functions}

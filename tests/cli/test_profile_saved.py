@@ -98,8 +98,9 @@ def test_what_show_does_not_take(words, says, tmp_path):
 
 
 def test_files_that_are_none(kept, tmp_path):
-    """Cut anywhere, and with any byte changed: one line."""
+    """Cut anywhere, and with any byte changed: one line. A few bits of what zstd wrote say nothing: then it is the same profile."""
     good = kept[0].read_bytes()
+    sound = run_wattle("profile", "show", kept[0]).out
     bad = {"empty": b"", "text": b"hello\n", "longer": good + b"\0", "newer": good.replace(b"profile 2\n", b"profile 3\n", 1),
            "random": bytes(range(256)) * 40}
     bad.update({f"cut{n}": good[:n] for n in (1, 16, 20, HEAD, HEAD + 1, len(good) // 2, len(good) - 1)})
@@ -108,6 +109,9 @@ def test_files_that_are_none(kept, tmp_path):
     for name, data in bad.items():
         (tmp_path / "p.wprof").write_bytes(data)
         shown = run_wattle("profile", "show", tmp_path / "p.wprof")
+        if name == f"changed{HEAD + 20}" and shown.code == 0:
+            assert shown.out == sound
+            continue
         assert shown.code == 125 and shown.out == "" and "p.wprof" in shown.complaint(), (name, shown)
     assert "newer wattle" in run_wattle("profile", "show", write(tmp_path / "n.wprof", bad["newer"])).complaint()
 
