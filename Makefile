@@ -37,20 +37,15 @@ run: deps
 	$(call heading,wattle run: 400 MB of zeros compressed and hashed)
 	build/wattle run -- sh -c 'head -c 400M /dev/zero | gzip -6 | sha256sum'
 
-# Tests of the command and of Python wait most of the time. Beside them, at idle priority, is done what keeps the processors busy:
-# what pip brings and the wheel, on which Python's tests wait, and the other builds. The output of these is printed as they end.
-test: deps-test
-	@logs=$$(mktemp -d); trap 'rm -r "$$logs"' EXIT; \
-	chrt --idle 0 $(again) build-page/made wheel-installed test-python-types >"$$logs/python" 2>&1 & python=$$!; \
-	chrt --idle 0 $(again) test-sanitized test-threads test-nojson test-deb >"$$logs/builds" 2>&1 & builds=$$!; \
-	$(MAKE) --no-print-directory layers format-check test-limits && $(again) test-cli-beside; rc=$$?; \
-	[ $$rc = 0 ] || kill $$python $$builds; \
-	wait $$python || rc=$$?; cat "$$logs/python"; \
-	[ $$rc != 0 ] || $(again) test-page test-python-beside || rc=$$?; \
-	[ $$rc = 0 ] || kill $$builds; \
-	wait $$builds || rc=$$?; cat "$$logs/builds"; \
-	[ $$rc = 0 ] && $(again) test-cli-alone test-python-alone
-again = $(MAKE) --no-print-directory TESTED=yes
+# Tests of the command and of Python wait most of the time. Builds and sanitizers run beside them, at idle priority.
+test: deps-test layers format-check test-limits
+	$(call beside,build-page/made wheel-installed test-sanitized test-threads test-nojson,test-cli-beside test-page)
+	$(call beside,test-deb test-python-types,test-python-beside)
+	@$(MAKE) --no-print-directory TESTED=yes test-cli-alone test-python-alone
+
+# Runs the targets $(1) at idle priority and, at the same time, $(2). The output of $(1) is printed at the end.
+beside = @log=$$(mktemp); chrt --idle 0 $(MAKE) --no-print-directory TESTED=yes $(1) >"$$log" 2>&1 & \
+	$(MAKE) --no-print-directory TESTED=yes $(2); rc=$$?; wait $$! || rc=$$?; cat "$$log"; rm "$$log"; exit $$rc
 # A prerequisite, unless `make test` has made it already.
 first = $(if $(TESTED),,$(1))
 
