@@ -34,6 +34,7 @@ WATTLE = os.environ.get("WATTLE", str(BUILD / "wattle"))
 PROCESSES = int(os.environ.get("PROCESSES", "1000"))
 SECONDS = float(os.environ.get("SECONDS_WATCHED", "10"))
 PAIRS = int(os.environ.get("PAIRS", "11"))
+ROUNDS = int(os.environ.get("ROUNDS", "3"))
 FAKE = BUILD / "tests" / "fake" / "libnvidia-ml.so.1"
 INSIDE = "BENCH_TOP_INSIDE"
 GPUS, GPU_PROCESSES = 8, 16
@@ -240,7 +241,7 @@ def beside(monitor):
     for _ in range(PAIRS):
         for name in watched:
             firsts[name].append(look_once(*tools[name]))
-    for _ in range(3):
+    for _ in range(ROUNDS):
         for name, tool in tools.items():
             costs[name].append(watch_once(*tool))
     rows = {name: [statistics.median(values) for values in zip(*costs[name])] for name in tools}
