@@ -15,8 +15,6 @@
 /* Without haste, a thread is not read again within this time. */
 #define LAZY_NS INT64_C(3000000)
 
-enum { LAZY_SAMPLES = 8 };
-
 int wtl_python_init(struct wtl_python *python, struct wtl_modules *modules, struct wtl_tree *tree)
 {
 	int64_t name = wtl_tree_name(tree, "[python: unresolved]"), number;
@@ -26,7 +24,8 @@ int wtl_python_init(struct wtl_python *python, struct wtl_modules *modules, stru
 				      .modules = modules,
 				      .tree = tree,
 				      .n_hasten = WTL_PYTHON_HASTE,
-				      .haste = WTL_PYTHON_HASTE};
+				      .haste = WTL_PYTHON_HASTE,
+				      .together = WTL_PYTHON_TOGETHER};
 	number = name < 0 ? name : wtl_tree_frame(tree, &frame);
 	python->unresolved = (uint32_t)number;
 	python->stack = calloc(1, sizeof(*python->stack));
@@ -69,7 +68,7 @@ unsigned wtl_python_awaits(const struct wtl_python *python)
 {
 	for (size_t i = 0; i < python->n; i++)
 		if (!python->list[i]->is_unknown)
-			return python->n_hasten > 0 ? 1 : LAZY_SAMPLES;
+			return python->n_hasten > 0 ? 1 : python->together;
 	return UINT_MAX;
 }
 

@@ -18,7 +18,7 @@ struct wtl_tree;
  * thread's Python frames may be read (glance); and in its order, when frames that were read are put in place of the
  * interpreter's own ones (merge). A sample shows which function each of its loops runs, and where that one's frame
  * lies. So a reading of another moment is as good, if it is the only one with those, or was read before as after the
- * sample: while that is so for nearly all samples, frames are read some hundred times a second (see
+ * sample: while that is so for nearly all samples, frames are read after every 8th to 24th of them (see
  * wtl_python_awaits()); else as soon as a sample is there.
  */
 
@@ -30,6 +30,7 @@ enum {
 		16, /* of a reading, those that a sample may be of: others returned since */
 	WTL_PYTHON_MARKS = 2048,
 	WTL_PYTHON_HASTE = 256, /* samples before the first try without haste */
+	WTL_PYTHON_TOGETHER = 8,
 };
 
 struct wtl_python_named {
@@ -109,6 +110,7 @@ struct wtl_python {
 	/* Samples up to a try without haste, samples of that try, and those of them that no reading fits. */
 	unsigned n_hasten, n_tried, n_misfits;
 	unsigned haste;	    /* samples between tries */
+	unsigned together;  /* samples that are glanced at together, without haste */
 	uint64_t n_read;    /* readings that were of one moment */
 	uint64_t n_late;    /* samples that came too late to be read */
 	uint64_t n_hasty;   /* the thread ran too fast */

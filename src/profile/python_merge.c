@@ -14,8 +14,9 @@
 /* What a loop's habit is says that many of its first samples; it has to be so in that many. */
 enum { HABIT_SAMPLES = 128, HABIT_USUAL = 108 };
 
-/* Of so many samples that are not read at once, so many need fit nothing that was read; and how seldom that is tried. */
-enum { TRY_SAMPLES = 128, TRY_MISFITS = 6, HASTE_MAX = 16384 };
+/* Of so many samples that are not read at once, so many need fit nothing that was read; and how seldom that is tried. With
+ * hardly any misfits, more samples come together: each time that frames are read costs the program as much as ten samples. */
+enum { TRY_SAMPLES = 128, TRY_MISFITS = 6, TRY_FEW = 2, HASTE_MAX = 16384, TOGETHER_MAX = 24 };
 
 /* ---- Whose frames ---- */
 
@@ -488,8 +489,13 @@ static void decide(struct wtl_python *python, bool is_known)
 	if (python->n_misfits > TRY_MISFITS) {
 		python->n_hasten = python->haste;
 		python->haste = 2 * python->haste < HASTE_MAX ? 2 * python->haste : HASTE_MAX;
+		python->together = WTL_PYTHON_TOGETHER;
 	} else {
 		python->haste = WTL_PYTHON_HASTE;
+		if (python->n_misfits > TRY_FEW)
+			python->together = WTL_PYTHON_TOGETHER;
+		else if (python->together < TOGETHER_MAX)
+			python->together += WTL_PYTHON_TOGETHER;
 	}
 	python->n_tried = python->n_misfits = 0;
 }

@@ -4,6 +4,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -609,11 +610,24 @@ static void test_merging(void **state)
 	end_merging(&merging);
 }
 
+/* So many samples, all of which but each `but`th are of what was read before. */
+static void merge_fitting(struct merging *merging, unsigned n, unsigned but)
+{
+	static const uint64_t places[] = {LOOP, LOOP, START};
+
+	for (unsigned i = 1; i <= n; i++) {
+		bool fits = i % but != 0;
+
+		run_codes(merging, fits ? INNER : UNKNOWN, fits ? MAIN : UNKNOWN, UNKNOWN);
+		merge(merging, places, UNIT_COUNT(places), true, false);
+	}
+}
+
 /* What was read at other moments serves samples that show the same frames. */
 static void test_samples_that_are_not_read(void **state)
 {
 	struct merging merging;
-	unsigned n_reads;
+	unsigned n_reads, n_together;
 
 	(void)state;
 	begin_merging(&merging, 12);
@@ -622,7 +636,8 @@ static void test_samples_that_are_not_read(void **state)
 		assert_int_equal(wtl_python_awaits(&merging.python), 1);
 		MERGE(true, true, LOOP, LOOP, START);
 	}
-	assert_true(wtl_python_awaits(&merging.python) > 1);
+	n_together = wtl_python_awaits(&merging.python);
+	assert_true(n_together > 1);
 	/* Those that come together are read once. */
 	n_reads = merging.memory->n_reads;
 	merging.t_ns -= 4000000;
@@ -639,11 +654,21 @@ static void test_samples_that_are_not_read(void **state)
 	assert_string_equal(MERGE(true, false, PLUGIN, LOOP, LOOP, START),
 			    "main (/a/b.py:30);outer (/a/b.py:20);inner (/a/b.py:10);sha256");
 	assert_int_equal(merging.python.n_missing, 0);
-	/* Those that nothing fits bring the haste back. */
+	/* While all fit, more and more come together; where a few do not, as few as at first. */
+	merge_fitting(&merging, 1000, UINT_MAX);
+	assert_true(wtl_python_awaits(&merging.python) >= 2 * n_together);
+	assert_true(wtl_python_awaits(&merging.python) <= 4 * n_together);
+	merge_fitting(&merging, 256, 40);
+	assert_int_equal(wtl_python_awaits(&merging.python), n_together);
+	merge_fitting(&merging, 1000, UINT_MAX);
+	assert_true(wtl_python_awaits(&merging.python) > n_together);
+	/* Those that nothing fits bring the haste back, and the few behind it. */
 	run_codes(&merging, UNKNOWN, UNKNOWN, UNKNOWN);
 	for (unsigned i = 0; i < 20 && wtl_python_awaits(&merging.python) > 1; i++)
 		MERGE(true, false, LOOP, LOOP, START);
 	assert_int_equal(wtl_python_awaits(&merging.python), 1);
+	merge_fitting(&merging, WTL_PYTHON_HASTE, UINT_MAX);
+	assert_int_equal(wtl_python_awaits(&merging.python), n_together);
 	end_merging(&merging);
 }
 
