@@ -449,6 +449,11 @@ bool wtl_store_is_whole(const struct wtl_store_reader *reader)
 	return reader->recording.is_whole;
 }
 
+int wtl_store_pid(const struct wtl_store_reader *reader)
+{
+	return reader->recording.pid;
+}
+
 bool wtl_store_is_live(const struct wtl_store_reader *reader)
 {
 	return reader->is_live;

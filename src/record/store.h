@@ -257,6 +257,7 @@ void wtl_store_close(struct wtl_store_reader *reader); /* NULL is fine */
 /* false: the recording was cut off, or is being written. */
 bool wtl_store_is_whole(const struct wtl_store_reader *reader);
 bool wtl_store_is_live(const struct wtl_store_reader *reader); /* a writer holds it now */
+int wtl_store_pid(const struct wtl_store_reader *reader);      /* of the process that wrote it */
 
 /* Something was met, so far, that could not be read, and was passed over. */
 bool wtl_store_is_damaged(const struct wtl_store_reader *reader);

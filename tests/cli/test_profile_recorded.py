@@ -74,6 +74,16 @@ def test_sums_are_the_reports(recorded, options):
     assert seen["energy_j"] == Decimal(told["command_energy"]["dynamic_j"])
 
 
+def test_what_the_recorder_used(recorded):
+    """It is a row, as the profiler's is of a live profile."""
+    total = show(recorded).json["sums"][-1]
+    if total["profiler_j"] == 0:
+        assert total["total_j"] == 0
+        pytest.skip("no energy is known here")
+    assert 0 < total["profiler_j"] < total["stacks_j"], total
+    assert " J  the profiler itself\n" in run_wattle("profile", "show", recorded).out
+
+
 def test_windows_of_a_recording(recorded):
     whole, one = show(recorded), show(recorded, "--window", "one")
     assert one.cpu_s("recursive") == 0 and one.cpu_s("heavy") == pytest.approx(whole.cpu_s("heavy") - whole.cpu_s("recursive"), abs=0.06)

@@ -9,7 +9,6 @@
 #include "cli/options.h"
 #include "commands/profile/keep.h"
 #include "energy/units.h"
-#include "meter/attached.h"
 #include "meter/meter.h"
 #include "meter/observer.h"
 #include "workload/workload.h"
@@ -176,12 +175,11 @@ static void describe_domain(const struct wtl_profile_energy *energy, size_t i,
 static void describe_profiler(const struct wtl_profile_energy *energy, struct wtl_profile *profile)
 {
 	const struct wtl_consumers *consumers = energy->consumers;
-	const int pid = wtl_meter_own_pid(energy->meter);
 
 	for (size_t slot = 0; slot < wtl_consumers_slots(consumers); slot++) {
 		const struct wtl_consumer *consumer = wtl_consumers_get(consumers, slot);
 
-		if (!consumer || consumer->pid != pid)
+		if (!consumer || consumer->pid != energy->own_pid)
 			continue;
 		for (size_t i = 0; i < energy->split.n_domains; i++) {
 			struct wtl_share share = wtl_consumers_share(consumers, (uint32_t)slot, i);

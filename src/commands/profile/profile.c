@@ -26,6 +26,7 @@
 #include "commands/profile/write.h"
 #include "commands/report/load.h"
 #include "energy/units.h"
+#include "meter/attached.h"
 #include "meter/consumers.h"
 #include "meter/meter.h"
 #include "profile/looks.h"
@@ -418,6 +419,7 @@ static int profile(struct session *session)
 		code = WTL_EXIT_WATTLE_FAILED;
 	else if (wtl_billing_watch_idle(&session->billing, &session->loop, NULL) == 0) {
 		session->energy.consumers = session->billing.consumers;
+		session->energy.own_pid = wtl_meter_own_pid(session->meter);
 		code = pid ? profile_process(session, pidfd) : profile_command(session);
 	}
 	if (pidfd >= 0)

@@ -243,6 +243,7 @@ static int read_all(struct reading *reading, struct wtl_profile_energy *energy, 
 		wtl_history_choose(history, INT64_MIN, INT64_MAX);
 	rc = wtl_profile_energy_init(energy, history->meter, WINDOW);
 	energy->consumers = history->consumers;
+	energy->own_pid = wtl_store_pid(history->reader);
 	if (rc == 0)
 		rc = play(history, energy, &reading->saved->window, err);
 	if (rc < 0)
