@@ -31,7 +31,7 @@ enum {
 	PAGES_USUAL = 128,
 	PAGES_LEAST = 8,
 	RECORD_MAX = 1 << 16,
-	GLANCES = 256 /* at a time; of more samples than that, some are not glanced at */
+	GLANCES = 1024 /* at a time; of more samples than that, some are not glanced at */
 };
 
 /* Of the samples that wait for the reader, no more than fill a quarter of a ring: records of switches come beside them.
