@@ -239,6 +239,11 @@ int main(int argc, char **argv)
 			heavy(90);
 			light(30);
 		}
+	if (strcmp(what, "unequal") == 0) {
+		heavy(250);
+		light(90);
+		heavy(250);
+	}
 	if (strcmp(what, "waits") == 0)
 		waits();
 	if (strcmp(what, "often") == 0)
