@@ -768,7 +768,7 @@ FOLDED = r"^ +\[(\d+) calls folded\]$"
 def test_calls_of_libraries_are_folded(tmp_path):
     """Those that only lead to the next one. Whatever is the program's own is a row, and --unfold shows the others as well."""
     (tmp_path / "script.py").write_text("""
-import contextlib, runpy
+import contextlib, pkgutil, runpy
 def work(n):
     return sum(i * i for i in range(n))
 def leads():
