@@ -38,6 +38,11 @@ static bool is_same(const char *a, const char *b)
 
 static const struct wtl_carbon_row *find_row(const char *code)
 {
+	/* Not ISO 3166-1's, but what people and the EU write. */
+	if (is_same(code, "UK"))
+		code = "GB";
+	else if (is_same(code, "EL"))
+		code = "GR";
 	for (size_t i = 0; i < wtl_carbon_row_count; i++)
 		if (is_same(code, wtl_carbon_rows[i].code))
 			return &wtl_carbon_rows[i];

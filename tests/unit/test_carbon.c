@@ -71,6 +71,22 @@ static void test_country_in_any_case(void **state)
 	}
 }
 
+/* As people and the EU write two countries, though ISO 3166-1 has GB and GR. */
+static void test_two_other_codes(void **state)
+{
+	static const struct {
+		const char *written, *code;
+	} cases[] = {{"UK", "GBR"}, {"uk", "GBR"}, {"EL", "GRC"}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct wtl_carbon_intensity found;
+
+		assert_int_equal(wtl_carbon_find(cases[i].written, &found), 0);
+		assert_string_equal(found.location, cases[i].code);
+	}
+}
+
 static void test_gcp_region_in_any_case(void **state)
 {
 	const char *const names[] = {"gcp:europe-west9", "GCP:Europe-West9"};
@@ -340,6 +356,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_no_location_is_the_world),
 		cmocka_unit_test(test_country_in_any_case),
+		cmocka_unit_test(test_two_other_codes),
 		cmocka_unit_test(test_gcp_region_in_any_case),
 		cmocka_unit_test(test_every_row_is_found),
 		cmocka_unit_test(test_a_zero_in_the_data_is_no_figure),
