@@ -594,6 +594,31 @@ static void test_setup(void **state)
 	top_bench_done(&bench);
 }
 
+/* Every list fits into 60 columns with its frame, and a blank on either side. */
+static void test_lists_are_narrow(void **state)
+{
+	static const char *const keys[] = {"h", "S", ">", "g", "k"};
+	struct top_bench bench;
+
+	(void)state;
+	start(&bench);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		top_bench_type(&bench, keys[i]);
+		bench.ui.is_replay = bench.ui.mode == WTL_TOP_HELP; /* which has more keys */
+		assert_true(wtl_top_list_n(&bench.ui) > 5);
+		for (int entry = 0; entry < wtl_top_list_n(&bench.ui); entry++) {
+			char text[WTL_TOP_LINE_MAX];
+
+			wtl_top_list_text(&bench.ui, entry, text);
+			if (strlen(text) > 60 - 4)
+				fail_msg("\"%s\" is too long", text);
+		}
+		bench.ui.is_replay = false;
+		top_bench_type(&bench, "<esc>");
+	}
+	top_bench_done(&bench);
+}
+
 static void test_lists_scroll(void **state)
 {
 	struct top_bench bench;
@@ -746,6 +771,7 @@ int main(void)
 		cmocka_unit_test(test_details),
 		cmocka_unit_test(test_folding),
 		cmocka_unit_test(test_setup),
+		cmocka_unit_test(test_lists_are_narrow),
 		cmocka_unit_test(test_lists_scroll),
 		cmocka_unit_test(test_mouse),
 		cmocka_unit_test(test_mouse_on_keys_and_lists),
