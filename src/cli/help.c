@@ -97,7 +97,7 @@ void wtl_help_overview(const struct wtl_command *const commands[])
 	     "Measures the energy that a machine, a program and its parts use.\n");
 	for (size_t i = 0; commands[i]; i++)
 		printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
-	puts("\n'wattle COMMAND --help' tells more; 'wattle version' the version.");
+	puts("\nMore: 'wattle COMMAND --help', or --help-all for all options; 'wattle version'.");
 }
 
 void wtl_help_command(const struct wtl_command *command, bool all)
