@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/config.h"
 #include "base/err.h"
 #include "energy/units.h"
 #include "record/writer.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/config.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/num.h"

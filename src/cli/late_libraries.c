@@ -13,12 +13,13 @@
 
 #include <sqlite3.h>
 #include <zstd.h>
+
+#include "base/config.h"
+#include "base/symbol.h"
+#include "record/database.h"
 #if HAVE_EXPAT
 #include <expat.h>
 #endif
-
-#include "base/symbol.h"
-#include "record/database.h"
 
 /* Result, name, parameters, and those again to be handed on. */
 #define SQLITE_FUNCTIONS(F)                                                                       \

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/config.h"
 #include "cli/child.h"
 #include "cli/command.h"
 #include "cli/complain.h"

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/config.h"
 #include "base/date.h"
 #include "base/err.h"
 #include "energy/units.h"

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/config.h"
 #include "base/err.h"
 #include "import/reader.h"
 #include "import/text.h"

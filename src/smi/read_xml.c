@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/array.h"
+#include "base/config.h"
 #include "base/date.h"
 #include "smi/read.h"
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../unit/said.h"
+#include "base/config.h"
 #include "cli/guess.h"
 #include "cli/help.h"
 #include "cli/option.h"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/config.h"
 #include "smi/field.h"
 #include "smi/read.h"
 #include "smi_bench.h"

@@ -12,12 +12,10 @@
 #include <string.h>
 
 #include <cmocka.h>
-#if HAVE_JANSSON
-#include <jansson.h>
-#endif
 
 #include "allocations.h"
 #include "base/buf.h"
+#include "base/config.h"
 #include "energy/units.h"
 #include "document/format.h"
 #include "text/layout.h"
@@ -25,6 +23,9 @@
 #include "document/words.h"
 #include "output_bench.h"
 #include "output_machines.h"
+#if HAVE_JANSSON
+#include <jansson.h>
+#endif
 
 static const struct wtl_output_style plain = {.color = false};
 

@@ -10,15 +10,16 @@
 #include <string.h>
 
 #include <cmocka.h>
-#if HAVE_JANSSON
-#include <jansson.h>
-#endif
 
 #include "base/buf.h"
+#include "base/config.h"
 #include "document/field.h"
 #include "document/words.h"
 #include "output_bench.h"
 #include "output_machines_users.h"
+#if HAVE_JANSSON
+#include <jansson.h>
+#endif
 
 static const struct wtl_output_style plain = {.color = false};
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/config.h"
 #include "base/io.h"
 #include "commands/record/follow.h"
 #include "unit.h"

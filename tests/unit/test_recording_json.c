@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "base/config.h"
+
 #if !HAVE_JANSSON
 int main(void)
 {

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/config.h"
 #include "base/infile.h"
 #include "base/io.h"
 #include "cli/complain.h"

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/config.h"
 #include "base/err.h"
 #include "base/infile.h"
 #include "cli/command.h"

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/config.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/num.h"

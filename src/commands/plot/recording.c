@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/config.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "cli/command.h"

@@ -2,6 +2,7 @@
 #ifndef WTL_COMMANDS_PROFILE_FORMAT_H
 #define WTL_COMMANDS_PROFILE_FORMAT_H
 
+#include "base/config.h"
 #include "commands/profile/stacks.h"
 
 /* What a profile can be written as: a file of this folder, and a row here. docs/profile.md lists what opens them. */

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/buf.h"
+#include "base/config.h"
 #include "base/err.h"
 #include "base/infile.h"
 #include "commands/profile/kineto.h"

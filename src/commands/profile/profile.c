@@ -6,6 +6,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/config.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/thread.h"

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/config.h"
 #include "base/num.h"
 #include "base/text.h"
 #include "cli/command.h"

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/buf.h"
+#include "base/config.h"
 #include "base/io.h"
 #include "cli/billing.h"
 #include "cli/child.h"

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/config.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/infile.h"

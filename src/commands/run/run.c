@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/config.h"
 #include "cli/command.h"
 #include "cli/complain.h"
 #include "cli/option.h"

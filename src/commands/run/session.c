@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "base/array.h"
+#include "base/config.h"
 #include "base/io.h"
 #include "base/num.h"
 #include "cli/child.h"

@@ -10,6 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/config.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "base/thread.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/config.h"
 #include "base/text.h"
 #include "base/user.h"
 #include "commands/top/collect.h"

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/config.h"
 #include "base/fd.h"
 #include "cli/locale.h"
 #include "cli/terminal.h"

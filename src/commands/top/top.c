@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/config.h"
 #include "cli/command.h"
 #include "cli/complain.h"
 #include "cli/option.h"
