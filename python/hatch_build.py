@@ -58,8 +58,8 @@ class WattleBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         """Build the tree in the directory, and say what lies where: the command, and the libraries by their sonames."""
         if not (directory / "build.ninja").is_file():
             recordings = "disabled" if os.environ.get("WATTLE_RECORDINGS") == "no" else "enabled"
-            self.run("meson", "setup", str(directory), str(tree), "--buildtype=release", "-Dtests=disabled", "-Dc_link_args=-s",
-                "-Dlate-libraries=false", "-Dxml=disabled", f"-Drecordings={recordings}")
+            self.run("meson", "setup", str(directory), str(tree), "-Dtests=disabled", "-Dlate-libraries=false",
+                f"-Dc_link_args=-s {os.environ.get('LDFLAGS', '')}", "-Dpacked-relocations=false", "-Dxml=disabled", f"-Drecordings={recordings}")
         targets = {(target["name"], target["type"]): Path(target["filename"][0])
             for target in json.loads(self.run("meson", "introspect", "--targets", str(directory)))}
         built = {"wattle": targets["wattle", "executable"], "libwattle.so.0": targets["wattle", "shared library"]}
