@@ -44,21 +44,20 @@ files() {
 		-o -path ./var/lib/dpkg -prune -o -path ./var/lib/apt -prune -o -print) | LC_ALL=C sort
 }
 
-if [ ! -f "$work/bookworm.tar" ]; then
+# With what its packages are tried with. systemd does not run here. It leaves much behind when it is purged, so it stays.
+if [ ! -f "$work/base.tar" ]; then
 	say "a new Debian 12"
-	rm -rf "$work/base"
-	debootstrap --variant=minbase bookworm "$work/base" >"$work/debootstrap.log" || {
-		tail -n 20 "$work/debootstrap.log" >&2
-		cannot "debootstrap failed"
+	mmdebstrap --variant=minbase --format=tar --skip=cleanup/apt/lists --dpkgopt=force-unsafe-io \
+		--aptopt='Acquire::Languages "none"' --include=gcc,libc6-dev,pkg-config,libcairo2,libexpat1,libmicrohttpd12,systemd \
+		bookworm "$work/base.tar.part" >"$work/mmdebstrap.log" 2>&1 || {
+		tail -n 20 "$work/mmdebstrap.log" >&2
+		cannot "mmdebstrap failed"
 	}
-	tar -C "$work/base" -cf "$work/bookworm.tar.part" .
-	mv "$work/bookworm.tar.part" "$work/bookworm.tar"
-	rm -rf "$work/base"
+	mv "$work/base.tar.part" "$work/base.tar"
 fi
 rm -rf --one-file-system "$root"
 mkdir -p "$root/debs/new" "$work/archives"
-tar -C "$root" -xf "$work/bookworm.tar"
-echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/deb-check" # it is thrown away
+tar -C "$root" -xf "$work/base.tar"
 cp /etc/resolv.conf "$root/etc/resolv.conf"
 mount -t proc proc "$root/proc"
 mount --bind "$work/archives" "$root/var/cache/apt/archives"
@@ -77,8 +76,6 @@ rm -rf "$work/repack"
 
 say "install"
 apt update >/dev/null || cannot "apt-get update failed"
-# systemd does not run here. It leaves much behind when it is purged, so it stays.
-apt install gcc libc6-dev pkg-config libcairo2 libexpat1 libmicrohttpd12 systemd >/dev/null 2>&1 || cannot "apt-get install of Debian's own packages failed"
 inside sh -c 'dpkg-query -W -f "\${Package}\n" | sort >/debs/before'
 files >"$work/files-before"
 install '/debs/*.deb'
