@@ -223,13 +223,13 @@ def finish(process, timeout=TIMEOUT):
 
 
 def wait_for(condition, what, timeout=TIMEOUT):
-    """Until condition() is true; what it is, for the failure's message."""
-    end = time.monotonic() + timeout
-    while time.monotonic() < end:
+    """Until condition() is true; what it is, for the failure's message. Asking has its price: less often when it takes long."""
+    begin = time.monotonic()
+    while (waited := time.monotonic() - begin) < timeout:
         value = condition()
         if value:
             return value
-        time.sleep(0.01)
+        time.sleep(min(max(0.01, waited / 20), 0.05))
     raise AssertionError(f"waited in vain for {what}")
 
 
