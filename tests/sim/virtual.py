@@ -10,6 +10,7 @@ drivers' lists do (not told: rightly); `gpu-use WORKER watts=W [sm=F] [phase=S] 
 and how many it asks for. Who asks for more than there are takes turns.
 """
 
+import functools
 import json
 import random
 import struct
@@ -138,13 +139,19 @@ class Gpu:
         listed = [struct.pack("<IIQII", pid, 0, 1 << 30, 0xFFFFFFFF, 0xFFFFFFFF) for user, pid in zip(self.users, pids) if user.is_there(at_s)]
         yield (f"+60000 S nvmlDeviceGetComputeRunningProcesses_v3 {self.HANDLE} [4:20] [768:] = 0 [{struct.pack('<I', len(listed)).hex()}] "
                f"[{b''.join(listed).hex()}]")
-        newest = int(at_s)
+        yield from self.answers(int(at_s), tuple(pids))
+
+    @functools.lru_cache(2)  # the same in all frames of a second
+    def answers(self, newest, pids):
+        """Of the samples, to whoever asks for those that are newer than a second."""
         found = b"".join(struct.pack("<IIQ4I", pid, 0, self.sampled_us(newest), percent, 0, 0, 0)
                          for percent, pid in zip(self.samples[newest - 1] if newest else [], pids) if percent)
+        answers = []
         for second in range(max(0, newest - SAMPLES_KEPT), newest + 1):
             question = f"+61000 S nvmlDeviceGetProcessUtilization {self.HANDLE} [4096:] [4:80] {self.sampled_us(second):x}"
             has_news = found and second < newest
-            yield f"{question} = 0 [{found.hex()}] [{struct.pack('<I', len(found) // 32).hex()}]" if has_news else f"{question} = 6 [] []"
+            answers.append(f"{question} = 0 [{found.hex()}] [{struct.pack('<I', len(found) // 32).hex()}]" if has_news else f"{question} = 6 [] []")
+        return answers
 
     def sampled_us(self, second):
         """When; 0: before the first sample."""
