@@ -137,6 +137,8 @@ test-cli-% test-page test-python-%: export TMPDIR = $(shell [ "$$(df -m --output
 PYTEST = -B -m pytest -q -o cache_dir=$(CURDIR)/build-gcc/pytest --reruns 1 -rR
 side_by_side = $(1) $(PYTEST) -n $(2) -m '$(4)' $(3) || \
 	{ [ $$? = 1 ] && $(1) $(PYTEST) --maxfail 1 --last-failed --last-failed-no-failures none -m '$(4)' $(3); }
+# Where such tests are: it takes each process seconds of CPU to read all files.
+files_alone = $(shell grep -l 'pytest.mark.alone' $(1)/test_*.py)
 test-cli: test-cli-beside test-cli-alone
 
 test-cli-beside: $(call first,test-gcc)
@@ -146,7 +148,7 @@ test-cli-beside: $(call first,test-gcc)
 
 test-cli-alone: $(call first,test-gcc)
 	$(call heading,the command and the tools: on processors of their own)
-	$(call side_by_side,$(PYTHON),3,tests/cli,alone)
+	$(call side_by_side,$(PYTHON),3,$(call files_alone,tests/cli),alone)
 
 # The Python package's tools and what it is tested with: remade when the list changes. pip would compile all of it, of which more than
 # half is never imported, or only as a program. What cannot be compiled (templates, old Python) is not, as with pip.
@@ -198,7 +200,7 @@ test-python-beside: $(call first,test-gcc wheel-installed)
 
 test-python-alone: $(call first,test-gcc wheel-installed)
 	$(call heading,the Python package: tests that have the machine to themselves)
-	build-python/bin/python $(PYTEST) -m alone tests/python
+	build-python/bin/python $(PYTEST) -m alone $(call files_alone,tests/python)
 
 # Debian's packages, in dist/, from a copy of the files that git has or would add: dpkg-source takes whatever lies there.
 # The project has no mail address that lintian would take for one.

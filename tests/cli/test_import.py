@@ -817,12 +817,13 @@ def long_rows(gpus, begin=0, fan="[N/A]", n=12000):
     return "".join(f"{stamp}, {gpu}, GPU-{gpu}, {100 * (gpu + 1)}.00 W, {fan}\n" for stamp in stamps for gpu in gpus)
 
 
-@pytest.mark.parametrize(("rows", "gpu_0", "gpu_1"), [
-    (long_rows([0]) + long_rows([0, 1], 12000), 2399900, 2399800),  # a GPU that comes late
-    (long_rows([0]) + long_rows([1]), 1199900, 2399800),  # one after the other
-    (long_rows([0, 1]) + long_rows([0], 12000), 2399900, 2403800),  # one that goes away: 20 s of it are bridged
+@pytest.mark.parametrize(("parts", "gpu_0", "gpu_1"), [
+    ([([0],), ([0, 1], 12000)], 2399900, 2399800),  # a GPU that comes late
+    ([([0],), ([1],)], 1199900, 2399800),  # one after the other
+    ([([0, 1],), ([0], 12000)], 2399900, 2403800),  # one that goes away: 20 s of it are bridged
 ], ids=("late", "behind", "gone"))
-def test_a_long_log_in_which_gpus_come_and_go(place, rows, gpu_0, gpu_1):
+def test_a_long_log_in_which_gpus_come_and_go(place, parts, gpu_0, gpu_1):
+    rows = "".join(long_rows(*part) for part in parts)
     said, out = place.good("timestamp, index, uuid, power.draw [W], fan.speed [%]\n" + rows)
     assert place.energies(out) == {"gpu-0": gpu_0, "gpu-1": gpu_1, "total": gpu_0 + gpu_1}
     assert said.count("file.log") == 1

@@ -103,7 +103,7 @@ def interpreters():
              *(shutil.which(f"python{version}") or "" for version in VERSIONS[-2:])]
     found = {}
     for path in filter(None, paths):
-        done = subprocess.run([path, "-c", tell], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+        done = subprocess.run([path, "-I", "-S", "-c", tell], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
         version = done.stdout.decode().strip()
         if done.returncode == 0 and version in VERSIONS and os.path.realpath(path) not in map(os.path.realpath, found):
             found[path] = version
