@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sqlite3.h>
 #include <wattle-recording.h>
 
 #include "allocations.h"
@@ -31,7 +32,7 @@
 #define HEX16	 "0123456789abcdef"
 #define OF_WORLD 4096 /* its handles of files begin here */
 
-enum { PACKAGE, DRAM, DOMAINS, RANGE_UJ = 2000000000, LIMIT = 20000 };
+enum { PACKAGE, DRAM, DOMAINS, RANGE_UJ = 2000000000, LIMIT = 20000, LINE_SIZE = 160 };
 
 struct machine {
 	struct meter_bench bench; /* first: its io is the meter's */
@@ -1179,21 +1180,29 @@ static void test_no_memory(void **state)
 	}
 }
 
+/* The machine has a number, and a file of one calibration, which is written to `line`. */
+static void calibrate(struct machine *m, const char *domain, char line[LINE_SIZE])
+{
+	char text[LINE_SIZE + 40];
+
+	meter_bench_write(&m->bench, "/etc/machine-id", "0123456789abcdef0123456789abcdef\n");
+	reopen(m);
+	snprintf(line, LINE_SIZE, "%016llx:%s 1250000 0 20000 0 0 0 1700000000",
+		 (unsigned long long)m->bench.meter->machine.id, domain);
+	snprintf(text, sizeof(text), "wattle-calibration/1\n%s\n", line);
+	unit_write(m->bench.root, "calibration", text);
+}
+
 /* Without memory for calibrations a meter does not open: it would tell other figures. */
 static void test_no_memory_for_calibrations(void **state)
 {
 	static struct machine m; /* large */
-	char line[200];
+	char line[LINE_SIZE];
 
 	(void)state;
 	need_counter();
 	start(&m);
-	meter_bench_write(&m.bench, "/etc/machine-id", "0123456789abcdef0123456789abcdef\n");
-	reopen(&m);
-	snprintf(line, sizeof(line),
-		 "wattle-calibration/1\n%016llx:package-0 1250000 0 20000 0 0 0 1700000000\n",
-		 (unsigned long long)m.bench.meter->machine.id);
-	unit_write(m.bench.root, "calibration", line);
+	calibrate(&m, "package-0", line);
 	for (unsigned long n = 1; m.left == 0; n++) {
 		unsigned long before;
 		int rc;
@@ -1366,6 +1375,31 @@ static void test_watts_are_kept(void **state)
 	finish(&m);
 }
 
+/* What is learned of the minute before a window changes nothing in it: there, a does nothing. */
+static void test_set_at_rest(void **state)
+{
+	static struct machine m; /* large */
+	struct wattle_use use = {.size = sizeof(use), .total.size = sizeof(use.total)};
+	struct wattle_set *a;
+
+	(void)state;
+	start(&m);
+	m.bench.options.weight = WATTLE_WEIGHT_LEARNED;
+	reopen(&m);
+	assert_return_code(wattle_set_open(m.bench.meter, WATTLE_SET_PID, m.a, NULL, &a, NULL), 0);
+	for (int i = 0; i < 40; i++) {
+		if (i == 20)
+			assert_return_code(wattle_window_begin(m.bench.meter, "w"), 0);
+		m.energy_uj[PACKAGE] += i < 20 ? 10000000 : 30000000;
+		pass(&m, S, i < 20 ? 500 * MS : 0, i < 20 ? 100 * MS : 900 * MS);
+		assert_return_code(wattle_meter_tick(m.bench.meter), 0);
+	}
+	assert_return_code(wattle_set_read(a, "w", &use, NULL, 0), 0);
+	assert_int_equal(use.cpu_ns, 0);
+	assert_int_equal(use.total.full_uj, 0);
+	finish(&m);
+}
+
 /* One works all the time: what it draws is known from what rest is known to draw, and from nothing else. */
 static void test_watts_beside_known_idle(void **state)
 {
@@ -1433,6 +1467,34 @@ static void test_recorded_after_utc_was_set(void **state)
 	finish(&m);
 }
 
+/* What the wall's watts are told by is in a recording, as the line that it is. */
+static void test_recorded_wall(void **state)
+{
+	const struct wattle_recorder_options options = {.size = sizeof(options)};
+	struct wattle_recorder *recorder = NULL;
+	static struct machine m; /* large */
+	char path[320], line[LINE_SIZE], **rows;
+	sqlite3 *db;
+	int n;
+
+	(void)state;
+	start(&m);
+	calibrate(&m, "wall", line);
+	reopen(&m);
+	snprintf(path, sizeof(path), "%s/own.wattle", m.bench.root);
+	assert_int_equal(wattle_recorder_open(path, m.bench.meter, &options, &recorder, NULL), 0);
+	assert_int_equal(wattle_recorder_close(recorder, NULL), 0);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_get_table(db, "SELECT value FROM fact WHERE key = 'wall'", &rows,
+					   &n, NULL, NULL),
+			 SQLITE_OK);
+	assert_int_equal(n, 1);
+	assert_string_equal(rows[1], line);
+	sqlite3_free_table(rows);
+	sqlite3_close(db);
+	finish(&m);
+}
+
 static bool is_modelled(struct machine *m, const char *domain)
 {
 	return wattle_meter_find(m->bench.meter, domain) < 0 ||
@@ -1485,8 +1547,10 @@ int main(void)
 		cmocka_unit_test(test_no_memory_for_calibrations),
 		cmocka_unit_test(test_watts_of_gpu_users),
 		cmocka_unit_test(test_watts_are_kept),
+		cmocka_unit_test(test_set_at_rest),
 		cmocka_unit_test(test_watts_beside_known_idle),
 		cmocka_unit_test(test_recorded_after_utc_was_set),
+		cmocka_unit_test(test_recorded_wall),
 		cmocka_unit_test(test_no_memory_for_gpus),
 		cmocka_unit_test(test_no_answer),
 	};

@@ -160,6 +160,42 @@ static void test_many_processes(void **state)
 	finish(&f);
 }
 
+/* Asks after a look of 30 ms. Is the next one, which takes 5, waited for? */
+static bool is_waited_for(void)
+{
+	const struct timespec moment = {.tv_nsec = 50000000};
+	struct fixture f;
+	bool is = false;
+
+	start(&f,
+	      "delay " LIST " 30 from 4 until 10\ndelay " LIST " 5 from 10\n" ONE_GPU
+	      "  process 8 C 100 0 0 0 0 4\n  process 9 C 100 0 0 0 0 10\n",
+	      1, true);
+	exchange_until_known(&f);
+	for (unsigned n = 2; n <= 3; n++) {
+		nv_set_time(&f.nv, S(n == 2 ? 5 : 11));
+		for (int i = 0; i < 1000 && first(&f)->n_processes < n; i++) {
+			wtl_gpu_watch_ask(f.watch);
+			is = first(&f)->n_processes < n;
+			wtl_gpu_watch_take(f.watch);
+			nanosleep(&moment, NULL);
+		}
+		assert_int_equal(first(&f)->n_processes, n); /* and no look is under way */
+	}
+	finish(&f);
+	return is;
+}
+
+static void test_slow_driver(void **state)
+{
+	int n = 0;
+
+	(void)state;
+	/* A busy machine may be slower than the driver. */
+	while (is_waited_for())
+		assert_in_range(++n, 1, 3);
+}
+
 /* The thread waits for a request: nobody looks at a GPU that nobody asks for. */
 static void test_looks_on_request_only(void **state)
 {
@@ -215,9 +251,13 @@ static void test_stuck_look(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_by_the_caller),  cmocka_unit_test(test_in_a_thread),
-		cmocka_unit_test(test_many_processes), cmocka_unit_test(test_looks_on_request_only),
-		cmocka_unit_test(test_closing),	       cmocka_unit_test(test_stuck_look),
+		cmocka_unit_test(test_by_the_caller),
+		cmocka_unit_test(test_in_a_thread),
+		cmocka_unit_test(test_many_processes),
+		cmocka_unit_test(test_slow_driver),
+		cmocka_unit_test(test_looks_on_request_only),
+		cmocka_unit_test(test_closing),
+		cmocka_unit_test(test_stuck_look),
 	};
 
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -179,6 +179,7 @@ static void test_parts_are_the_whole(void **state)
 		assert_int_equal(parts.known_ns, whole.known_ns);
 		since = wtl_emission_since(&parts, &first);
 		assert_true(since.uj_mg_per_kwh + first.uj_mg_per_kwh == whole.uj_mg_per_kwh);
+		assert_int_equal(since.missing_uj + first.missing_uj, whole.missing_uj);
 		assert_int_equal(since.known_ns + since.missing_ns, 80 - cut_ns);
 	}
 }

@@ -77,6 +77,22 @@ static void test_idle_from_before(void **state)
 	replay_bench_finish(&f);
 }
 
+/* By a recorder that knew of no GPUs. */
+static void test_no_word_of_gpus(void **state)
+{
+	struct replay_bench f;
+
+	(void)state;
+	replay_bench_start(&f, 0);
+	replay_bench_begin(&f);
+	replay_bench_live_for(&f, 2);
+	replay_bench_end(&f);
+	replay_bench_stop(&f);
+	replay_bench_sql(&f, "DELETE FROM fact WHERE key = 'gpus'");
+	replay_bench_check(&f, NULL);
+	replay_bench_finish(&f);
+}
+
 /* The accounts begin anew in between, as with wattle run --repeat or --idle-first. */
 static void test_resets(void **state)
 {
@@ -478,6 +494,7 @@ int main(void)
 		cmocka_unit_test(test_same_to_the_microjoule),
 		cmocka_unit_test(test_many_periods),
 		cmocka_unit_test(test_idle_from_before),
+		cmocka_unit_test(test_no_word_of_gpus),
 		cmocka_unit_test(test_resets),
 		cmocka_unit_test(test_troubles),
 		cmocka_unit_test(test_weights),

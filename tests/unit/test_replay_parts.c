@@ -155,6 +155,35 @@ static void test_processes_of_a_part(void **state)
 	finish(p);
 }
 
+/* The recording's own accounts begin anew within the part, which goes on, and then many processes come. */
+static void test_many_behind_a_reset(void **state)
+{
+	enum { MANY = 200 };
+	struct part *p = start();
+	const struct wtl_consumers *played;
+	size_t n = 0;
+
+	(void)state;
+	replay_bench_end(&p->f);
+	replay_bench_begin(&p->f);
+	for (int i = 0; i < MANY; i++) {
+		int process = world_fork(&p->f.world, 1);
+
+		world_exec(&p->f.world, process, "many", "many");
+		world_run(&p->f.world, process, MS / 4);
+	}
+	end(p);
+	play_part(p, 1);
+	played = wtl_player_consumers(p->player);
+	for (size_t slot = 0; slot < wtl_consumers_slots(played); slot++) {
+		const struct wtl_consumer *one = wtl_consumers_get(played, slot);
+
+		n += one && one->cpu_ns == MS / 4 && strcmp(one->name, "many") == 0;
+	}
+	assert_int_equal(n, MANY);
+	finish(p);
+}
+
 /* ---- The clock on the wall ---- */
 
 static int64_t utc_now(const struct part *p)
@@ -364,6 +393,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cpu_time_of_a_part),
 		cmocka_unit_test(test_processes_of_a_part),
+		cmocka_unit_test(test_many_behind_a_reset),
 		cmocka_unit_test(test_wall),
 		cmocka_unit_test(test_steps_of_the_interval),
 		cmocka_unit_test(test_times_that_cannot_be),

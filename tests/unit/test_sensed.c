@@ -2,28 +2,32 @@
 /* What wattle calibrate --sensor found takes the place of what is known of a sensor's kind. */
 #include "meter/sensed.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "meter_bench.h"
 #include "unit.h"
 
-static void open_gpu(struct meter_bench *bench)
+static void open_gpu(struct meter_bench *bench, const char *head)
 {
+	char text[512];
 	char *script;
 
 	meter_bench_copy(bench, "vm-nothing");
 	script = unit_path(bench->copy, "script");
 	bench->nvml = getenv("WATTLE_NVML_LIBRARY");
 	assert_non_null(bench->nvml);
-	unit_write(bench->copy, "script",
-		   "gpu NVIDIA A100-SXM4-80GB\n"
-		   "  uuid GPU-80000000-0000-4000-8000-000000000001\n"
-		   "  bus 00000000:01:00.0\n"
-		   "  cc 8.0\n"
-		   "  power 0 const 100\n"
-		   "  sensor counter gpu 100\n"
-		   "  sensor instant gpu 100 25\n");
+	snprintf(text, sizeof(text),
+		 "%sgpu NVIDIA A100-SXM4-80GB\n"
+		 "  uuid GPU-80000000-0000-4000-8000-000000000001\n"
+		 "  bus 00000000:01:00.0\n"
+		 "  cc 8.0\n"
+		 "  power 0 const 100\n"
+		 "  sensor counter gpu 100\n"
+		 "  sensor instant gpu 100 25\n",
+		 head);
+	unit_write(bench->copy, "script", text);
 	setenv("WATTLE_FAKE_NVML", script, 1);
 	meter_bench_open(bench);
 	unsetenv("WATTLE_FAKE_NVML");
@@ -66,7 +70,7 @@ static void test_found_sensors_are_taken(void **state)
 	char *idle;
 
 	(void)state;
-	open_gpu(&bench);
+	open_gpu(&bench, "");
 	idle = unit_path(bench.copy, "idle");
 	of_power = &bench.meter->catalog.channels[channel_of(&bench, WTL_QUANTITY_POWER)];
 	of_counter = &bench.meter->catalog.channels[channel_of(&bench, WTL_QUANTITY_ENERGY)];
@@ -94,10 +98,32 @@ static void test_found_sensors_are_taken(void **state)
 	meter_bench_done(&bench);
 }
 
+/* Of whatever has no number of its own, nothing was found. */
+static void test_no_uuid(void **state)
+{
+	struct wtl_kept_sensor counter = {.update_us = 40000, .t_utc_s = 1700000000};
+	const struct wtl_channel *of_counter;
+	struct meter_bench bench;
+	char *idle;
+
+	(void)state;
+	open_gpu(&bench, "answer nvmlDeviceGetUUID NOT_SUPPORTED\n");
+	idle = unit_path(bench.copy, "idle");
+	of_counter = &bench.meter->catalog.channels[channel_of(&bench, WTL_QUANTITY_ENERGY)];
+	assert_string_equal(of_counter->serial, "");
+	wtl_kept_sensor_counter_key(counter.key, "");
+	keep(&bench, idle, &counter);
+	assert_int_equal(wtl_sensed_load(bench.meter, idle), 0);
+	assert_int_not_equal(of_counter->update_ns, 40000000);
+	free(idle);
+	meter_bench_done(&bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_found_sensors_are_taken),
+		cmocka_unit_test(test_no_uuid),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
