@@ -40,8 +40,7 @@ static bool is_known_one(const struct wtl_workload *workload, uint32_t slot,
 {
 	int64_t start_ns = workload->roster.consumers[slot].start_ns;
 
-	return start_ns == 0 || exit->elapsed_ns == 0 ||
-	       start_ns <= workload->t_boot_ns - exit->elapsed_ns + BIRTH_SLACK_NS;
+	return start_ns <= workload->t_boot_ns - exit->elapsed_ns + BIRTH_SLACK_NS;
 }
 
 /* The process that had the number until this scan, when another one has it now. */
@@ -91,13 +90,11 @@ static const struct wtl_exit *pending_find(const struct wtl_workload *workload, 
 	return NULL;
 }
 
-/* At the latest then; UINT64_MAX: that is not known. */
+/* At the latest then. */
 static uint64_t started_ticks(const struct wtl_workload *workload, const struct wtl_exit *exit)
 {
 	int64_t start_ns = workload->t_boot_ns - exit->elapsed_ns + BIRTH_SLACK_NS;
 
-	if (exit->elapsed_ns == 0)
-		return UINT64_MAX;
 	return start_ns > 0 ? (uint64_t)(start_ns / WTL_NS_PER_TICK) : 0;
 }
 
