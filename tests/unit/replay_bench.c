@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "golden.h"
+#include "record/code.h"
 #include "record/writer.h"
 #include "replay/history.h"
 #include "unit.h"
@@ -561,4 +562,36 @@ void replay_bench_spoil(struct replay_bench *f, size_t period, bool only_op)
 		 period,
 		 only_op ? " AND (id & 65535) = (SELECT id FROM series WHERE name = 'op')" : "");
 	replay_bench_sql(f, sql);
+}
+
+void replay_bench_forge(const char *path, const char *name, int64_t period, int64_t value)
+{
+	struct wtl_row_chunk chunk = {.id = period * WTL_STORE_SERIES_MAX};
+	struct wtl_store_reader *reader;
+	struct wtl_file file = {.lock = -1};
+	const int64_t *values;
+	struct wtl_buf block;
+	int64_t *own;
+	size_t n;
+
+	assert_int_equal(wtl_store_open(path, &reader, NULL), 0);
+	chunk.id += wtl_store_find(reader, name);
+	assert_int_equal(wtl_store_values(reader, (uint32_t)(chunk.id % WTL_STORE_SERIES_MAX),
+					  (size_t)period - 1, &values, &n, NULL),
+			 0);
+	assert_true(n > 0);
+	own = calloc(n, sizeof(*own));
+	for (size_t i = 0; i < n; i++)
+		own[i] = value;
+	wtl_store_close(reader);
+	wtl_buf_init(&block, 1 << 20);
+	assert_int_equal(wtl_code_put(&block, own, n), 0);
+	chunk.n = (uint32_t)n;
+	chunk.size = (uint32_t)block.len;
+	chunk.data = (struct wtl_bytes){block.data, block.len};
+	assert_int_equal(sqlite3_open(path, &file.db), SQLITE_OK);
+	assert_int_equal(wtl_file_put(&file, &wtl_table_chunk, &chunk), SQLITE_OK);
+	wtl_file_close(&file, true);
+	wtl_buf_done(&block);
+	free(own);
 }

@@ -3,12 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sqlite3.h>
-
 #include <wattle-recording.h>
 
-#include "record/code.h"
-#include "record/writer.h"
 #include "replay/wall.h"
 #include "replay_bench.h"
 #include "unit.h"
@@ -309,39 +305,6 @@ static void test_steps_of_the_interval(void **state)
 
 /* ---- Times that cannot be ---- */
 
-/* All values of a series in that period become that one, with checksums that fit. */
-static void forge(const char *path, const char *name, int64_t period, int64_t value)
-{
-	struct wtl_row_chunk chunk = {.id = period * WTL_STORE_SERIES_MAX};
-	struct wtl_store_reader *reader;
-	struct wtl_file file = {.lock = -1};
-	const int64_t *values;
-	struct wtl_buf block;
-	int64_t *own;
-	size_t n;
-
-	assert_int_equal(wtl_store_open(path, &reader, NULL), 0);
-	chunk.id += wtl_store_find(reader, name);
-	assert_int_equal(wtl_store_values(reader, (uint32_t)(chunk.id % WTL_STORE_SERIES_MAX),
-					  (size_t)period - 1, &values, &n, NULL),
-			 0);
-	assert_true(n > 2);
-	own = calloc(n, sizeof(*own));
-	for (size_t i = 0; i < n; i++)
-		own[i] = value;
-	wtl_store_close(reader);
-	wtl_buf_init(&block, 1 << 20);
-	assert_int_equal(wtl_code_put(&block, own, n), 0);
-	chunk.n = (uint32_t)n;
-	chunk.size = (uint32_t)block.len;
-	chunk.data = (struct wtl_bytes){block.data, block.len};
-	assert_int_equal(sqlite3_open(path, &file.db), SQLITE_OK);
-	assert_int_equal(wtl_file_put(&file, &wtl_table_chunk, &chunk), SQLITE_OK);
-	wtl_file_close(&file, true);
-	wtl_buf_done(&block);
-	free(own);
-}
-
 static void check_forged(const char *series, int64_t value)
 {
 	struct part *p = start();
@@ -351,7 +314,7 @@ static void check_forged(const char *series, int64_t value)
 
 	replay_bench_end(&p->f);
 	replay_bench_stop(&p->f);
-	forge(p->f.path, series, 2, value);
+	replay_bench_forge(p->f.path, series, 2, value);
 	assert_int_equal(wtl_player_open(p->f.path, NULL, &p->player, NULL), 0);
 	while ((rc = wtl_player_step(p->player, &played, NULL)) > 0)
 		lost += played.kind == WTL_PLAYED_LOST;
@@ -379,7 +342,7 @@ static void test_no_sample_first(void **state)
 	(void)state;
 	replay_bench_end(&p->f);
 	replay_bench_stop(&p->f);
-	forge(p->f.path, "op", 1, WTL_OP_SECOND);
+	replay_bench_forge(p->f.path, "op", 1, WTL_OP_SECOND);
 	assert_int_equal(wtl_player_open(p->f.path, NULL, &p->player, NULL), 0);
 	assert_int_equal(wtl_player_step(p->player, &played, NULL), 1);
 	assert_int_equal(played.kind, WTL_PLAYED_LOST);
