@@ -280,6 +280,46 @@ static void test_last_values_cannot_be_read(void **state)
 	}
 }
 
+/* Sound rows whose last value says what cannot be: then, too, the recording has to be gone by. */
+static void test_last_values_that_cannot_be(void **state)
+{
+	static const struct {
+		const char *name;
+		int64_t value;
+	} bad[] = {
+		{"look.weight", -1},  {"look.weight", WTL_WEIGHTS},
+		{"gpu.0.weight", -1}, {"gpu.0.weight", WTL_GPU_USE_METHODS},
+		{"second.mono", -1},  {"second.utc", INT64_MIN},
+		{"second.cpu", -1},   {"second.rss", -1},
+		{"sample.mono", -1},  {"sample.asleep", -1},
+	};
+	static const struct replay_setup setup = {
+		.root = "nvidia-server", .script = "two", .store = {.period_ns = 2 * S}};
+	struct wtl_store_period period;
+	struct wtl_played second;
+	struct replay_bench f;
+	int64_t last;
+
+	(void)state;
+	replay_bench_start_on(&f, &setup);
+	replay_bench_begin(&f);
+	replay_bench_live_for(&f, 3);
+	replay_bench_end(&f);
+	replay_bench_stop(&f);
+	last = (int64_t)replay_bench_period(&f, f.bench.now_ns - S, &period) + 1;
+	for (size_t i = 0; i < UNIT_COUNT(bad); i++) {
+		struct wtl_player *player;
+
+		replay_bench_forge(f.path, bad[i].name, last, bad[i].value);
+		assert_null(summary_of(f.path, &second));
+		replay_bench_forge(f.path, bad[i].name, last, 0);
+		player = summary_of(f.path, &second);
+		assert_non_null(player);
+		wtl_player_close(player);
+	}
+	replay_bench_finish(&f);
+}
+
 /* ---- Parts ---- */
 
 struct part {
@@ -411,6 +451,7 @@ int main(void)
 		cmocka_unit_test(test_what_was_cut_off_has_none),
 		cmocka_unit_test(test_a_window_without_figures),
 		cmocka_unit_test(test_last_values_cannot_be_read),
+		cmocka_unit_test(test_last_values_that_cannot_be),
 		cmocka_unit_test(test_parts_that_meet_make_the_whole),
 		cmocka_unit_test(test_open_windows_can_be_looked_at),
 	};

@@ -673,6 +673,12 @@ static void test_tree_ended(void **state, int exits_errno)
 	wtl_workload_tree_ended(world->workload, 14 * MS);
 	world_look(world, WTL_NS_PER_S);
 	assert_int_equal(world->billed_ns, 17 * MS);
+	/* Nor does what is said of one that nobody knows any more. */
+	world_reap(world, command);
+	world_look(world, WTL_NS_PER_S);
+	wtl_workload_tree_ended(world->workload, 40 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world->billed_ns, 17 * MS);
 }
 
 static void test_tree_ended_with_records(void **state)
