@@ -263,9 +263,10 @@ static int64_t stand_still(struct wtl_io *io, enum wtl_clock clock)
 	return WTL_NS_PER_S;
 }
 
+static const struct wtl_io_ops ops = {.clock_ns = stand_still};
+
 static void test_rights_given(void **state)
 {
-	static const struct wtl_io_ops ops = {.clock_ns = stand_still};
 	struct wtl_io io = {.ops = &ops, .file_mode = WTL_MODE_GIVEN | 0644};
 	struct store_bench *bench = *state;
 	char *wal = unit_path(bench->dir, "r.wattle-wal");
@@ -281,6 +282,25 @@ static void test_rights_given(void **state)
 	store_bench_end(bench);
 }
 
+/* And not with its first commit. */
+static void test_begins_as_it_is_made(void **state)
+{
+	struct wtl_io io = {.ops = &ops};
+	struct store_bench *bench = *state;
+	struct wtl_store_reader *reader;
+	struct wtl_store_period period;
+
+	bench->options.io = &io;
+	store_bench_create(bench);
+	store_bench_seconds(bench, 1, 2);
+	store_bench_end(bench);
+	reader = store_bench_open(bench);
+	assert_int_equal(wtl_store_period(reader, 0, &period), 0);
+	assert_int_equal(period.begin_mono_ns, WTL_NS_PER_S);
+	assert_true(period.end_mono_ns > WTL_NS_PER_S);
+	wtl_store_close(reader);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -290,6 +310,7 @@ int main(void)
 		STORE_TEST(test_files_that_are_swapped),
 		STORE_TEST(test_rights),
 		STORE_TEST(test_rights_given),
+		STORE_TEST(test_begins_as_it_is_made),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
