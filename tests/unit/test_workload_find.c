@@ -283,28 +283,49 @@ static void test_reused_after_a_wrap(void **state)
 	assert_int_equal(world_sum(world, WTL_CONSUMER_EXITED), 50 * MS);
 }
 
+/* What one that has ended had used. */
+static int64_t ended_ns(const struct world *world, int pid)
+{
+	for (uint32_t slot = 0; slot < wtl_workload_capacity(world->workload); slot++) {
+		const struct wtl_consumer *one = wtl_workload_consumer(world->workload, slot);
+
+		if (one && one->pid == pid && one->state == WTL_CONSUMER_EXITED)
+			return one->cpu_ns;
+	}
+	fail_msg("%d has no account", pid);
+	return 0;
+}
+
 static void test_reused_with_records(void **state)
 {
 	struct world *world = *state;
-	int first;
+	int first, other;
 
 	world->newest = 500;
 	first = world_fork(world, 1);
+	other = world_fork(world, 1);
 	start(world);
 	world_run(world, first, 50 * MS);
+	world_run(world, other, 10 * MS);
 	world->newest = 20000;
 	world_look(world, WTL_NS_PER_S);
 	world_run(world, first, 5 * MS);
 	world_end(world, first);
+	world_run(world, other, 3 * MS);
+	world_end(world, other);
 	world_pass(world, 500 * MS);
 	world->newest = first - 1;
 	world_fork(world, 1);
+	assert_int_equal(world_fork(world, 1), other);
 	world_exec(world, first, "second", "second");
 	world_run(world, first, 70 * MS);
+	world_run(world, other, MS);
 	world_look(world, 500 * MS);
 	assert_int_equal(world_pid_use(world, first), 70 * MS);
-	/* The first one's last stretch is billed to a row of its name. */
-	assert_int_equal(world->billed_ns, 125 * MS);
+	/* Each one's last stretch is its own. */
+	assert_int_equal(ended_ns(world, first), 55 * MS);
+	assert_int_equal(ended_ns(world, other), 13 * MS);
+	assert_int_equal(world->billed_ns, 139 * MS);
 	assert_int_equal(world->accounts[WTL_SLOT_UNSEEN], 0);
 }
 
