@@ -564,7 +564,8 @@ void replay_bench_spoil(struct replay_bench *f, size_t period, bool only_op)
 	replay_bench_sql(f, sql);
 }
 
-void replay_bench_forge(const char *path, const char *name, int64_t period, int64_t value)
+void replay_bench_forge(const char *path, const char *name, int64_t period, size_t at,
+			int64_t value)
 {
 	struct wtl_row_chunk chunk = {.id = period * WTL_STORE_SERIES_MAX};
 	struct wtl_store_reader *reader;
@@ -581,8 +582,8 @@ void replay_bench_forge(const char *path, const char *name, int64_t period, int6
 			 0);
 	assert_true(n > 0);
 	own = calloc(n, sizeof(*own));
-	for (size_t i = 0; i < n; i++)
-		own[i] = value;
+	memcpy(own, values, n * sizeof(*own));
+	own[at < n ? at : n - 1] = value;
 	wtl_store_close(reader);
 	wtl_buf_init(&block, 1 << 20);
 	assert_int_equal(wtl_code_put(&block, own, n), 0);

@@ -98,8 +98,9 @@ size_t replay_bench_period(struct replay_bench *f, int64_t t_mono_ns,
 /* All values of a period become noise, or those of the one series that tells what happened. */
 void replay_bench_spoil(struct replay_bench *f, size_t period, bool only_op);
 
-/* All values of a series in that period (from 1) become that one, with checksums that fit. */
-void replay_bench_forge(const char *path, const char *name, int64_t period, int64_t value);
+/* A value of a series in that period (from 1) becomes that one, with checksums that fit. SIZE_MAX: the last. */
+void replay_bench_forge(const char *path, const char *name, int64_t period, size_t at,
+			int64_t value);
 
 /* Plays all of it for that: after every bill, and at the end. counts[] as above; or NULL. */
 void replay_bench_check(struct replay_bench *f, unsigned counts[WTL_PLAYED_LOST + 1]);

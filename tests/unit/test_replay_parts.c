@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* Parts of a recording: who used what in them, and the clock on the wall. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <wattle-recording.h>
 
+#include "replay/format.h"
 #include "replay/wall.h"
 #include "replay_bench.h"
 #include "unit.h"
+#include "workload/gpu_use.h"
 
-enum { PIDS_MAX = 4096, SECONDS = 4 };
+enum { PIDS_MAX = 4096, SECONDS = 4, FILE_MAX = 4 << 20 };
 
 /* Each second everything is told again, from 0. */
 static const struct wtl_store_options short_periods = {.period_ns = S};
@@ -303,34 +307,98 @@ static void test_steps_of_the_interval(void **state)
 	replay_bench_finish(&f);
 }
 
-/* ---- Times that cannot be ---- */
+/* ---- Values that cannot be ---- */
 
-static void check_forged(const char *series, int64_t value)
+/* The last (or first) that a series says in a period: it cannot be, so the rest is lost, and that is told. */
+static const struct {
+	const char *series;
+	int64_t value;
+	bool is_first;
+} impossible[] = {
+	{"op", WTL_OPS, false},
+	{"sample.mono", 0, false},
+	{"sample.took", INT64_C(1) << 59, false},
+	{"sample.took", (INT64_C(1) << 50) + 1, false},
+	{"sample.took", -1, false},
+	{"sample.asleep", INT64_MIN, false},
+	{"ch.0.at", INT64_MAX, false},
+	{"ch.0.half", -1, false},
+	{"ch.0.state", -1, false},
+	{"ch.0.state", WATTLE_STATUS_ABSENT + 1, false},
+	{"ch.0.state", 2 * WTL_STATE_ANEW, false},
+	{"window.mono", 0, false},
+	{"window.mono", INT64_MAX, false},
+	{"window.utc", INT64_MIN, false},
+	{"look.mono", -1, false},
+	{"look.duration", -1, false},
+	{"look.capacity", -1, false},
+	{"look.busy", -1, false},
+	{"look.busy", INT64_MAX, false},
+	{"look.weight", -1, false},
+	{"look.weight", WTL_WEIGHTS, false},
+	{"look.uses", -1, false},
+	{"look.uses", 100000, false},
+	{"use.slot", -WTL_RESTORED_SLOTS_MAX, false},
+	{"use.slot", WTL_RESTORED_SLOTS_MAX, false},
+	{"look.folds", -1, false},
+	{"fold.from", -1, false},
+	{"fold.into", WTL_RESTORED_SLOTS_MAX, false},
+	{"bill.utc", INT64_MIN, false},
+	{"bill.utc", 0, false},
+	{"gpu.0.weight", -1, false},
+	{"gpu.0.weight", WTL_GPU_USE_METHODS, false},
+	{"gpu.0.uses", -1, false},
+	{"gpu.0.uses", 100000, false},
+	{"change.count", -1, false},
+	{"change.slot", -WTL_RESTORED_SLOTS_MAX, false},
+	{"change.field", -1, false},
+	{"change.field", WTL_CHANGES, false},
+	{"change.by", -1, true},
+	{"second.mono", -1, false},
+	{"second.utc", INT64_MIN, false},
+	{"second.cpu", -1, false},
+	{"second.rss", -1, false},
+};
+
+static void test_values_that_cannot_be(void **state)
 {
-	struct part *p = start();
-	struct wtl_played played;
-	unsigned lost = 0;
-	int rc;
+	const struct replay_setup setup = {
+		.root = "nvidia-server", .script = "two", .store = {.period_ns = 2 * S}};
+	struct replay_bench f;
+	size_t size;
+	char *bytes;
+	FILE *file;
 
-	replay_bench_end(&p->f);
-	replay_bench_stop(&p->f);
-	replay_bench_forge(p->f.path, series, 2, value);
-	assert_int_equal(wtl_player_open(p->f.path, NULL, &p->player, NULL), 0);
-	while ((rc = wtl_player_step(p->player, &played, NULL)) > 0)
-		lost += played.kind == WTL_PLAYED_LOST;
-	assert_int_equal(rc, 0);
-	assert_int_equal(lost, 1);
-	finish(p);
-}
-
-static void test_times_that_cannot_be(void **state)
-{
 	(void)state;
-	check_forged("sample.took", INT64_C(1) << 59);
-	check_forged("sample.took", (INT64_C(1) << 50) + 1);
-	check_forged("sample.took", -1);
-	check_forged("sample.asleep", INT64_MIN);
-	check_forged("sample.mono", 0);
+	replay_bench_start_on(&f, &setup);
+	replay_bench_begin(&f);
+	for (int i = 0; i < 6; i++) {
+		assert_int_equal(wattle_window_begin(f.bench.meter, "w"), 0);
+		replay_bench_crowd(&f);
+		replay_bench_live_for(&f, 1);
+		assert_int_equal(wattle_window_end(f.bench.meter, "w", NULL, NULL, 0), 0);
+	}
+	replay_bench_end(&f);
+	replay_bench_stop(&f);
+	file = fopen(f.path, "re");
+	assert_non_null(file);
+	bytes = malloc(FILE_MAX);
+	size = fread(bytes, 1, FILE_MAX, file);
+	assert_in_range(size, 1, FILE_MAX - 1);
+	fclose(file);
+	for (size_t i = 0; i < UNIT_COUNT(impossible); i++) {
+		unsigned counts[WTL_PLAYED_LOST + 1] = {0};
+
+		unit_write_bytes(f.dir, "test.wattle", bytes, size);
+		replay_bench_forge(f.path, impossible[i].series, 2,
+				   impossible[i].is_first ? 0 : SIZE_MAX, impossible[i].value);
+		wtl_player_close(replay_bench_play(f.path, counts));
+		if (counts[WTL_PLAYED_LOST] != 1)
+			fail_msg("%s %" PRId64 ": %u periods are lost", impossible[i].series,
+				 impossible[i].value, counts[WTL_PLAYED_LOST]);
+	}
+	free(bytes);
+	replay_bench_finish(&f);
 }
 
 /* A period that is sound, but begins with something else than a sample, is lost, and that is said. */
@@ -342,7 +410,7 @@ static void test_no_sample_first(void **state)
 	(void)state;
 	replay_bench_end(&p->f);
 	replay_bench_stop(&p->f);
-	replay_bench_forge(p->f.path, "op", 1, WTL_OP_SECOND);
+	replay_bench_forge(p->f.path, "op", 1, 0, WTL_OP_SECOND);
 	assert_int_equal(wtl_player_open(p->f.path, NULL, &p->player, NULL), 0);
 	assert_int_equal(wtl_player_step(p->player, &played, NULL), 1);
 	assert_int_equal(played.kind, WTL_PLAYED_LOST);
@@ -359,7 +427,7 @@ int main(void)
 		cmocka_unit_test(test_many_behind_a_reset),
 		cmocka_unit_test(test_wall),
 		cmocka_unit_test(test_steps_of_the_interval),
-		cmocka_unit_test(test_times_that_cannot_be),
+		cmocka_unit_test(test_values_that_cannot_be),
 		cmocka_unit_test(test_no_sample_first),
 	};
 

@@ -310,9 +310,9 @@ static void test_last_values_that_cannot_be(void **state)
 	for (size_t i = 0; i < UNIT_COUNT(bad); i++) {
 		struct wtl_player *player;
 
-		replay_bench_forge(f.path, bad[i].name, last, bad[i].value);
+		replay_bench_forge(f.path, bad[i].name, last, SIZE_MAX, bad[i].value);
 		assert_null(summary_of(f.path, &second));
-		replay_bench_forge(f.path, bad[i].name, last, 0);
+		replay_bench_forge(f.path, bad[i].name, last, SIZE_MAX, 0);
 		player = summary_of(f.path, &second);
 		assert_non_null(player);
 		wtl_player_close(player);
