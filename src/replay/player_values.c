@@ -178,7 +178,10 @@ int64_t wtl_player_peek_op(const struct wtl_player *player)
 {
 	const struct wtl_cursor *cursor = &player->cursors[WTL_SINGLE_OP];
 
-	return cursor->at < cursor->n ? cursor->values[cursor->at] : -1;
+	if (cursor->at == cursor->n)
+		return -1;
+	/* Not the end, and nothing that there is. */
+	return cursor->values[cursor->at] < 0 ? WTL_OPS : cursor->values[cursor->at];
 }
 
 void wtl_player_note_lost(struct wtl_player *player, struct wtl_played *played, const char *text)

@@ -315,6 +315,7 @@ static const struct {
 	int64_t value;
 	bool is_first;
 } impossible[] = {
+	{"op", -1, false},
 	{"op", WTL_OPS, false},
 	{"sample.mono", 0, false},
 	{"sample.took", INT64_C(1) << 59, false},
