@@ -206,7 +206,8 @@ static void start(struct meter_bench *bench)
 }
 
 /* The file's lines; "@" in them is the machine's number. */
-static void load(struct meter_bench *bench, const char *lines)
+static void load_by(struct meter_bench *bench, const char *lines,
+		    int (*how)(struct wattle_meter *meter, const char *idle_path))
 {
 	char *idle = unit_path(bench->copy, "idle"), text[1000];
 	size_t len = 0;
@@ -218,8 +219,13 @@ static void load(struct meter_bench *bench, const char *lines)
 					: snprintf(text + len, sizeof(text) - len, "%c", *lines));
 	unit_write(bench->copy, "calibration", text);
 	bench->log[0] = '\0';
-	assert_int_equal(wtl_calibrated_load(bench->meter, idle), 0);
+	assert_int_equal(how(bench->meter, idle), 0);
 	free(idle);
+}
+
+static void load(struct meter_bench *bench, const char *lines)
+{
+	load_by(bench, lines, wtl_calibrated_load);
 }
 
 static size_t channel_of(struct meter_bench *bench, const char *domain)
@@ -277,6 +283,27 @@ static void test_meter(void **state)
 	load(&bench, HEAD "@:dram-0" LINE);
 	meter_bench_tick(&bench, S);
 	assert_int_equal(meter_bench_energy(&bench, "w", "dram-0").energy_uj, 100 * J);
+	meter_bench_done(&bench);
+}
+
+/* Where another machine's readings are read: what has a number of its own is the same sensor. */
+static void test_serials_alone(void **state)
+{
+	struct wtl_channel *channels;
+	struct meter_bench bench;
+	size_t package, dram;
+
+	(void)state;
+	start(&bench);
+	channels = bench.meter->catalog.channels;
+	package = channel_of(&bench, "package-0");
+	dram = channel_of(&bench, "dram-0");
+	strcpy(channels[package].serial, "S1");
+	load_by(&bench, HEAD "S1:cpu" LINE "@:dram-0" LINE "@:wall" LINE,
+		wtl_calibrated_load_serials);
+	assert_string_equal(wtl_calibrated_note(&channels[package]), "calibrated 2023-11-14");
+	assert_null(wtl_calibrated_note(&channels[dram]));
+	assert_null(wtl_calibrated_wall(bench.meter->calibrated));
 	meter_bench_done(&bench);
 }
 
@@ -475,6 +502,7 @@ int main(void)
 		cmocka_unit_test(test_paths_and_keys),
 		cmocka_unit_test(test_keep),
 		cmocka_unit_test(test_meter),
+		cmocka_unit_test(test_serials_alone),
 		cmocka_unit_test(test_files_that_cannot_be_read),
 		cmocka_unit_test(test_counter),
 		cmocka_unit_test(test_wraps),

@@ -105,7 +105,7 @@ static void test_gcp_region_in_any_case(void **state)
 	}
 }
 
-/* Every row is found by its own code, is in order, and leads back to itself by found.location. */
+/* Every row is found by its own code and its alias, is in order, and leads back to itself by found.location. */
 static void test_every_row_is_found(void **state)
 {
 	(void)state;
@@ -122,6 +122,10 @@ static void test_every_row_is_found(void **state)
 		assert_true(found.rel_uncertainty > 0);
 		assert_int_equal(wtl_carbon_find(found.location, &again), 0);
 		assert_ptr_equal(again.place, found.place);
+		if (row->alias[0]) {
+			assert_int_equal(wtl_carbon_find(row->alias, &again), 0);
+			assert_ptr_equal(again.place, found.place);
+		}
 		if (i > 0)
 			assert_true(strcasecmp(row[-1].code, row->code) < 0);
 		/* The range of the world's grids: a slip of the unit would show. */

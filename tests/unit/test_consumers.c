@@ -513,6 +513,14 @@ static void test_the_command(void **state)
 	assert_int_equal(account.gpu.full_uj, 0);
 	assert_int_equal(account.cpu.full_uj, account.all.full_uj);
 	assert_int_equal(wtl_consumers_follow(f.consumers, 99999), -ESRCH);
+	/* As whoever waited for it was told: 50 ms more. */
+	world_end(&f.world, orphan);
+	world_exit(&f.world, command);
+	wtl_consumers_command_ended(f.consumers, 1350 * MS);
+	use(&f, "package-0", 100, S);
+	bill(&f, S);
+	wtl_consumers_command(f.consumers, &account);
+	assert_int_equal(account.cpu_ns, 1350 * MS);
 	finish(&f);
 }
 
@@ -740,7 +748,8 @@ struct gpu_fixture {
 	struct wtl_io_ops ops;
 	const struct wtl_io_ops *world_ops;
 	char *dir, *clock, *script;
-	unsigned n_many; /* processes on the GPU; 0: those of the script */
+	size_t max_exited; /* ended ones with an account of their own */
+	unsigned n_many;   /* processes on the GPU; 0: those of the script */
 };
 
 static struct fixture *fixture_of(struct wtl_io *io)
@@ -815,7 +824,8 @@ static void set_gpu_time(struct gpu_fixture *g, double seconds)
 static void start_gpu(struct gpu_fixture *g, const char *processes)
 {
 	const struct wtl_consumers_options options = {.nvml_path = getenv("WATTLE_NVML_LIBRARY"),
-						      .names_on_use = true};
+						      .names_on_use = true,
+						      .max_exited = g->max_exited};
 	struct fixture *f = &g->f;
 	char text[1024];
 
@@ -899,7 +909,7 @@ static uint64_t gpu_uj(struct gpu_fixture *g, int i)
 
 static void test_two_on_a_gpu(void **state)
 {
-	struct gpu_fixture g;
+	struct gpu_fixture g = {.max_exited = 0};
 	const struct wtl_consumer *consumer;
 
 	(void)state;
@@ -932,7 +942,7 @@ static void test_two_on_a_gpu(void **state)
 /* It does nothing on the processors: it is named all the same, once. */
 static void test_gpu_user_is_named(void **state)
 {
-	struct gpu_fixture g;
+	struct gpu_fixture g = {.max_exited = 0};
 	const struct wtl_consumer *consumer;
 
 	(void)state;
@@ -961,7 +971,7 @@ static void test_uncertainty_of_shares(void **state)
 	const struct wtl_baseline known = {
 		.is_known = true, .idle_uw = 50000000, .t_utc_ns = UTC - S};
 	struct wtl_share_energy alone, most, least;
-	struct gpu_fixture g;
+	struct gpu_fixture g = {.max_exited = 0};
 
 	(void)state;
 	script_of_two(&g, "", "100 60 0 0 0", "100 0 0 0 0");
@@ -1002,7 +1012,7 @@ static void use_until_one_ends(struct gpu_fixture *g, const char *second)
 /* Until it ended it used the GPU: half of the interval on average, and it is not the other's. */
 static void test_gpu_user_ends(void **state)
 {
-	struct gpu_fixture g;
+	struct gpu_fixture g = {.max_exited = 0};
 	struct wtl_ledger ledger;
 
 	(void)state;
@@ -1021,7 +1031,7 @@ static void test_gpu_user_ends(void **state)
 /* The driver still lists one that the kernel has forgotten. */
 static void test_gpu_user_is_still_listed(void **state)
 {
-	struct gpu_fixture g;
+	struct gpu_fixture g = {.max_exited = 0};
 
 	(void)state;
 	use_until_one_ends(&g, "100 40 0 0 0");
@@ -1036,10 +1046,35 @@ static void test_gpu_user_is_still_listed(void **state)
 	finish_gpu(&g);
 }
 
+/* Others end, too: its account becomes its row's, and what the driver still lists goes on there. */
+static void test_gpu_user_is_folded(void **state)
+{
+	struct gpu_fixture g = {.max_exited = 1};
+	uint64_t row_uj = 0;
+
+	(void)state;
+	use_until_one_ends(&g, "100 40 0 0 0");
+	for (int i = 0; i < 4; i++) {
+		int other = world_fork(&g.f.world, 1);
+
+		bill_gpu(&g, 90, 4.5 + i);
+		world_end(&g.f.world, other);
+	}
+	for (size_t slot = WTL_SLOTS_FIXED; slot < wtl_consumers_slots(g.f.consumers); slot++) {
+		const struct wtl_consumer *one = wtl_consumers_get(g.f.consumers, slot);
+
+		if (one && one->state == WTL_CONSUMER_FOLDED)
+			row_uj += wtl_consumers_share(g.f.consumers, slot, find(&g.f, "gpu-0"))
+					  .full_uj;
+	}
+	assert_int_equal(row_uj, 5 * 45000000);
+	finish_gpu(&g);
+}
+
 /* Nor of one that had ended as it began, and is not listed any more. */
 static void test_gpu_user_ended_before(void **state)
 {
-	struct gpu_fixture g;
+	struct gpu_fixture g = {.max_exited = 0};
 
 	(void)state;
 	use_until_one_ends(&g, "100 40 0 0 0 0 4");
@@ -1056,7 +1091,7 @@ static void test_gpu_idle_and_used(void **state)
 					   .uncertainty_uw = 400000,
 					   .t_utc_ns = UTC - S,
 					   .seen_ns = 60 * S};
-	struct gpu_fixture g;
+	struct gpu_fixture g = {.max_exited = 0};
 	struct wtl_share_energy energy;
 
 	(void)state;
@@ -1075,7 +1110,7 @@ static void test_gpu_idle_and_used(void **state)
 /* Pids that mean nothing here: rows of their own, by the driver's number, with no CPU time. */
 static void test_gpu_outsiders(void **state)
 {
-	struct gpu_fixture g;
+	struct gpu_fixture g = {.max_exited = 0};
 	size_t n_rows = 0;
 	uint64_t sum_uj = 0;
 
@@ -1125,7 +1160,7 @@ static const struct wtl_consumer *outsider(struct gpu_fixture *g, int pid,
 /* One that no list has any more has ended: its account stays, and whoever gets its number has another. */
 static void test_gpu_outsider_ends(void **state)
 {
-	struct gpu_fixture g;
+	struct gpu_fixture g = {.max_exited = 0};
 	uint64_t first_uj = 0, second_uj = 0;
 
 	(void)state;
@@ -1160,7 +1195,7 @@ static void test_gpu_outsider_ends(void **state)
  * none that means anything. */
 static void test_gpu_user_ends_as_the_method_changes(void **state)
 {
-	struct gpu_fixture g;
+	struct gpu_fixture g = {.max_exited = 0};
 
 	(void)state;
 	script_of_two(&g,
@@ -1181,7 +1216,7 @@ static void test_gpu_user_ends_as_the_method_changes(void **state)
 /* Under MIG there are no samples: memory is what is left, a guess with a wide margin. */
 static void test_gpu_by_memory(void **state)
 {
-	struct gpu_fixture g;
+	struct gpu_fixture g = {.max_exited = 0};
 	struct wtl_share_energy energy;
 
 	(void)state;
@@ -1201,7 +1236,7 @@ static void test_gpu_by_memory(void **state)
 static void test_gpu_with_too_many_users(void **state)
 {
 	enum { BEYOND = 256, N = WTL_GPU_USE_PROCESSES_MAX + BEYOND };
-	struct gpu_fixture g;
+	struct gpu_fixture g = {.max_exited = 0};
 	struct wtl_ledger ledger;
 
 	(void)state;
@@ -1220,7 +1255,7 @@ static void test_gpu_with_too_many_users(void **state)
 /* The list itself is cut, and what the rest of them have is not known: nobody is billed. */
 static void test_gpu_with_a_cut_list(void **state)
 {
-	struct gpu_fixture g;
+	struct gpu_fixture g = {.max_exited = 0};
 
 	(void)state;
 	start_gpu(&g, "  mig on\n");
@@ -1236,7 +1271,7 @@ static void test_gpu_with_a_cut_list(void **state)
 /* Nothing is known of its processes: nobody is billed. */
 static void test_gpu_without_processes(void **state)
 {
-	struct gpu_fixture g;
+	struct gpu_fixture g = {.max_exited = 0};
 
 	(void)state;
 	script_of_two(&g, "  answer nvmlDeviceGetComputeRunningProcesses_v3 NO_PERMISSION\n",
@@ -1274,6 +1309,7 @@ int main(void)
 		cmocka_unit_test(test_uncertainty_of_shares),
 		cmocka_unit_test(test_gpu_user_ends),
 		cmocka_unit_test(test_gpu_user_is_still_listed),
+		cmocka_unit_test(test_gpu_user_is_folded),
 		cmocka_unit_test(test_gpu_user_ended_before),
 		cmocka_unit_test(test_gpu_idle_and_used),
 		cmocka_unit_test(test_gpu_outsiders),

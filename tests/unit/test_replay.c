@@ -386,7 +386,7 @@ static void test_a_part(void **state)
 	replay_bench_stop(&f);
 	assert_int_equal(wtl_player_open(f.path, NULL, &player, NULL), 0);
 	while (billed < 5 && wtl_player_step(player, &played, NULL) > 0)
-		if (played.kind == WTL_PLAYED_BILLED && ++billed == 2)
+		if (played.kind == WTL_PLAYED_BILLED && ++billed <= 2) /* the newest counts */
 			assert_int_equal(wtl_player_begin_here(player, 0), 0);
 	assert_true(wtl_player_billed(player, &window, &energies));
 	assert_in_range(window.duration_ns, 2900 * MS, 3100 * MS);

@@ -488,6 +488,13 @@ static void test_tree_of_the_adopted(void **state)
 	world_child(world, options.subreaper_pid, "orphan", 5 * MS);
 	world_look(world, WTL_NS_PER_S);
 	assert_true(world_row(world, "orphan", NULL)->is_in_tree);
+	/* Also when the command itself is forgotten. */
+	world_end(world, command);
+	for (int i = 0; i < 2; i++)
+		world_look(world, WTL_NS_PER_S);
+	world_child(world, options.subreaper_pid, "late", 5 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_true(world_row(world, "late", NULL)->is_in_tree);
 }
 
 /* A child that the subreaper had before, and that nobody saw: its record tells that it is too old. */
