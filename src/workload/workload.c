@@ -307,8 +307,7 @@ void wtl_workload_name_all(struct wtl_workload *workload)
 
 void wtl_workload_name(struct wtl_workload *workload, uint32_t slot)
 {
-	if (!workload->is_restored && is_consumer(workload, slot))
-		wtl_names_read_once(workload, slot);
+	wtl_names_read_once(workload, slot);
 }
 
 int64_t wtl_workload_find(const struct wtl_workload *workload, int pid)
