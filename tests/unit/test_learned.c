@@ -415,12 +415,51 @@ static void test_kept_of_several(void **state)
 	check_kept_of_several(12);
 }
 
+/* What is kept of a program rests on all of its use, up to a day of it; and only if that was told apart well. */
+static void test_kept_from_session_to_session(void **state)
+{
+	static const struct {
+		const char *name;
+		struct wtl_watts_figure found;
+		double use_s;
+		bool is_kept;
+		int64_t seen_s;
+	} sessions[] = {
+		{"a", {10.0, 1.0}, 60.0, true, 60},    {"a", {12.0, 2.4}, 40.0, true, 100},
+		{"b", {12.0, 2.41}, 40.0, false, 0},   {"a", {1e9, 1.0}, 40.0, true, 140},
+		{"a", {1.1e9, 1.0}, 40.0, false, 140}, {"a", {10.0, 1.0}, 86400.0, true, 86400},
+	};
+	struct wtl_known_programs programs = {.is_told = false};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(sessions); i++) {
+		const struct wtl_known_watts *known;
+
+		assert_int_equal(wtl_known_keep(&programs, "packages", sessions[i].name,
+						&sessions[i].found, sessions[i].use_s, S),
+				 sessions[i].is_kept);
+		known = wtl_known_find(programs.table, "packages", sessions[i].name, 0);
+		assert_int_equal(known != NULL, sessions[i].seen_s > 0);
+		if (!known)
+			continue;
+		assert_int_equal(known->watts.seen_ns, sessions[i].seen_s * S);
+		if (sessions[i].is_kept)
+			assert_int_equal(known->watts.idle_uw, sessions[i].found.w * 1e6);
+	}
+	wtl_known_done(&programs);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_known_table), cmocka_unit_test(test_few),
-		cmocka_unit_test(test_many),	    cmocka_unit_test(test_uneven_looks),
-		cmocka_unit_test(test_given_idle),  cmocka_unit_test(test_kept_of_several)};
+		cmocka_unit_test(test_known_table),
+		cmocka_unit_test(test_kept_from_session_to_session),
+		cmocka_unit_test(test_few),
+		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_uneven_looks),
+		cmocka_unit_test(test_given_idle),
+		cmocka_unit_test(test_kept_of_several),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

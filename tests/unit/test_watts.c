@@ -595,6 +595,28 @@ static void test_smoothed_change(void **s)
 	wtl_watts_free(watts);
 }
 
+/* A stretch in which nothing was learned is told by what was learned later. */
+static void test_smoothed_from_nothing(void **s)
+{
+	struct wtl_watts *early = wtl_watts_new(1), *later = wtl_watts_new(1);
+	const bool goes_on = true;
+
+	(void)s;
+	for (int k = 0; k < 20; k++) {
+		const double use_s = k % 2 ? 0.9 : 0.1;
+		const struct wtl_watts_look look = {.energy_j = 70.0 + 10.0 * use_s,
+						    .duration_s = 1.0,
+						    .awake_s = use_s,
+						    .use_s = &use_s};
+
+		wtl_watts_add(later, &look);
+	}
+	assert_int_equal(wtl_watts_smooth(early, early, later, &goes_on), 0);
+	assert_true(wtl_watts_of(early, 0).w == wtl_watts_of(later, 0).w);
+	wtl_watts_free(early);
+	wtl_watts_free(later);
+}
+
 static void test_nothing_to_learn_from(void **s)
 {
 	const double use_s[2] = {0.0, 0.0};
@@ -725,6 +747,7 @@ int main(void)
 		cmocka_unit_test(test_machine_changed),
 		cmocka_unit_test(test_known_before),
 		cmocka_unit_test(test_smoothed_change),
+		cmocka_unit_test(test_smoothed_from_nothing),
 		cmocka_unit_test(test_nothing_to_learn_from),
 		cmocka_unit_test(test_figures),
 	};
