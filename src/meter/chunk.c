@@ -40,8 +40,6 @@ int wtl_chunk_grow(struct wtl_chunk *chunk, size_t capacity)
 
 int wtl_chunk_add_gpus(struct wtl_chunk *chunk, size_t n_gpus)
 {
-	if (!chunk->recent)
-		return 0;
 	return wtl_array_widen(&chunk->gpus, &chunk->n_gpus, n_gpus, sizeof(*chunk->gpus));
 }
 
