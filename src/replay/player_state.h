@@ -52,7 +52,6 @@ enum { WTL_PAST_COUNTS = 3 };
 /* A consumer as it is in the table. */
 struct wtl_played_consumer {
 	uint32_t id, slot;
-	bool is_there; /* to the end */
 	struct wtl_consumer consumer;
 	struct wtl_per_cpu per_cpu; /* at the end */
 	struct wtl_group group;

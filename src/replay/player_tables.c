@@ -132,7 +132,6 @@ static int add_consumer(void *context, const struct wtl_stored_consumer *stored)
 	player->who[player->n_who++] = own;
 	own->id = stored->id;
 	own->slot = stored->slot;
-	own->is_there = stored->last_look < 0;
 	own->consumer = stored->consumer;
 	own->per_cpu = stored->per_cpu;
 	if (stored->consumer.group) {

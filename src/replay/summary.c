@@ -39,7 +39,7 @@ static int64_t slot_of(const struct wtl_player *player, const struct wtl_stored_
 	if (account->consumer == 0)
 		return account->slot < WTL_SLOTS_FIXED ? (int64_t)account->slot : -EBADMSG;
 	who = wtl_player_find_consumer(player, account->consumer);
-	return who && who->is_there ? (int64_t)who->slot : -EBADMSG;
+	return who ? (int64_t)who->slot : -EBADMSG;
 }
 
 static int add_account(void *context, const struct wtl_stored_account *account)
@@ -186,8 +186,6 @@ static int restore_consumers(struct wtl_player *player)
 	for (size_t i = 0; i < player->n_who; i++) {
 		struct wtl_consumer *consumer;
 
-		if (!player->who[i]->is_there)
-			continue;
 		if (player->who[i]->slot < WTL_SLOTS_FIXED ||
 		    player->who[i]->slot >= WTL_RESTORED_SLOTS_MAX)
 			return -EBADMSG;
