@@ -223,13 +223,13 @@ def finish(process, timeout=TIMEOUT):
 
 
 def wait_for(condition, what, timeout=TIMEOUT):
-    """Until condition() is true; what it is, for the failure's message. Asking has its price: less often when it takes long."""
-    begin = time.monotonic()
-    while (waited := time.monotonic() - begin) < timeout:
+    """Until condition() is true; what it is, for the failure's message. What takes long to ask is asked less often."""
+    end = time.monotonic() + timeout
+    while (begin := time.monotonic()) < end:
         value = condition()
         if value:
             return value
-        time.sleep(min(max(0.01, waited / 20), 0.05))
+        time.sleep(min(max(0.01, 10 * (time.monotonic() - begin)), 0.1))
     raise AssertionError(f"waited in vain for {what}")
 
 

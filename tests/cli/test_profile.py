@@ -271,17 +271,19 @@ int main(void)
         noted_so_far = noted.read_bytes() if noted.exists() else b""
         return noted_so_far.rpartition(since)[2] if since else noted_so_far
     comes_itself = False
-    while not comes_itself:
-        wait_for(lambda: notes().endswith(b"t"), "a reader that comes by itself")
-        tell(b"r")
-        wait_for(lambda: b"R" in notes(b"G"), "a program that rests")
-        comes_itself = b"tR" in notes(b"G")  # on a busy machine that may just have changed
-        wait_for(lambda: notes(b"R").endswith(b"k") or not comes_itself, "a reader that the kernel is to wake")
-        assert b"l" in notes(b"R") or not comes_itself, noted.read_bytes()
-        tell(b"g")
-    wait_for(lambda: notes(b"G").endswith(b"t"), "a reader that was woken, and comes by itself again")
-    tell(b"re")
-    result = finish(taken_of)
+    try:
+        while not comes_itself:
+            wait_for(lambda: notes().endswith(b"t"), "a reader that comes by itself")
+            tell(b"r")
+            wait_for(lambda: b"R" in notes(b"G"), "a program that rests")
+            comes_itself = b"tR" in notes(b"G")  # on a busy machine that may just have changed
+            wait_for(lambda: notes(b"R").endswith(b"k") or not comes_itself, "a reader that the kernel is to wake")
+            assert b"l" in notes(b"R") or not comes_itself, noted.read_bytes()
+            tell(b"g")
+        wait_for(lambda: notes(b"G").endswith(b"t"), "a reader that was woken, and comes by itself again")
+        tell(b"re")
+    finally:
+        result = finish(taken_of)  # without more to read, the program ends
     assert result.code == 0, result
 
 
