@@ -14,7 +14,7 @@ struct wtl_profile_energy {
 	struct wattle_meter *meter;
 	const struct wtl_consumers *consumers; /* the program is what is followed */
 	const char *window;		       /* the meter's, all of it */
-	int own_pid;			       /* of the wattle that measured; 0: not known */
+	int own_pid;			       /* of the wattle that measured */
 	struct wtl_split split;
 	struct wattle_energy *energies; /* one a domain */
 	bool *learns, *launches;	/* of the split */
