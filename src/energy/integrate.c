@@ -100,20 +100,24 @@ static double beat_uj2(const struct wtl_integral *in)
 	return square(swing_uw(in, in->spacing_ns) * period / M_PI);
 }
 
-/*
- * What the load could be before the readings have shown it: standard deviation of a power that lies
- * anywhere between rest and the most that the part may draw.
- */
+/* Between which powers the load may be at all: rest, and the most that the part may draw. False where that is not known. */
+static bool load_range(const struct wtl_integral *in, double *ret_least_uw, double *ret_most_uw)
+{
+	*ret_most_uw = (double)in->most_uw;
+	*ret_least_uw = IDLE_SHARE * *ret_most_uw;
+	for (unsigned i = 0; i < RECENT && i < in->count; i++) {
+		*ret_most_uw = fmax(*ret_most_uw, (double)knot(in, i)->power_uw);
+		*ret_least_uw = fmin(*ret_least_uw, (double)knot(in, i)->power_uw);
+	}
+	return in->most_uw > 0;
+}
+
+/* What the load could be before the readings have shown it: standard deviation of a power anywhere in that range. */
 static double prior_uw(const struct wtl_integral *in)
 {
-	double most = (double)in->most_uw;
-	double least = IDLE_SHARE * most;
+	double least, most;
 
-	for (unsigned i = 0; i < RECENT && i < in->count; i++) {
-		most = fmax(most, (double)knot(in, i)->power_uw);
-		least = fmin(least, (double)knot(in, i)->power_uw);
-	}
-	return in->most_uw ? (most - least) / sqrt(12) : 0;
+	return load_range(in, &least, &most) ? (most - least) / sqrt(12) : 0;
 }
 
 /*
@@ -539,6 +543,26 @@ static void charge_edges(const struct wtl_integral *in, const struct wtl_integra
 }
 
 /*
+ * A load that swings as fast as the sensor averages looks steady. At worst it has two powers, rest and the
+ * most, in such parts of each averaging window that its mean is m. Its energy then runs before and behind
+ * that of a steady load by (m - rest) (most - m) / (most - rest) x window, in all; the ends of the measured
+ * time lie anywhere in that. A time that is shorter than this errs by the deviation of the power alone.
+ */
+static double unseen_swing_uj(const struct wtl_integral *in,
+			      const struct wtl_integral_energy *energy)
+{
+	double length = seconds(energy->covered_ns), window = seconds(in->class.window_ns);
+	double mean_uw = length > 0 ? (double)energy->energy_uj / length : 0;
+	double least, most, deviation_uw;
+
+	if (!load_range(in, &least, &most) || mean_uw <= least || mean_uw >= most)
+		return 0;
+	deviation_uw = sqrt((mean_uw - least) * (most - mean_uw));
+	return fmin(deviation_uw * length,
+		    square(deviation_uw) / (most - least) * window / sqrt(6));
+}
+
+/*
  * How well it is known when a reading appeared. Polls about as often as the sensor updates stay in
  * step with it for a while, and then all readings are late by the same.
  */
@@ -575,7 +599,8 @@ int wtl_integral_between(const struct wtl_integral *in, const struct wtl_integra
 	ret_energy->covered_ns = b.t_ns - a.t_ns - ret_energy->uncovered_ns;
 	ret_energy->updates = b.sums.updates > a.sums.updates ? b.sums.updates - a.sums.updates : 0;
 	ret_energy->settled = a.settled && b.settled;
-	ret_energy->sampling_uj = sampling_uj(in, ret_energy->covered_ns, &a.sums, &b.sums);
+	ret_energy->sampling_uj = hypot(sampling_uj(in, ret_energy->covered_ns, &a.sums, &b.sums),
+					unseen_swing_uj(in, ret_energy));
 	ret_energy->interpolation_uj =
 		interpolation_uj(in, ret_energy->covered_ns, &a.sums, &b.sums);
 	ret_energy->lag_uj = fabs(b.level_uw - a.level_uw) * delay_sd_s(in);
