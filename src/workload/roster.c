@@ -225,7 +225,9 @@ void wtl_roster_use(struct wtl_roster *roster, uint32_t slot, int64_t cpu_ns)
 void wtl_roster_fold(struct wtl_roster *roster, uint32_t from, uint32_t into)
 {
 	struct wtl_consumer *row = &roster->consumers[into];
+	bool is_known = wtl_consumer_cpu_ns(&roster->consumers[from]) >= 0;
 
+	row->is_readable = is_known || (row->n_processes > 0 && row->is_readable);
 	roster->folds[roster->n_folds++] = (struct wtl_fold){.from = from, .into = into};
 	row->cpu_ns += roster->consumers[from].cpu_ns;
 	row->counted_ns += roster->consumers[from].counted_ns;

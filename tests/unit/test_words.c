@@ -291,6 +291,8 @@ static void cpu_time(void **state)
 	consumer = (struct wtl_consumer){.pid = 1001, .is_readable = true};
 	assert_int_equal(wtl_consumer_cpu_ns(&consumer), 0);
 	consumer = (struct wtl_consumer){.state = WTL_CONSUMER_FOLDED};
+	assert_int_equal(wtl_consumer_cpu_ns(&consumer), -1);
+	consumer.is_readable = true;
 	assert_int_equal(wtl_consumer_cpu_ns(&consumer), 0);
 }
 

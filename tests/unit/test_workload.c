@@ -716,6 +716,26 @@ static void test_slots(void **state)
 		wtl_workload_consumer(world->workload, (uint32_t)outsider)->gpu_memory_bytes, 4096);
 }
 
+/* A row of none but those whom only a GPU's driver sees has no CPU time, as they had none. */
+static void test_folded_outsiders(void **state)
+{
+	const struct wtl_workload_options options = {.max_exited = 1};
+	struct world *world = *state;
+	const struct wtl_consumer *row;
+
+	world_open(world, &options);
+	world_look(world, WTL_NS_PER_S);
+	for (int n = 0; n < 4; n++)
+		assert_true(wtl_workload_outsider(world->workload, 5000 + n, "gpu thing") >= 0);
+	wtl_workload_keep_outsiders(world->workload, NULL, 0);
+	world_look(world, WTL_NS_PER_S);
+	world_look(world, WTL_NS_PER_S);
+	row = world_row(world, "gpu thing", NULL);
+	assert_non_null(row);
+	assert_in_range(row->n_processes, 3, 4);
+	assert_int_equal(wtl_consumer_cpu_ns(row), -1);
+}
+
 /* ---- Without CPU clocks ---- */
 
 static void test_ticks(void **state)
@@ -880,6 +900,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_proc_vanishes, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_reset, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_slots, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_folded_outsiders, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_few_slots, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_ticks, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_other_numbers, world_setup, world_teardown),
