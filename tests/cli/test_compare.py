@@ -263,7 +263,7 @@ def test_progress_on_a_terminal():
     terminal = Terminal(command_path(), "compare", *map(str, XEON), "-r", "3", "true", "true")
     terminal.finish()
     assert [f"round {n} of 3" in terminal.seen.decode() for n in (1, 2, 3)] == [True] * 3
-    assert b"round 3 of 3\r\x1b[K" in terminal.seen
+    assert re.search(rb"round 3 of 3, about \d\.\d s left\r\x1b\[K", terminal.seen)
     assert "round" not in run_wattle("compare", *XEON, "-r", "2", "true", "true").err
 
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wordexp.h>
@@ -286,19 +287,35 @@ static int run_prepared(struct contest *contest, size_t i, bool keeps)
 	return stop ? stop : run_line(contest, &contest->lines[i], keeps, "");
 }
 
+/* began_ns: when the first round did. */
+static void show_progress(const struct contest *contest, int64_t began_ns)
+{
+	const struct wtl_settings *settings = &contest->app->settings;
+	const char *most = settings->until > 0.0 ? "at most " : "";
+	size_t rounds = contest->session.n / contest->n, all = most_rounds(settings);
+	double took_s = (double)(wtl_io_mono_ns(contest->session.io) - began_ns) / 1e9;
+	double left_s = rounds > 0 ? took_s / (double)rounds * (double)(all - rounds) : 0.0;
+	char left[48] = "";
+
+	if (rounds > 0)
+		snprintf(left, sizeof(left), ", %s%.*f s left", *most ? most : "about ",
+			 left_s < 10.0, left_s);
+	wtl_progress_show(contest->app, settings->hides_output, "round %zu of %s%zu%s", rounds + 1,
+			  most, all, left);
+}
+
 /* 0, or the exit code to stop with; then the runs before still count. */
 static int run_all(struct contest *contest)
 {
 	const unsigned warmup = settings_of(contest)->warmup;
+	int64_t began_ns;
 	int stop = 0;
 
 	for (size_t i = 0; !stop && i < contest->n * warmup; i++)
 		stop = run_prepared(contest, i % contest->n, false);
+	began_ns = wtl_io_mono_ns(contest->session.io);
 	while (!stop && goes_on(contest)) {
-		wtl_progress_show(contest->app, contest->app->settings.hides_output,
-				  "round %zu of %s%u", contest->session.n / contest->n + 1,
-				  contest->app->settings.until > 0.0 ? "at most " : "",
-				  most_rounds(&contest->app->settings));
+		show_progress(contest, began_ns);
 		for (size_t i = 0; !stop && i < contest->n; i++)
 			stop = run_prepared(contest, i, true);
 	}
