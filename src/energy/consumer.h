@@ -43,11 +43,12 @@ struct wtl_consumer {
 	/* How many stand behind it: 1 for a process; for a row those that were seen to end, 0 where it only
 	 * has time that nobody was seen to use (parents and control groups tell of it). */
 	uint32_t n_processes;
-	uint16_t sets;	  /* the chosen sets that it is in, a bit each (wtl_workload_choose_…) */
-	bool is_in_tree;  /* descends from the command that is followed */
-	bool is_readable; /* false: the system does not let us see more than its CPU time */
-	char name[32];	  /* comm */
-	int64_t start_ns; /* since boot; 0: not known */
+	uint16_t sets;	 /* the chosen sets that it is in, a bit each (wtl_workload_choose_…) */
+	bool is_in_tree; /* descends from the command that is followed */
+	/* False: the system does not let us see more than its CPU time; of a row, not even that. */
+	bool is_readable;
+	char name[32];	     /* comm */
+	int64_t start_ns;    /* since boot; 0: not known */
 	const char *command; /* arguments, at most WTL_COMMAND_SIZE with the 0; NULL: not known */
 	const struct wtl_group *group; /* NULL: not known */
 	int64_t cpu_ns;		       /* CPU time within the attribution */

@@ -18,8 +18,13 @@
 #define EDGE_SHARE  (1.0 / 12) /* of range x length; a single step is at most 1/8 */
 #define LAST_STEP   0.5	       /* chance that the newest change goes on */
 #define IDLE_SHARE  0.15       /* of the most that a part may draw: what it draws at rest */
+#define DEEP_REST   0.05       /* the same of a part that rests deeply */
+#define PEAK	    1.1	       /* its limit holds on average only, for a swing's peaks are higher */
 #define BEAT_FIRST  14.0       /* readings, see unseen_beat_uw() */
 #define BEAT_ENOUGH 40.0
+
+/* What sensors of no known class average over, at the most (sensor_class.c). */
+#define LONGEST_WINDOW_S 1.0
 
 /* The i-th knot back from the newest. */
 static const struct wtl_integral_knot *knot(const struct wtl_integral *in, unsigned back)
@@ -100,24 +105,30 @@ static double beat_uj2(const struct wtl_integral *in)
 	return square(swing_uw(in, in->spacing_ns) * period / M_PI);
 }
 
-/* Between which powers the load may be at all: rest, and the most that the part may draw. False where that is not known. */
-static bool load_range(const struct wtl_integral *in, double *ret_least_uw, double *ret_most_uw)
+struct load_range {
+	double least_uw, most_uw; /* both 0: not known */
+};
+
+/* What the part may draw, by its limit: such shares of it, and what the readings have shown. */
+static struct load_range load_range(const struct wtl_integral *in, double least, double most)
 {
-	*ret_most_uw = (double)in->most_uw;
-	*ret_least_uw = IDLE_SHARE * *ret_most_uw;
+	struct load_range range = {least * (double)in->most_uw, most * (double)in->most_uw};
+
+	if (!in->most_uw)
+		return range;
 	for (unsigned i = 0; i < RECENT && i < in->count; i++) {
-		*ret_most_uw = fmax(*ret_most_uw, (double)knot(in, i)->power_uw);
-		*ret_least_uw = fmin(*ret_least_uw, (double)knot(in, i)->power_uw);
+		range.most_uw = fmax(range.most_uw, (double)knot(in, i)->power_uw);
+		range.least_uw = fmin(range.least_uw, (double)knot(in, i)->power_uw);
 	}
-	return in->most_uw > 0;
+	return range;
 }
 
-/* What the load could be before the readings have shown it: standard deviation of a power anywhere in that range. */
+/* The load before the readings have shown it: standard deviation of a power anywhere in its range. */
 static double prior_uw(const struct wtl_integral *in)
 {
-	double least, most;
+	struct load_range range = load_range(in, IDLE_SHARE, 1);
 
-	return load_range(in, &least, &most) ? (most - least) / sqrt(12) : 0;
+	return (range.most_uw - range.least_uw) / sqrt(12);
 }
 
 /*
@@ -543,23 +554,34 @@ static void charge_edges(const struct wtl_integral *in, const struct wtl_integra
 }
 
 /*
- * A load that swings as fast as the sensor averages looks steady. At worst it has two powers, rest and the
- * most, in such parts of each averaging window that its mean is m. Its energy then runs before and behind
- * that of a steady load by (m - rest) (most - m) / (most - rest) x window, in all; the ends of the measured
- * time lie anywhere in that. A time that is shorter than this errs by the deviation of the power alone.
+ * A load that swings as fast as the sensor averages looks steady, at its mean. At worst it has the least and
+ * the most power in turn; then its energy swings about a steady load's, from its lowest to its highest by so much.
  */
-static double unseen_swing_uj(const struct wtl_integral *in,
+static double swing_uj(const struct load_range *range, double mean_uw, double window_s)
+{
+	double part = (mean_uw - range->least_uw) * (range->most_uw - mean_uw);
+
+	return part > 0 ? part / (range->most_uw - range->least_uw) * window_s : 0;
+}
+
+/* Each end of the time may lie anywhere in such a swing, at worst one at its lowest and one at its highest: U = 2 u. */
+static double unseen_swing_uj(const struct wtl_integral *in, const struct wtl_integral_mark *a,
+			      const struct wtl_integral_mark *b,
 			      const struct wtl_integral_energy *energy)
 {
+	struct load_range range = load_range(in, DEEP_REST, PEAK);
 	double length = seconds(energy->covered_ns), window = seconds(in->class.window_ns);
 	double mean_uw = length > 0 ? (double)energy->energy_uj / length : 0;
-	double least, most, deviation_uw;
 
-	if (!load_range(in, &least, &most) || mean_uw <= least || mean_uw >= most)
-		return 0;
-	deviation_uw = sqrt((mean_uw - least) * (most - mean_uw));
-	return fmin(deviation_uw * length,
-		    square(deviation_uw) / (most - least) * window / sqrt(6));
+	if (in->class.kind == WTL_SENSOR_ESTIMATE)
+		window = fmax(window, LONGEST_WINDOW_S);
+	if (length >= window)
+		return hypot(swing_uj(&range, a->level_uw, window),
+			     swing_uj(&range, b->level_uw, window)) /
+		       sqrt(8);
+	return fmin(swing_uj(&range, mean_uw, window),
+		    length * fmax(range.most_uw - mean_uw, mean_uw - range.least_uw)) /
+	       2;
 }
 
 /*
@@ -600,7 +622,7 @@ int wtl_integral_between(const struct wtl_integral *in, const struct wtl_integra
 	ret_energy->updates = b.sums.updates > a.sums.updates ? b.sums.updates - a.sums.updates : 0;
 	ret_energy->settled = a.settled && b.settled;
 	ret_energy->sampling_uj = hypot(sampling_uj(in, ret_energy->covered_ns, &a.sums, &b.sums),
-					unseen_swing_uj(in, ret_energy));
+					unseen_swing_uj(in, &a, &b, ret_energy));
 	ret_energy->interpolation_uj =
 		interpolation_uj(in, ret_energy->covered_ns, &a.sums, &b.sums);
 	ret_energy->lag_uj = fabs(b.level_uw - a.level_uw) * delay_sd_s(in);

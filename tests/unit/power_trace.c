@@ -131,14 +131,25 @@ int power_trace_load(struct power_trace *trace, const char *directory, const cha
 	return r;
 }
 
+/* splitmix64 (public domain), to a number in [0, 1) */
+static double uniform(uint64_t *state)
+{
+	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
+}
+
 int power_trace_make(struct power_trace *trace, const struct wtl_sensor_class *class,
-		     unsigned seconds, double period_ms, double low_w, double high_w)
+		     unsigned seconds, double period_ms, double duty, double low_w, double high_w)
 {
 	size_t window = (size_t)(class->window_ns / NS_PER_MS);
 	size_t update = (size_t)(class->update_ns / NS_PER_MS);
 	size_t latency = (size_t)(class->latency_ns / NS_PER_MS);
 	size_t count = (size_t)seconds * 1000;
 	double seen = low_w;
+	uint64_t noise = 1;
 
 	memset(trace, 0, sizeof(*trace));
 	trace->meter_j = calloc(count + 1, sizeof(*trace->meter_j));
@@ -149,13 +160,15 @@ int power_trace_make(struct power_trace *trace, const struct wtl_sensor_class *c
 		return -1;
 	}
 	for (size_t i = 0; i < count; i++) {
-		double watts = fmod((double)i, period_ms) < period_ms / 2 ? high_w : low_w;
+		double watts = fmod((double)i, period_ms) < period_ms * duty ? high_w : low_w;
 
 		trace->meter_j[i + 1] = trace->meter_j[i] + watts * 1e-3;
+		/* No two readings of a real sensor are quite the same. */
 		if (i % update == 0 && i >= window + latency)
 			seen = (trace->meter_j[i - latency] -
 				trace->meter_j[i - latency - window]) /
-			       ((double)window * 1e-3);
+				       ((double)window * 1e-3) +
+			       uniform(&noise) - 0.5;
 		if (i % 15 == 14) {
 			trace->poll_ms[trace->poll_count] = (int64_t)i;
 			trace->poll_w[trace->poll_count++] = seen;
@@ -259,16 +272,6 @@ static int by_time(const void *a, const void *b)
 	const struct event *y = b;
 
 	return x->t_ns == y->t_ns ? (int)x->what - (int)y->what : x->t_ns < y->t_ns ? -1 : 1;
-}
-
-/* splitmix64 (public domain), to a number in [0, 1) */
-static double uniform(uint64_t *state)
-{
-	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
 }
 
 static void happen(const struct wtl_integral *integral, const struct event *event)

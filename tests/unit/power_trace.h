@@ -61,11 +61,11 @@ extern const size_t power_case_count;
 int power_trace_load(struct power_trace *trace, const char *directory, const char *name,
 		     const char *column);
 /*
- * A made-up card with gain 1: load of low_w and high_w in turn, each half a period long, seen by a
+ * A made-up card with gain 1: load of low_w and, for that part of each period, high_w, seen by a
  * sensor of the class, polled every 15 ms. 0 or -1: out of memory.
  */
 int power_trace_make(struct power_trace *trace, const struct wtl_sensor_class *class,
-		     unsigned seconds, double period_ms, double low_w, double high_w);
+		     unsigned seconds, double period_ms, double duty, double low_w, double high_w);
 void power_trace_free(struct power_trace *trace);
 
 int power_trace_fit(const struct power_trace *trace, struct power_fit *ret);

@@ -298,8 +298,7 @@ static void show_progress(const struct contest *contest, int64_t began_ns)
 	char left[48] = "";
 
 	if (rounds > 0)
-		snprintf(left, sizeof(left), ", %s%.*f s left", *most ? most : "about ",
-			 left_s < 10.0, left_s);
+		snprintf(left, sizeof(left), ", %sabout %.*f s left", most, left_s < 9.95, left_s);
 	wtl_progress_show(contest->app, settings->hides_output, "round %zu of %s%zu%s", rounds + 1,
 			  most, all, left);
 }
