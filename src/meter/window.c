@@ -93,11 +93,6 @@ static void forget(struct wattle_meter *meter, struct wtl_window *window)
 	meter->free_windows = window;
 }
 
-static bool name_is_good(const char *name)
-{
-	return name && name[0] && strlen(name) < sizeof(((struct wtl_window *)0)->name);
-}
-
 static void tell_observer(const struct wattle_meter *meter, enum wtl_window_event event,
 			  const struct wtl_window *window, int64_t t_mono_ns)
 {
@@ -366,7 +361,8 @@ void wtl_window_close(struct wattle_meter *meter, struct wtl_window *window, int
  * name is not plain. */
 static bool is_callers(const char *name)
 {
-	return name_is_good(name) && wtl_text_is_clean(name, strlen(name));
+	return name && name[0] && strlen(name) < sizeof(((struct wtl_window *)0)->name) &&
+	       wtl_text_is_clean(name, strlen(name));
 }
 
 int wattle_window_begin_with(struct wattle_meter *meter, const char *name, uint32_t flags)
@@ -505,8 +501,6 @@ int wtl_window_look(struct wattle_meter *meter, const char *name, struct wattle_
 {
 	struct wtl_window *window;
 
-	if (!name_is_good(name))
-		return -EINVAL;
 	set_sizes(ret_window, ret_energies, n_energies);
 	pthread_mutex_lock(&meter->lock);
 	window = find_named(meter, name);

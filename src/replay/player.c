@@ -103,7 +103,6 @@ static int begin_behind_dropped(struct wtl_player *player, struct wtl_played *pl
 	wtl_consumers_begin(player->consumers);
 	wtl_player_begin_counts(player);
 	player->main_window = 0;
-	player->main_ended = false;
 	player->is_behind_dropped = false;
 	played->t_mono_ns = player->io.mono_ns;
 	return 0;

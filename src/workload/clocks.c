@@ -34,7 +34,7 @@ void wtl_clocks_close(struct wtl_workload *workload)
 }
 
 /* The CPUs' lines, however many they are. */
-static int machine_read(struct wtl_workload *workload, struct wtl_proc_machine *ret_machine)
+static bool machine_read(struct wtl_workload *workload, struct wtl_proc_machine *ret_machine)
 {
 	for (;;) {
 		ssize_t len = wtl_io_file_read(workload->io, workload->stat, workload->stat_text,
@@ -42,13 +42,12 @@ static int machine_read(struct wtl_workload *workload, struct wtl_proc_machine *
 		int rc;
 
 		if (len < 0)
-			return (int)len;
+			return false;
 		rc = wtl_proc_parse_machine(workload->stat_text, (size_t)len, ret_machine);
 		if (rc != -EAGAIN || (size_t)len < workload->stat_size ||
-		    workload->stat_size >= STAT_MAX)
-			return rc;
-		if (wtl_array_resize(&workload->stat_text, 2 * workload->stat_size, 1) < 0)
-			return -ENOMEM;
+		    workload->stat_size >= STAT_MAX ||
+		    wtl_array_resize(&workload->stat_text, 2 * workload->stat_size, 1) < 0)
+			return rc == 0;
 		workload->stat_size *= 2;
 	}
 }
@@ -57,7 +56,7 @@ void wtl_clocks_read_machine(struct wtl_workload *workload)
 {
 	struct wtl_proc_machine *machine = &workload->scan.machine;
 
-	if (workload->stat >= 0 && machine_read(workload, machine) == 0) {
+	if (workload->stat >= 0 && machine_read(workload, machine)) {
 		wtl_busy_scan(&workload->busy, machine, workload->scan.t_mono_ns,
 			      workload->t_boot_ns);
 	} else {
