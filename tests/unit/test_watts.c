@@ -3,11 +3,13 @@
  * Learned watts on made-up machines whose watts are known: workers of 8 to 24 W per second of CPU, a background that
  * never ends, and looks that scatter, some of them far. bench/bench_attribution.py asks the same of the command.
  */
+#include <errno.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocations.h"
 #include "base/buf.h"
 #include "energy/watts.h"
 #include "energy/watts_past.h"
@@ -595,6 +597,43 @@ static void test_smoothed_change(void **s)
 	wtl_watts_free(watts);
 }
 
+/* Any of its allocations fails: that is said, and nothing is told of the past. */
+static void test_past_without_memory(void **s)
+{
+	const double use_s = 0.5;
+	const struct wtl_watts_look look = {
+		.energy_j = 10.0, .duration_s = 1.0, .awake_s = use_s, .use_s = &use_s};
+	const uint32_t key = 1;
+	struct wtl_watts *watts;
+	const struct wtl_watts_moment now = {1, 1, &key, &watts};
+	unsigned long failures, n = 0;
+
+	(void)s;
+	need_counter();
+	watts = wtl_watts_new(1);
+	do {
+		struct wtl_watts_past *past = wtl_watts_past_new();
+		long before = wattle_test_blocks();
+		int rc;
+
+		failures = wattle_test_failures();
+		wattle_test_fail_alloc(++n, false);
+		for (unsigned k = 0; k < 3; k++) {
+			wtl_watts_past_reach(past, k + 1, &now);
+			wtl_watts_past_note(past, &look, 1);
+			wtl_watts_past_end(past, &now, false);
+		}
+		rc = wtl_watts_past_smooth(past);
+		wattle_test_fail_alloc(0, false);
+		assert_int_equal(rc, wattle_test_failures() > failures ? -ENOMEM : 0);
+		assert_int_equal(wtl_watts_past_is_smooth(past), rc == 0);
+		wtl_watts_past_free(past);
+		assert_int_equal(wattle_test_blocks(), before - 1);
+	} while (wattle_test_failures() > failures);
+	assert_true(n > 10);
+	wtl_watts_free(watts);
+}
+
 /* A stretch in which nothing was learned is told by what was learned later. */
 static void test_smoothed_from_nothing(void **s)
 {
@@ -747,6 +786,7 @@ int main(void)
 		cmocka_unit_test(test_machine_changed),
 		cmocka_unit_test(test_known_before),
 		cmocka_unit_test(test_smoothed_change),
+		cmocka_unit_test(test_past_without_memory),
 		cmocka_unit_test(test_smoothed_from_nothing),
 		cmocka_unit_test(test_nothing_to_learn_from),
 		cmocka_unit_test(test_figures),
