@@ -80,6 +80,31 @@ static void check_answer(const struct fixture *f)
 	assert_int_equal(gpu->numbers[WTL_TOP_GPU_MEMORY_TOTAL_BYTES].value, UINT64_C(1) << 30);
 }
 
+/* A copy has no lists of the reader's, which the worker may change. */
+static void test_a_copy(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	start(&f,
+	      ONE_GPU "gpu Parted\n  power 0 const 100\n  mig on\n"
+		      "  mig-device 1g.10gb MIG-0 1 0 9984 9 16\n  process 8 C 100\n",
+	      false);
+	f.gpus.keep = NULL;
+	f.gpus.what = WTL_GPU_READ_NUMBERS | WTL_GPU_READ_PROCESSES;
+	take(&f, 0);
+	assert_int_equal(f.gpus.n, 2);
+	for (size_t i = 0; i < 2; i++) {
+		assert_ptr_equal(f.gpus.gpus[i].processes, f.gpus.processes + i);
+		assert_int_equal(f.gpus.gpus[i].n_processes, 1);
+		assert_int_equal(f.gpus.processes[i].pid, 7 + i);
+	}
+	assert_int_equal(f.gpus.gpus[1].numbers[WTL_GPU_MIG_MODE].value, 1);
+	assert_int_equal(f.gpus.gpus[1].n_migs, 0);
+	assert_null(f.gpus.gpus[1].migs);
+	finish(&f);
+}
+
 /* Each look is an answer of its own. */
 static void test_by_the_caller(void **state)
 {
@@ -267,10 +292,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_by_the_caller), cmocka_unit_test(test_in_a_thread),
-		cmocka_unit_test(test_refresh),	      cmocka_unit_test(test_its_domain),
-		cmocka_unit_test(test_waited_for),    cmocka_unit_test(test_no_gpu),
-		cmocka_unit_test(test_closing),	      cmocka_unit_test(test_waiting),
-		cmocka_unit_test(test_stuck),
+		cmocka_unit_test(test_a_copy),	      cmocka_unit_test(test_refresh),
+		cmocka_unit_test(test_its_domain),    cmocka_unit_test(test_waited_for),
+		cmocka_unit_test(test_no_gpu),	      cmocka_unit_test(test_closing),
+		cmocka_unit_test(test_waiting),	      cmocka_unit_test(test_stuck),
 	};
 
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
