@@ -398,6 +398,49 @@ static void test_a_part(void **state)
 	replay_bench_finish(&f);
 }
 
+/* How busy somebody is does not depend on when accounts began. */
+static void test_busy_in_a_part(void **state)
+{
+	struct wtl_player *whole, *part;
+	struct wtl_played played;
+	struct replay_bench f;
+	unsigned billed = 0, n_busy = 0;
+
+	(void)state;
+	replay_bench_start(&f, 0);
+	replay_bench_begin(&f);
+	for (int i = 0; i < 10; i++) {
+		replay_bench_crowd(&f);
+		replay_bench_live_for(&f, 1);
+	}
+	replay_bench_end(&f);
+	replay_bench_stop(&f);
+	assert_int_equal(wtl_player_open(f.path, NULL, &whole, NULL), 0);
+	assert_int_equal(wtl_player_open(f.path, NULL, &part, NULL), 0);
+	while (wtl_player_step(whole, &played, NULL) > 0) {
+		assert_int_equal(wtl_player_step(part, &played, NULL), 1);
+		if (played.kind != WTL_PLAYED_BILLED)
+			continue;
+		if (++billed == 3)
+			assert_int_equal(wtl_player_begin_here(part, 0), 0);
+		for (size_t i = 0; i < wtl_consumers_slots(wtl_player_consumers(part)); i++) {
+			const struct wtl_consumer *one =
+				wtl_consumers_get(wtl_player_consumers(part), i);
+
+			if (!one)
+				continue;
+			assert_int_equal(
+				one->cpu_ppm,
+				wtl_consumers_get(wtl_player_consumers(whole), i)->cpu_ppm);
+			n_busy += billed > 3 && one->cpu_ppm > 0;
+		}
+	}
+	assert_true(n_busy > 20);
+	wtl_player_close(whole);
+	wtl_player_close(part);
+	replay_bench_finish(&f);
+}
+
 static void test_a_policy(void **state)
 {
 	const struct wtl_player_policy policy = {.given = {{"package-0", 20000000}}, .n_given = 1};
@@ -503,6 +546,7 @@ int main(void)
 		cmocka_unit_test(test_windows),
 		cmocka_unit_test(test_lost_exits),
 		cmocka_unit_test(test_a_part),
+		cmocka_unit_test(test_busy_in_a_part),
 		cmocka_unit_test(test_a_policy),
 		cmocka_unit_test(test_without_use),
 	};
