@@ -3,6 +3,7 @@
 #include "meter/chunk.h"
 
 #include <malloc.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -98,6 +99,9 @@ static void test_memory(void **state)
 		assert_int_equal(wtl_learned_know(learned, &known), 0);
 	}
 	assert_int_equal(wtl_learned_widen(learned, SLOTS), 0);
+	/* As where there was no memory for the newest slots: sanitizers notice. */
+	wtl_learned_fold(learned, &(struct wtl_fold){.from = SLOTS, .into = SLOTS - 1});
+	wtl_learned_fold(learned, &(struct wtl_fold){.from = SLOTS - 1, .into = SLOTS});
 	assert_int_equal(wtl_chunk_init(&chunk, 4, SLOTS), 0);
 	scan_of(&chunk, learned, uses, PROCESSES);
 	for (size_t i = 0; i < 4; i++)
@@ -111,11 +115,38 @@ static void test_memory(void **state)
 	free(uses);
 }
 
+/* Of a scan without a capacity nothing is known: not how long the processors were awake either. */
+static void test_awake(void **state)
+{
+	const struct wtl_use use = {.slot = WTL_SLOTS_FIXED, .weight = WTL_NS_PER_S / 4};
+	struct wtl_workload_scan scan = {.duration_ns = WTL_NS_PER_S,
+					 .capacity_ns = 4 * WTL_NS_PER_S,
+					 .busy_ns = WTL_NS_PER_S / 4,
+					 .uses = &use,
+					 .n_uses = 1};
+	struct wtl_learned *learned = wtl_learned_new(1, false);
+	struct wtl_workload *workload;
+
+	(void)state;
+	assert_non_null(learned);
+	assert_int_equal(wtl_workload_new_restored(&workload, NULL), 0);
+	wtl_workload_restore_scan(workload, &scan);
+	wtl_learned_scan(learned, workload);
+	assert_true(fabs(wtl_learned_awake_s(learned) - 0.25) < 1e-9);
+	scan.capacity_ns = 0;
+	wtl_workload_restore_scan(workload, &scan);
+	wtl_learned_scan(learned, workload);
+	assert_true(wtl_learned_awake_s(learned) == 0.0);
+	wtl_learned_free(learned);
+	wtl_workload_free(workload);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_folds),
 		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_awake),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
