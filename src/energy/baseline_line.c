@@ -98,7 +98,7 @@ int wtl_baseline_parse(const char *line, size_t len, char domain[32], char sourc
 
 	if (len > 0 && line[len - 1] == '\n')
 		len--;
-	if (len >= WTL_BASELINE_LINE_MAX || !split(line, len, fields) ||
+	if (!split(line, len, fields) ||
 	    !parse_number(fields[2], POWER_MAX_UW, &baseline.idle_uw) ||
 	    !parse_number(fields[3], POWER_MAX_UW, &baseline.uncertainty_uw) ||
 	    !parse_time(fields[4], &baseline.t_utc_ns) ||
