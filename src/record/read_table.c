@@ -325,7 +325,8 @@ static int read_energies(struct each *each, struct wtl_stored_window *window)
 		if (rc == 0)
 			each->energies[domain] = row.energy;
 	}
-	sqlite3_reset(each->energy_rows.stmt);
+	if (sqlite3_reset(each->energy_rows.stmt) == SQLITE_NOMEM)
+		rc = -ENOMEM;
 	window->energies = each->energies;
 	return rc;
 }

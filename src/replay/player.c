@@ -19,11 +19,11 @@ static int play_sample(struct wtl_player *player, struct wtl_played *played)
 	int64_t before_ns = player->sampled_ns;
 	int rc = wtl_player_take_sample(player);
 
+	if (rc == 0 && player->is_broken)
+		rc = wtl_player_resume(player, before_ns);
 	if (rc < 0)
 		return rc;
 	played->t_mono_ns = player->io.mono_ns;
-	if (player->is_broken)
-		wtl_player_resume(player, before_ns);
 	switch (wtl_player_peek_op(player)) {
 	case WTL_OP_BEGIN:
 		player->cursors[WTL_SINGLE_OP].at++;

@@ -40,7 +40,7 @@ static int find_certain(void *context, const struct wtl_stored_window *window)
 	return 0;
 }
 
-void wtl_player_resume(struct wtl_player *player, int64_t from_ns)
+int wtl_player_resume(struct wtl_player *player, int64_t from_ns)
 {
 	const struct stretch stretch = {
 		.player = player, .from_ns = from_ns, .to_ns = player->sampled_ns};
@@ -50,7 +50,9 @@ void wtl_player_resume(struct wtl_player *player, int64_t from_ns)
 	player->caught_up = 0;
 	memset(player->is_certain, 0, meter->n_domains * sizeof(*player->is_certain));
 	/* Where the table is damaged as well, nothing is certain. */
-	wtl_store_each_window(player->reader, find_certain, (void *)(uintptr_t)&stretch);
+	if (wtl_store_each_window(player->reader, find_certain, (void *)(uintptr_t)&stretch) ==
+	    -ENOMEM)
+		return -ENOMEM;
 	for (size_t i = 0; i < meter->n_domains; i++) {
 		struct wtl_domain_state *line = &meter->domains[i];
 
@@ -59,6 +61,7 @@ void wtl_player_resume(struct wtl_player *player, int64_t from_ns)
 		if (line->check)
 			wtl_account_break(line->check);
 	}
+	return 0;
 }
 
 /* ---- Accounts of consumers ---- */

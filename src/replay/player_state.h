@@ -199,8 +199,8 @@ void wtl_player_begin_accounts(struct wtl_player *player);
 
 /* ---- player_lost.c ---- */
 
-/* The next sample is there, but the meter has not taken it: the newest one before began at from_ns. */
-void wtl_player_resume(struct wtl_player *player, int64_t from_ns);
+/* The next sample is there, but the meter has not taken it: the newest one before began at from_ns. 0 or -ENOMEM. */
+int wtl_player_resume(struct wtl_player *player, int64_t from_ns);
 /* The slot has another owner than before what is missing. 0 or -ENOMEM. */
 int wtl_player_note_stale(struct wtl_player *player, uint32_t slot);
 /* Before all other folds of the scan, the accounts of those go to what was not seen. 0 or -ENOMEM. */

@@ -37,6 +37,8 @@ static void need_shim(void)
 	}
 }
 
+static unsigned long
+	step_fails_at; /* the steps' allocation that fails; 0: it is counted from the opening on */
 static char *told; /* everything that could be asked at the end, for which there is memory again */
 
 /* Returns what was met: 0 for the end, or an error, which is told. */
@@ -49,6 +51,8 @@ static int play_all(const char *path)
 	const struct wattle_energy *energies;
 	int rc = wtl_player_open(path, NULL, &player, &err);
 
+	if (step_fails_at)
+		wattle_test_fail_alloc(step_fails_at, false);
 	if (rc == 0)
 		while ((rc = wtl_player_step(player, &played, &err)) > 0)
 			continue;
@@ -108,7 +112,7 @@ static long check_one(const char *path, int (*try)(const char *path), const char
 	if (rc != 0 && rc != -ENOMEM)
 		fail_msg("allocation %lu: %d", n, rc);
 	if (told && strcmp(told, whole) != 0)
-		fail_msg("allocation %lu: something else is told\n%s", n, told);
+		fail_msg("allocation %lu: something else is told\n%s", n + step_fails_at, told);
 	free(told);
 	told = NULL;
 	return wattle_test_blocks() - before;
@@ -137,14 +141,14 @@ static void check_all(const char *path, int (*try)(const char *path), bool alway
 	free(whole);
 }
 
-static void record(struct replay_bench *f)
+static void record(struct replay_bench *f, enum wtl_weight weight)
 {
 	static const char script[] = "gpu Fake\n  power 0 const 100\n  sensor counter gpu 100\n"
 				     "  sensor instant gpu 100 100\n"
 				     "process 500 C 50 60 0 0 0\n";
 	const struct replay_setup setup = {.root = "xeon-2s-dram",
 					   .script = script,
-					   .weight = WTL_WEIGHT_LEARNED,
+					   .weight = weight,
 					   .store = {.period_ns = 2 * S}};
 
 	replay_bench_start_on(f, &setup);
@@ -165,7 +169,7 @@ static void check_recording(int (*try)(const char *path))
 	struct replay_bench f;
 
 	need_shim();
-	record(&f);
+	record(&f, WTL_WEIGHT_LEARNED);
 	check_all(f.path, try, false);
 	check_all(f.path, try, true);
 	replay_bench_finish(&f);
@@ -175,6 +179,31 @@ static void test_player(void **state)
 {
 	(void)state;
 	check_recording(play_all);
+}
+
+/* Each of the steps' own allocations, where a period is lost. Without what is learned, which may be less then. */
+static void test_steps(void **state)
+{
+	unsigned long failures;
+	struct replay_bench f;
+	char *whole;
+
+	(void)state;
+	need_shim();
+	record(&f, WTL_WEIGHT_CPU_TIME);
+	replay_bench_spoil(&f, 1, false);
+	assert_int_equal(play_all(f.path), 0);
+	whole = told;
+	told = NULL;
+	do {
+		step_fails_at++;
+		failures = wattle_test_failures();
+		check_one(f.path, play_all, whole, 0, false);
+	} while (wattle_test_failures() > failures);
+	assert_true(step_fails_at > 100);
+	step_fails_at = 0;
+	free(whole);
+	replay_bench_finish(&f);
 }
 
 static void test_summary(void **state)
@@ -304,13 +333,10 @@ static void test_last_commit_fails(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_player),
-		cmocka_unit_test(test_summary),
-		cmocka_unit_test(test_api),
-		cmocka_unit_test(test_recorder),
-		STORE_TEST(test_last_commit),
-		STORE_TEST(test_last_commit_fails),
-		STORE_TEST(test_recorder_of_a_program),
+		cmocka_unit_test(test_player),	    cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_summary),	    cmocka_unit_test(test_api),
+		cmocka_unit_test(test_recorder),    STORE_TEST(test_last_commit),
+		STORE_TEST(test_last_commit_fails), STORE_TEST(test_recorder_of_a_program),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
