@@ -60,6 +60,9 @@ static void test_folds(void **state)
 	assert_int_equal(weight_of(&chunk, 9), 220);
 	wtl_chunk_settle(&chunk);
 	assert_int_equal(weight_of(&chunk, 9), 0);
+	scan_of(&chunk, learned, uses, 1);
+	wtl_chunk_fold(&chunk, &(struct wtl_fold){.from = 7, .into = 9});
+	assert_int_equal(weight_of(&chunk, 9), 1);
 	wtl_chunk_done(&chunk);
 	wtl_learned_free(learned);
 }

@@ -747,6 +747,9 @@ static void test_no_rows(void **state)
 /* It is said once that the recording has stopped, and once more at the end. */
 static void test_stopped(void **state)
 {
+	struct wtl_recorder_options options = {.interval_ns = 100 * MS};
+	struct wtl_recorder *next;
+	char *path;
 	struct wtl_err err = {.code = 0};
 	struct fixture f;
 
@@ -760,7 +763,13 @@ static void test_stopped(void **state)
 	meter_bench_tick(&f.bench, S);
 	assert_int_equal(wtl_recorder_commit(f.recorder, &err), 0);
 	assert_int_equal(err.code, 0);
+	options.path = path = unit_path(f.dir, "next.wattle");
+	assert_int_equal(wtl_recorder_new(f.bench.meter, NULL, &options, &next, NULL), 0);
 	assert_int_equal(wtl_recorder_end(f.recorder, &err), -ENOSPC);
+	assert_non_null(f.bench.meter->observer); /* the next one still records */
+	assert_int_equal(wtl_recorder_end(next, NULL), 0);
+	assert_null(f.bench.meter->observer);
+	free(path);
 	finish(&f);
 }
 

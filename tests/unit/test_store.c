@@ -12,6 +12,7 @@
 
 #include "energy/sensor_class.h"
 #include "energy/units.h"
+#include "record/reader.h"
 #include "record/writer.h"
 #include "store_bench.h"
 
@@ -174,12 +175,22 @@ static void test_series(void **state)
 	wtl_store_close(reader);
 }
 
+static int count_row(void *n, int n_columns, char **texts, char **names)
+{
+	(void)n_columns;
+	(void)texts;
+	(void)names;
+	++*(unsigned *)n;
+	return 0;
+}
+
 /* More values at once than were announced, and while the thread is busy. */
 static void test_growth(void **state)
 {
 	struct store_bench *bench = *state;
 	struct wtl_store_period last;
 	struct wtl_store_reader *reader;
+	unsigned n_small = 0;
 
 	bench->options.values_per_commit = 0;
 	store_bench_create(bench);
@@ -193,6 +204,11 @@ static void test_growth(void **state)
 	/* A commit that came when the thread was busy is done in the end, as of its time. */
 	assert_int_equal(wtl_store_period(reader, wtl_store_periods(reader) - 1, &last), 0);
 	assert_true(last.end_mono_ns == bench->now_ns);
+	/* What repeats itself takes less room. */
+	assert_int_equal(sqlite3_exec(reader->db, "SELECT 1 FROM chunk WHERE packed = 1",
+				      count_row, &n_small, NULL),
+			 0);
+	assert_true(n_small > 0);
 	wtl_store_close(reader);
 }
 
