@@ -418,21 +418,27 @@ static void test_finish(void **state)
 	start(&s);
 	tell(&s, FIRST, 10, 5)->cpu_ns = 100;
 	tell(&s, FIRST + 1, 11, 5);
+	tell(&s, FIRST + 2, 12, 5);
+	tell(&s, FIRST + 3, 13, 5);
 	look(&s);
 	wtl_workload_restore_consumer(s.workload, FIRST)->cpu_ns = 400;
 	look(&s);
 	wtl_workload_restore_consumer(s.workload, FIRST + 1)->cpu_ppm = 250000;
+	/* Read after the last look. */
+	wtl_workload_restore_consumer(s.workload, FIRST + 2)->rss_bytes = 4096;
 	wtl_delta_finish(&s.delta, s.consumers);
 	read_back(&s);
-	expect_list(&s, 3);
+	expect_list(&s, 5);
 	expect(&s, FIRST, WTL_CHANGE_OWNER, 1);
 	expect(&s, FIRST, WTL_CHANGE_CPU, 100);
-	expect(&s, FIRST + 1, WTL_CHANGE_OWNER, 2);
+	for (uint32_t i = 1; i < 4; i++)
+		expect(&s, FIRST + i, WTL_CHANGE_OWNER, i + 1);
 	expect_list(&s, 1);
 	expect(&s, FIRST, WTL_CHANGE_CPU, 300);
-	assert_int_equal(s.n_rows, 2);
+	assert_int_equal(s.n_rows, 4);
 	assert_int_equal(s.rows[0].consumer.cpu_ns, 400);
 	assert_int_equal(s.rows[1].consumer.cpu_ppm, 250000);
+	assert_int_equal(s.rows[2].consumer.rss_bytes, 4096);
 	finish(&s);
 }
 
