@@ -212,6 +212,24 @@ static void test_growth(void **state)
 	wtl_store_close(reader);
 }
 
+/* A transaction that fails is undone, and another one can begin. */
+static void test_undone(void **state)
+{
+	struct store_bench *bench = *state;
+	struct wtl_file *file;
+
+	store_bench_create(bench);
+	store_bench_seconds(bench, 2, 10);
+	file = &bench->writer->file;
+	assert_int_equal(wtl_file_begin(file), 0);
+	assert_int_equal(wtl_file_run(file, "DELETE FROM part"), 0);
+	assert_int_equal(wtl_file_commit(file, SQLITE_NOMEM), SQLITE_NOMEM);
+	assert_int_equal(wtl_file_begin(file), 0);
+	assert_int_equal(wtl_file_commit(file, 0), 0);
+	store_bench_end(bench);
+	store_bench_expect(bench, 20);
+}
+
 /* A period is over before its time where it has too many values. */
 static void test_many_values(void **state)
 {
@@ -1059,6 +1077,7 @@ int main(void)
 		STORE_TEST(test_periods_of_one_commit),
 		STORE_TEST(test_series),
 		STORE_TEST(test_growth),
+		STORE_TEST(test_undone),
 		STORE_TEST(test_many_values),
 		STORE_TEST(test_overrun),
 		STORE_TEST(test_no_values),
