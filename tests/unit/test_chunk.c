@@ -144,12 +144,41 @@ static void test_awake(void **state)
 	wtl_workload_free(workload);
 }
 
+/* From a place that parts of a sum do not have, to one that they have: sanitizers notice what is read beyond. */
+static void test_move(void **state)
+{
+	static const uint32_t places[] = {40, 5};
+	const struct wtl_use use = {.slot = WTL_SLOTS_FIXED, .weight = WTL_NS_PER_S / 4};
+	const struct wtl_workload_scan scan = {.duration_ns = WTL_NS_PER_S,
+					       .capacity_ns = 4 * WTL_NS_PER_S,
+					       .uses = &use,
+					       .n_uses = 1};
+	struct wtl_learned *learned = wtl_learned_new(2, true);
+	struct wtl_workload *workload;
+
+	(void)state;
+	assert_non_null(learned);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(wtl_learned_add_domain(learned, i, "p", WTL_LEARNED_PACKAGES), 0);
+	assert_int_equal(wtl_learned_widen(learned, use.slot + 1), 0);
+	assert_int_equal(wtl_workload_new_restored(&workload, NULL), 0);
+	for (size_t i = 0; i < 2; i++) {
+		wtl_workload_restore_consumer(workload, use.slot)->watts_key =
+			WTL_WATTS_PLACES_MAX + places[i];
+		wtl_workload_restore_scan(workload, &scan);
+		wtl_learned_scan(learned, workload);
+	}
+	wtl_learned_free(learned);
+	wtl_workload_free(workload);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_folds),
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_awake),
+		cmocka_unit_test(test_move),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
