@@ -616,7 +616,7 @@ static void expect_consumer(const struct wtl_stored_consumer *back,
 static void test_consumer(void **state)
 {
 	static const struct wtl_group group = {
-		.cgroup = "/user.slice",
+		.cgroup = "/user.slice/step_7",
 		.unit = "ssh.service",
 		.container = "docker/3f1c",
 		.pod = "p",
@@ -646,6 +646,7 @@ static void test_consumer(void **state)
 	assert_string_equal(seen.group.container, group.container);
 	assert_string_equal(seen.group.pod, group.pod);
 	assert_string_equal(seen.group.job, group.job);
+	assert_string_equal(seen.group.step, "7");
 	seen = (struct seen){.which = 1};
 	assert_int_equal(wtl_store_each_consumer(reader, see_consumer, &seen), 0);
 	second.last_look = 99;
