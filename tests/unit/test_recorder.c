@@ -290,7 +290,7 @@ static void test_devices(void **state)
 	static const struct wtl_device_value first[] = {
 		{-1, WTL_DEVICE_TEMPERATURE_C, 61},
 		{0, WTL_DEVICE_MEMORY_USED_BYTES, INT64_C(80) << 30},
-		{1, WTL_DEVICE_THROTTLE, 0x44},
+		{INT32_MAX, WTL_DEVICE_THROTTLE, 0x44},
 	};
 	struct wtl_player *player;
 	struct wtl_played played;

@@ -205,8 +205,8 @@ static void test_growth(void **state)
 	assert_int_equal(wtl_store_period(reader, wtl_store_periods(reader) - 1, &last), 0);
 	assert_true(last.end_mono_ns == bench->now_ns);
 	/* What repeats itself takes less room. */
-	assert_int_equal(sqlite3_exec(reader->db, "SELECT 1 FROM chunk WHERE packed = 1",
-				      count_row, &n_small, NULL),
+	assert_int_equal(sqlite3_exec(reader->db, "SELECT 1 FROM chunk WHERE packed = 1", count_row,
+				      &n_small, NULL),
 			 0);
 	assert_true(n_small > 0);
 	wtl_store_close(reader);
