@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "meter/consumers.h"
+#include "record/writer.h"
 #include "replay/player.h"
 #include "replay_bench.h"
 #include "unit.h"
@@ -129,6 +130,37 @@ static void test_as_a_part(void **state)
 	replay_bench_finish(&ring);
 }
 
+/* Where nobody was followed before that, no bill is missing. */
+static void test_followed_late(void **state)
+{
+	const struct replay_setup setup = {.root = "xeon-2s-dram",
+					   .store = {.period_ns = S, .max_age_ns = 4 * S}};
+	unsigned counts[WTL_PLAYED_LOST + 1] = {0};
+	struct wtl_player *player;
+	struct replay_bench f;
+
+	(void)state;
+	memset(&f, 0, sizeof(f));
+	replay_bench_start_on(&f, &setup);
+	for (int i = 0; i < 100; i++) {
+		replay_bench_pass(&f);
+		if (i % 10 == 9) {
+			assert_int_equal(wtl_recorder_commit(f.recorder, NULL), 0);
+			wtl_writer_wait(wtl_recorder_writer(f.recorder));
+		}
+	}
+	replay_bench_begin(&f);
+	replay_bench_live_for(&f, 2);
+	replay_bench_end(&f);
+	replay_bench_stop(&f);
+	player = replay_bench_play(f.path, counts);
+	assert_true(wtl_store_has_dropped(wtl_player_reader(player)));
+	assert_int_equal(counts[WTL_PLAYED_RESET], 1);
+	assert_int_equal(counts[WTL_PLAYED_BILLED], f.n_bills);
+	wtl_player_close(player);
+	replay_bench_finish(&f);
+}
+
 /* What the file says of its end is of all that was recorded: it is not taken. */
 static void test_no_summary(void **state)
 {
@@ -155,6 +187,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_as_a_part),
+		cmocka_unit_test(test_followed_late),
 		cmocka_unit_test(test_no_summary),
 	};
 
