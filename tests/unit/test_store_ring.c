@@ -289,10 +289,16 @@ static void test_age(void **state)
 	struct store_bench *bench = *state;
 	struct wtl_store_period first, last;
 	struct wtl_store_reader *reader;
+	int64_t n_free;
 
 	bench->options.max_age_ns = 20 * WTL_NS_PER_S;
 	store_bench_create(bench);
-	store_bench_seconds(bench, 100, 10);
+	store_bench_seconds(bench, 10, 5000);
+	store_bench_seconds(bench, 90, 10);
+	/* The room of the many, some hundred pages, was given back. */
+	assert_int_equal(wtl_file_number(&bench->writer->file, "PRAGMA freelist_count", &n_free),
+			 0);
+	assert_in_range(n_free, 0, 20);
 	store_bench_end(bench);
 	reader = store_bench_open(bench);
 	assert_int_equal(wtl_store_period(reader, 0, &first), 0);
