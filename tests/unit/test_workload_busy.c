@@ -102,7 +102,7 @@ static void test_debt_is_bounded(void **state)
 
 static void test_interrupts(void **state)
 {
-	struct machine machine = {.hard_ns = 100 * MS};
+	struct machine machine = {.idle_ns = 9000 * (int64_t)MS, .hard_ns = 100 * MS};
 
 	(void)state;
 	look(&machine, MS, 0, 0);
@@ -120,6 +120,14 @@ static void test_interrupts(void **state)
 	look(&machine, 1000 * MS, 400 * MS, 0);
 	assert_in_range(machine.interrupts_ns, 340 * MS, 450 * MS);
 	assert_true(machine.unseen_ns > 250 * MS);
+	/* Nor is anything of it behind a break. */
+	machine.soft_ns += 900 * MS;
+	look(&machine, 1000 * MS, 400 * MS, 200 * MS);
+	machine.interrupts_ns = 0;
+	machine.idle_ns -= 5000 * (int64_t)MS;
+	look(&machine, 1000 * MS, 0, 0);
+	look(&machine, 1000 * MS, 400 * MS, 0);
+	assert_int_equal(machine.interrupts_ns, 0);
 }
 
 static void test_starts_anew(void **state)
