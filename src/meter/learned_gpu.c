@@ -490,17 +490,17 @@ void wtl_gpu_learned_restore(struct wtl_gpu_learned *learned)
 	learned->is_restored = true;
 }
 
-static int reserve_answer(struct wtl_gpu_learned *learned, size_t n)
+static bool reserve_answer(struct wtl_gpu_learned *learned, size_t n)
 {
-	if (wtl_array_reserve(&learned->uses, &learned->uses_room, n, sizeof(*learned->uses)) < 0)
-		return -ENOMEM;
-	return wtl_array_reserve(&learned->doubts_ppm, &learned->doubts_room, n,
-				 sizeof(*learned->doubts_ppm));
+	return wtl_array_reserve(&learned->uses, &learned->uses_room, n, sizeof(*learned->uses)) ==
+		       0 &&
+	       wtl_array_reserve(&learned->doubts_ppm, &learned->doubts_room, n,
+				 sizeof(*learned->doubts_ppm)) == 0;
 }
 
 void wtl_gpu_learned_scale(struct wtl_gpu_learned *learned, const struct wtl_use **uses, size_t n)
 {
-	if (!is_told(learned) || reserve_answer(learned, n) < 0)
+	if (!is_told(learned) || !reserve_answer(learned, n))
 		return;
 	for (size_t i = 0; i < n; i++) {
 		struct wtl_use use = (*uses)[i];
@@ -682,7 +682,7 @@ void wtl_gpu_learned_weigh(struct wtl_gpu_learned *learned, struct wtl_gpu_chunk
 	double above_j = dynamic_j(learned, &look);
 
 	*ret_uses = (struct wtl_learned_uses){.n = 0};
-	if (reserve_answer(learned, n) < 0)
+	if (!reserve_answer(learned, n))
 		return;
 	for (size_t i = 0; i < PLACES; i++)
 		sums.weights_w[i] = 1.0;
