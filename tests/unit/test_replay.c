@@ -402,6 +402,8 @@ static void test_a_part(void **state)
 static void test_busy_in_a_part(void **state)
 {
 	struct wtl_player *whole, *part;
+	const struct wattle_energy *energies;
+	struct wattle_window window;
 	struct wtl_played played;
 	struct replay_bench f;
 	unsigned billed = 0, n_busy = 0;
@@ -421,8 +423,10 @@ static void test_busy_in_a_part(void **state)
 		assert_int_equal(wtl_player_step(part, &played, NULL), 1);
 		if (played.kind != WTL_PLAYED_BILLED)
 			continue;
-		if (++billed == 3)
+		if (++billed == 3) {
 			assert_int_equal(wtl_player_begin_here(part, 0), 0);
+			assert_false(wtl_player_billed(part, &window, &energies));
+		}
 		for (size_t i = 0; i < wtl_consumers_slots(wtl_player_consumers(part)); i++) {
 			const struct wtl_consumer *one =
 				wtl_consumers_get(wtl_player_consumers(part), i);

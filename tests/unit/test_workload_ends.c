@@ -791,6 +791,16 @@ static void test_units(void **state)
 	assert_in_range(row->cpu_ns, 290 * MS, 310 * MS);
 	assert_string_equal(row->group->unit, "session-3.scope");
 	assert_in_range(world->accounts[WTL_SLOT_UNSEEN], 0, 10 * MS);
+	/* What it used before the accounts began. */
+	world_put(world, "/sys/fs/cgroup/user.slice/session-3.scope/cpu.stat",
+		  "usage_usec 2000000\nuser_usec 1\n");
+	wtl_workload_reset(world->workload);
+	memset(world->accounts, 0, world->n_accounts * sizeof(*world->accounts));
+	world->billed_ns = 0;
+	world_look(world, WTL_NS_PER_S);
+	world_unseen(world, 300 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_in_range(world_use(world, WTL_SLOT_UNSEEN), 250 * MS, 310 * MS);
 	/* A group that is gone, or writes rubbish. */
 	world_put(world, "/sys/fs/cgroup/user.slice/session-3.scope/cpu.stat", "usage_usec x\n");
 	world_unseen(world, 300 * MS);
