@@ -103,6 +103,8 @@ static void test_other_databases(void **state)
 	expect_refused(bench, -WTL_EFORMAT, "never begun");
 	run_sql(bench, "PRAGMA user_version=2");
 	expect_refused(bench, -WTL_EFORMAT, "format 2, by a newer wattle");
+	run_sql(bench, "PRAGMA user_version=0x1020304");
+	expect_refused(bench, -WTL_EFORMAT, "format 16909060, by a newer wattle");
 	run_sql(bench, "PRAGMA user_version=1");
 	expect_refused(bench, -EBADMSG, "its tables are not those of a recording");
 }
