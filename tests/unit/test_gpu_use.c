@@ -796,6 +796,21 @@ static void nothing_is_known(void **state)
 	done(&watch);
 }
 
+/* One that is not there is asked for once a second. */
+static void not_there(void **state)
+{
+	struct watch watch;
+
+	(void)state;
+	nv_empty_own(&watch.nv, ONE_GPU);
+	describe(&watch.gpus[0], "nvidia", "gpu-0", "00000000:99:00.0", "");
+	watch_open(&watch, nv_library(), 1);
+	for (int i = 0; i < 20; i++)
+		tick(&watch, 1.0 + i / 10.0);
+	assert_int_equal(watch.nv.calls("nvmlDeviceGetHandleByPciBusId_v2"), 2);
+	done(&watch);
+}
+
 static void lost_and_back(void **state)
 {
 	const struct wtl_gpu_use_gpu *gpu;
@@ -1095,6 +1110,7 @@ int main(void)
 		cmocka_unit_test(method_names),
 		cmocka_unit_test(too_many),
 		cmocka_unit_test(nothing_is_known),
+		cmocka_unit_test(not_there),
 		cmocka_unit_test(lost_and_back),
 		cmocka_unit_test(driver_away),
 		cmocka_unit_test(asleep),
