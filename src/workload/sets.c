@@ -3,12 +3,13 @@
 
 #include "workload/state.h"
 
+/* A group begins with '/': it is not empty. */
 static bool is_below(const char *path, const char *group)
 {
 	size_t len = strlen(group);
 
 	return strncmp(path, group, len) == 0 &&
-	       (path[len] == '\0' || path[len] == '/' || (len > 0 && group[len - 1] == '/'));
+	       (path[len] == '\0' || path[len] == '/' || group[len - 1] == '/');
 }
 
 uint16_t wtl_workload_group_sets(const struct wtl_workload *workload, const struct wtl_group *group)
