@@ -113,8 +113,7 @@ static int insert_of(struct wtl_file *file, const struct wtl_table *table, sqlit
 	size_t i = 0;
 	int rc;
 
-	while (i < WTL_STATEMENTS_MAX - 1 && file->inserts[i].table &&
-	       file->inserts[i].table != table)
+	while (file->inserts[i].table && file->inserts[i].table != table)
 		i++;
 	*ret_stmt = file->inserts[i].stmt;
 	if (file->inserts[i].table)

@@ -23,7 +23,7 @@
  * write_ring.c (what is dropped). */
 
 enum {
-	WTL_STATEMENTS_MAX = 16,
+	WTL_STATEMENTS_MAX = WTL_TABLES + 1, /* each table's, and that of consumers' ends */
 };
 
 /* What the names of a recording's files end in: "" for itself, then of those that SQLite has beside it. */
