@@ -91,7 +91,8 @@ test-nojson:
 		-Dplots=disabled -Dprofiler=disabled -Drecordings=disabled)
 	meson compile -C build-nojson
 
-# clang's warnings are the same without optimization, and its sanitizers see more: a load that is optimized away is none.
+# clang's warnings are the same without optimization, and its sanitizers see more: a load that is optimized away is none. Only
+# src/energy is optimized (src/meson.build).
 test-sanitized:
 	$(call heading,clang with -Werror$(comma) address and undefined behaviour sanitizers: build and tests)
 	$(call configure,build-sanitized,clang-14,-Dwerror=true -Dtests=enabled -Doptimization=0 \
