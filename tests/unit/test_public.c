@@ -197,6 +197,26 @@ static void test_sets(void **state)
 	wattle_meter_close(meter);
 }
 
+/* The meter's own thread scans processes as well: what is told as of the last scan goes on. */
+static void test_regular_scans(void **state)
+{
+	struct wattle_use use = {.size = sizeof(use)};
+	struct wattle_meter *meter = open_here(20);
+	struct wattle_set *self;
+
+	(void)state;
+	assert_return_code(wattle_set_open(meter, WATTLE_SET_SELF, 0, NULL, &self, NULL), 0);
+	assert_return_code(wattle_window_begin(meter, "plain"), 0);
+	for (int i = 0; i < 200 && use.cpu_ns == 0; i++) {
+		work(0.02);
+		usleep(80000);
+		assert_return_code(wattle_set_read(self, "plain", &use, NULL, 0), 0);
+	}
+	assert_int_equal(use.flags, WATTLE_USE_EARLIER);
+	assert_true(use.cpu_ns > 0);
+	wattle_meter_close(meter);
+}
+
 static void test_errors(void **state)
 {
 	const struct wattle_options none = {.size = sizeof(none), .nvml_path = ""};
@@ -627,11 +647,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_consumers),     cmocka_unit_test(test_sets),
-		cmocka_unit_test(test_errors),	      cmocka_unit_test(test_samples),
-		cmocka_unit_test(test_stacks),	      cmocka_unit_test(test_gpus),
-		cmocka_unit_test(test_gpus_of_files), cmocka_unit_test(test_gpus_of_files),
-		cmocka_unit_test(test_chosen_gpus),   cmocka_unit_test(test_gpu_is_lost),
-		cmocka_unit_test(test_slow_gpu),      cmocka_unit_test(test_gpu_on_a_tape),
+		cmocka_unit_test(test_regular_scans), cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_samples),	      cmocka_unit_test(test_stacks),
+		cmocka_unit_test(test_gpus),	      cmocka_unit_test(test_gpus_of_files),
+		cmocka_unit_test(test_gpus_of_files), cmocka_unit_test(test_chosen_gpus),
+		cmocka_unit_test(test_gpu_is_lost),   cmocka_unit_test(test_slow_gpu),
+		cmocka_unit_test(test_gpu_on_a_tape),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
