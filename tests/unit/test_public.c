@@ -650,9 +650,8 @@ int main(void)
 		cmocka_unit_test(test_regular_scans), cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_samples),	      cmocka_unit_test(test_stacks),
 		cmocka_unit_test(test_gpus),	      cmocka_unit_test(test_gpus_of_files),
-		cmocka_unit_test(test_gpus_of_files), cmocka_unit_test(test_chosen_gpus),
-		cmocka_unit_test(test_gpu_is_lost),   cmocka_unit_test(test_slow_gpu),
-		cmocka_unit_test(test_gpu_on_a_tape),
+		cmocka_unit_test(test_chosen_gpus),   cmocka_unit_test(test_gpu_is_lost),
+		cmocka_unit_test(test_slow_gpu),      cmocka_unit_test(test_gpu_on_a_tape),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
