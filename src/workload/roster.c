@@ -72,6 +72,7 @@ void wtl_roster_done(struct wtl_roster *roster)
 	free(roster->uses);
 	free(roster->folds);
 	free(roster->born);
+	*roster = (struct wtl_roster){.capacity = 0};
 }
 
 static int64_t slot_take(struct wtl_roster *roster)

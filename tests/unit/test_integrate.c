@@ -752,7 +752,8 @@ static void test_cold_windows(void **state)
 				      100 * s.median_u);
 			assert_true(s.coverage >= 0.94);
 			if (plan.cold_s >= 5 && strcmp(c->trace, "a100_square") != 0)
-				assert_true(s.median_u <= 0.05);
+				assert_true(s.median_u <=
+					    (class->window_ns < SEC(1) ? 0.035 : 0.05));
 		}
 		power_trace_free(&trace);
 		power_trace_free(&steady);

@@ -302,6 +302,7 @@ static void test_no_such_pid(void **state)
 	for (size_t i = 0; i < UNIT_COUNT(pids); i++)
 		assert_int_equal(wtl_roster_find(&roster, pids[i]), WTL_NO_SLOT);
 	wtl_roster_done(&roster);
+	wtl_roster_done(&roster);
 }
 
 /* A number is given again at once: the old process keeps its slot, the new one is found. */
