@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <wattle-recording.h>
 
@@ -718,7 +717,5 @@ int main(void)
 		cmocka_unit_test(test_counted),
 	};
 
-	/* As of a program that was started without one: files have its number. */
-	close(STDIN_FILENO);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -120,6 +120,7 @@ static void readers_run(struct wtl_io *io)
 	for (int i = 0; i < 4; i++) {
 		pthread_join(threads[i], NULL);
 		assert_int_equal(readers[i].good, 500);
+		wtl_io_file_close(io, readers[i].file);
 	}
 }
 
