@@ -3,9 +3,12 @@
 #include "unit.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "energy/units.h"
+#include "golden.h"
 #include "meter/known_watts.h"
 #include "meter/learned_gpu.h"
 #include "workload/gpu_smooth.h"
@@ -157,12 +160,203 @@ static void test_torn(void **state)
 	gpu_close(&gpu);
 }
 
+/* ---- Many ---- */
+
+enum { MANY = 11, STRANGER = MANY, SECONDS = 420 };
+
+struct many {
+	struct world *world;
+	struct wtl_known_programs programs;
+	struct wtl_gpu_learned *learned;
+	struct wtl_gpu_smooth smooth;
+	struct wtl_gpu_chunk chunk;
+	struct wtl_buf text;
+	int pids[MANY + 1];
+	uint32_t slots[MANY + 1];
+	uint64_t random;
+	int64_t now_ns;
+	double parts[MANY + 1], chunk_j;
+};
+
+static unsigned below(struct many *many, unsigned n)
+{
+	many->random = many->random * 6364136223846793005U + 1442695040888963407U;
+	return (unsigned)(many->random >> 33) % n;
+}
+
+static void tell_uses(struct many *many, struct wtl_gpu_chunk *chunk, double energy_j)
+{
+	struct wtl_learned_uses uses;
+
+	wtl_gpu_learned_weigh(many->learned, chunk, (uint64_t)(energy_j * 1e6), &uses);
+	for (size_t i = 0; i < uses.n; i++)
+		if (uses.uses[i].weight > 0)
+			wtl_buf_printf(&many->text, " %u: %.4g +- %.3g,", uses.uses[i].slot,
+				       (double)uses.uses[i].weight / 1e9,
+				       (double)uses.doubts_ppm[i] / 1e6);
+	wtl_buf_puts(&many->text, "\n");
+}
+
+static void tell(struct many *many, int second, double energy_j)
+{
+	struct wtl_gpu_learned *learned = many->learned;
+
+	wtl_buf_printf(&many->text, "%d s, shared %d, mixed %d, learned %d:", second,
+		       wtl_gpu_learned_is_shared(learned), wtl_gpu_learned_is_mixed(learned),
+		       wtl_gpu_learned_has(learned));
+	tell_uses(many, NULL, energy_j);
+	if (second % 20)
+		return;
+	for (size_t i = 0; i <= MANY; i++) {
+		const struct wtl_use one = {.slot = many->slots[i], .weight = 1000000},
+				     *scaled = &one;
+		struct wtl_watts_figure found;
+
+		wtl_gpu_learned_scale(learned, &scaled, 1);
+		if (wtl_gpu_learned_watts(learned, many->slots[i], &found))
+			wtl_buf_printf(&many->text, "  %u: %.4g +- %.3g W, %.4g\n", many->slots[i],
+				       found.w, found.uncertainty_w, (double)scaled->weight);
+	}
+	wtl_buf_printf(&many->text, "  %.4g s, use %d, long %d:", many->chunk.duration_s,
+		       wtl_gpu_chunk_has_use(&many->chunk), wtl_gpu_chunk_is_long(&many->chunk));
+	tell_uses(many, &many->chunk, many->chunk_j);
+}
+
+/* Who begins and who stops: one and a stranger of whom hardly anything is seen, then up to five at a time. */
+static void change(struct many *many, int second)
+{
+	for (unsigned i = 0; i <= MANY; i++)
+		if (second < 40)
+			many->parts[i] = i == 1 ? 0.5
+					 : i == STRANGER && second >= 20
+						 ? second < 30 ? 0.008 : 0.012
+						 : 0.0;
+		else if (below(many, 12) == 0)
+			many->parts[i] = below(many, 3) ? 0.0 : 0.004 * (1 + below(many, 50));
+}
+
+/* What it draws is each one's part times watts of its own. */
+static void pass_many(struct many *many, int second)
+{
+	static const struct wtl_baseline idle = {
+		.is_known = true, .idle_uw = IDLE_W * 1000000, .uncertainty_uw = 500000};
+	int64_t took_ns = second % 50 == 49 ? 2 * WTL_NS_PER_S : WTL_NS_PER_S;
+	double energy_j = IDLE_W * (double)took_ns / 1e9;
+	bool is_silent = second % 7 == 3, is_torn = second % 31 == 30;
+	struct wtl_use uses[MANY + 1];
+	size_t n = 0;
+
+	change(many, second);
+	many->now_ns += took_ns;
+	for (unsigned i = 0; i <= MANY; i++) {
+		double jump = i % 2 ? 0.7 + 0.1 * below(many, 7) : 1.0;
+
+		energy_j += (80 + 25.0 * i) * many->parts[i] * (double)took_ns / 1e9;
+		if (!is_silent && many->parts[i] > 0)
+			wtl_gpu_smooth_sample(&many->smooth, many->pids[i],
+					      (uint32_t)(jump * many->parts[i] * WTL_GPU_USE_WHOLE),
+					      many->now_ns);
+	}
+	wtl_gpu_smooth_step(&many->smooth, many->now_ns, true);
+	for (unsigned i = 0; i <= MANY; i++) {
+		uint64_t weight = wtl_gpu_smooth_get(&many->smooth, many->pids[i]);
+
+		if (weight > 0)
+			uses[n++] = (struct wtl_use){.slot = many->slots[i], .weight = weight};
+	}
+	wtl_gpu_smooth_forget(&many->smooth);
+	wtl_gpu_learned_scan(many->learned, many->world->workload, is_torn ? NULL : uses, n,
+			     took_ns);
+	assert_int_equal(wtl_gpu_chunk_add(&many->chunk, many->learned), 0);
+	many->chunk_j += energy_j;
+	wtl_gpu_learned_add(many->learned, (uint64_t)(energy_j * 1e6),
+			    second % 37 == 36 ? 2 * took_ns : took_ns, 0.5, &idle);
+	if (second < 60 || second % 10 == 0)
+		tell(many, second, energy_j);
+}
+
+/* What befalls them. */
+static void befall_many(struct many *many, int second)
+{
+	if (second % 10 == 9)
+		wtl_gpu_learned_pass(many->learned);
+	if (second == 200)
+		wtl_gpu_learned_doubt(many->learned);
+	if (second == 240) {
+		world_end(many->world, many->pids[2]);
+		world_look(many->world, WTL_NS_PER_S);
+	}
+	if (second == 260)
+		wtl_gpu_learned_reset(many->learned, many->world->workload);
+	if (second == 300) {
+		const struct wtl_fold fold = {.from = many->slots[4], .into = many->slots[5]};
+
+		wtl_gpu_learned_fold(many->learned, fold.from, fold.into);
+		wtl_gpu_chunk_fold(&many->chunk, &fold);
+	}
+	if (wtl_gpu_chunk_is_long(&many->chunk)) {
+		wtl_gpu_chunk_settle(&many->chunk);
+		many->chunk_j = 0;
+	}
+	if (second % 100 == 99)
+		wtl_gpu_learned_keep(many->learned, second * WTL_NS_PER_S);
+}
+
+/* More than have places of their own. All that is told of them is in tests/golden/gpu-learned.txt. */
+static void test_many(void **state)
+{
+	struct many many = {.world = *state};
+	struct wtl_known_watts known = {.of = "gpu-0",
+					.watts = {.is_known = true,
+						  .idle_uw = 200000000,
+						  .uncertainty_uw = 9000000,
+						  .seen_ns = 50 * WTL_NS_PER_S}};
+
+	wtl_buf_init(&many.text, 1 << 20);
+	for (unsigned i = 0; i < MANY; i++) {
+		char name[16];
+
+		many.pids[i] = world_fork(many.world, 1);
+		snprintf(name, sizeof(name), "program%u", i);
+		world_exec(many.world, many.pids[i], name, name);
+	}
+	world_open(many.world, NULL);
+	world_look(many.world, WTL_NS_PER_S);
+	for (unsigned i = 0; i < MANY; i++)
+		many.slots[i] = (uint32_t)wtl_workload_find(many.world->workload, many.pids[i]);
+	many.pids[STRANGER] = 99999;
+	many.slots[STRANGER] = (uint32_t)wtl_workload_capacity(many.world->workload);
+	strcpy(known.name, "program3");
+	assert_int_equal(wtl_known_add(&many.programs, &known), 0);
+	many.learned = wtl_gpu_learned_new("gpu-0", &many.programs);
+	assert_non_null(many.learned);
+	for (int second = 0; second < SECONDS; second++) {
+		pass_many(&many, second);
+		befall_many(&many, second);
+	}
+	for (size_t i = 0; i < many.programs.table->n; i++) {
+		const struct wtl_known_watts *kept = &many.programs.table->at[i];
+
+		wtl_buf_printf(&many.text, "kept of %s: %.4g +- %.3g W, of %.3g s\n", kept->name,
+			       (double)kept->watts.idle_uw / 1e6,
+			       (double)kept->watts.uncertainty_uw / 1e6,
+			       (double)kept->watts.seen_ns / 1e9);
+	}
+	golden_check("gpu-learned.txt", wtl_buf_str(&many.text));
+	wtl_buf_done(&many.text);
+	wtl_known_done(&many.programs);
+	wtl_gpu_chunk_done(&many.chunk);
+	wtl_gpu_smooth_done(&many.smooth);
+	wtl_gpu_learned_free(many.learned);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_known_before, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_watts, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_torn, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_many, world_setup, world_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
