@@ -155,6 +155,7 @@ static const struct {
 	 "cron.service", "", "", ""},
 	{"4:memory:/some/where\n3:cpu:/\n0::/\n", "/some/where", "", "", "", ""},
 	{"4:memory:/some/where\n0::/else\n", "/else", "", "", "", ""},
+	{"4:memory:/a.service\n3:cpu:/b.service\n0::/\n", "/a.service", "a.service", "", "", ""},
 	/* Names from outside, without a last newline, and with colons. */
 	{"0::/a:b/\033[31mx.service", "/a:b/?[31mx.service", "?[31mx.service", "", "", ""},
 	{"rubbish\n0::/ok\n", "/ok", "", "", "", ""},

@@ -233,7 +233,8 @@ static void test_written_tables(void **state)
 
 			wanted[i] = is_known ? mg : WTL_INTENSITY_UNKNOWN;
 			len += (size_t)snprintf(text + len, sizeof(text) - len,
-						"2026-11-21T%02u:%02uZ,", 14 + i / 4, i % 4 * 15);
+						"2026-11-21T%02u:%02uZ%s", 14 + i / 4, i % 4 * 15,
+						i % 2 ? "," : " ,\t ");
 			if (is_known)
 				len += (size_t)snprintf(text + len, sizeof(text) - len,
 							"%" PRIu32 ".%03" PRIu32, mg / 1000,
