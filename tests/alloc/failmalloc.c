@@ -11,7 +11,9 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,6 +27,11 @@
 
 /* From now on: the n-th allocation fails, and every later one if `always`; 0: none. */
 SHIM_API void wattle_test_fail_alloc(unsigned long n, bool always);
+
+/* How allocations are reached: all until _end() are noted by who calls whom, but within libraries of others. */
+SHIM_API void wattle_test_paths_begin(void);
+/* The first of each path, counted from _begin() on; valid until the next _begin(). */
+SHIM_API const unsigned long *wattle_test_paths_end(size_t *ret_n);
 
 /* glibc's own, under names that nothing stands before. */
 void *__libc_malloc(size_t size);
@@ -43,6 +50,18 @@ static atomic_long blocks;
 static unsigned long fail_at;
 static bool fail_always;
 static char log_path[4096];
+
+enum { PATHS_MAX = 1 << 12, DEPTH = 24, OTHERS_MAX = 8 };
+
+static struct code {
+	uintptr_t at, size;
+} others[OTHERS_MAX]; /* libraries' */
+static size_t n_others;
+
+static bool notes_paths;
+static unsigned long paths_from, path_firsts[PATHS_MAX];
+static uintptr_t paths[PATHS_MAX]; /* by hash; 0: free */
+static size_t n_paths;
 
 unsigned long wattle_test_allocations(void)
 {
@@ -102,9 +121,76 @@ __attribute__((destructor)) static void finish(void)
 	close(fd);
 }
 
+static int find_others(struct dl_phdr_info *info, size_t size, void *context)
+{
+	(void)size;
+	(void)context;
+	if (strstr(info->dlpi_name, "sqlite") || strstr(info->dlpi_name, "libc.so"))
+		for (int i = 0; i < info->dlpi_phnum && n_others < OTHERS_MAX; i++) {
+			const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+
+			if (part->p_type == PT_LOAD && part->p_flags & PF_X)
+				others[n_others++] = (struct code){info->dlpi_addr + part->p_vaddr,
+								   part->p_memsz};
+		}
+	return 0;
+}
+
+static bool is_of_others(const void *address)
+{
+	for (size_t i = 0; i < n_others; i++)
+		if ((uintptr_t)address - others[i].at < others[i].size)
+			return true;
+	return false;
+}
+
+static void note_path(unsigned long n)
+{
+	uintptr_t hash = 1;
+	void *callers[DEPTH];
+	int depth;
+	size_t at;
+
+	notes_paths = false; /* what it allocates itself */
+	depth = backtrace(callers, DEPTH);
+	for (int i = 2; i < depth; i++)
+		if (!is_of_others(callers[i]))
+			hash = (hash ^ (uintptr_t)callers[i]) * 1099511628211U;
+	for (at = hash % PATHS_MAX; paths[at] && paths[at] != hash; at = (at + 1) % PATHS_MAX)
+		;
+	if (!paths[at] && n_paths < PATHS_MAX / 2) {
+		paths[at] = hash;
+		path_firsts[n_paths++] = n - paths_from;
+	}
+	notes_paths = true;
+}
+
+void wattle_test_paths_begin(void)
+{
+	void *caller[1];
+
+	backtrace(caller, 1); /* it loads what it needs */
+	n_others = 0;
+	dl_iterate_phdr(find_others, NULL);
+	memset(paths, 0, sizeof(paths));
+	n_paths = 0;
+	paths_from = atomic_load(&count);
+	notes_paths = true;
+}
+
+const unsigned long *wattle_test_paths_end(size_t *ret_n)
+{
+	notes_paths = false;
+	*ret_n = n_paths;
+	return path_firsts;
+}
+
 static bool may_pass(void)
 {
 	unsigned long n = atomic_fetch_add(&count, 1) + 1;
+
+	if (notes_paths)
+		note_path(n);
 
 	if (fail_at == 0 || (fail_always ? n < fail_at : n != fail_at))
 		return true;

@@ -20,9 +20,8 @@ unsigned long wattle_test_allocations(void);
 unsigned long wattle_test_failures(void);
 long wattle_test_blocks(void);
 void wattle_test_fail_alloc(unsigned long n, bool always);
-
-/* Every one of the first, then one in so many: there are thousands, most in loops. */
-enum { EVERY = 400, PART = 40 };
+void wattle_test_paths_begin(void);
+const unsigned long *wattle_test_paths_end(size_t *ret_n);
 
 /* A sanitizer's own malloc() comes before the failing one. */
 static void need_shim(void)
@@ -119,25 +118,29 @@ static long check_one(const char *path, int (*try)(const char *path), const char
 }
 
 /* A lack of memory is an error that says so, or was got over without a trace; and nothing stays, but what a library keeps
- * for good, once. */
-static void check_all(const char *path, int (*try)(const char *path), bool always)
+ * for good, once. There are thousands of allocations, most in loops: the first of each path fails, alone or with all later ones. */
+static void check_all(const char *path, int (*try)(const char *path))
 {
-	unsigned long failures, n = 0;
+	const unsigned long *firsts;
+	size_t n;
 	char *whole;
 
+	wattle_test_paths_begin();
 	assert_int_equal(try(path), 0);
+	firsts = wattle_test_paths_end(&n);
+	assert_true(n > 50);
 	whole = told;
 	told = NULL;
 	assert_true(whole || try != play_all);
-	do {
-		n += n < EVERY ? 1 : n / PART;
-		failures = wattle_test_failures();
-		if (check_one(path, try, whole, n, always) != 0 &&
-		    check_one(path, try, whole, n, always) != 0)
-			fail_msg("allocation %lu: %ld blocks stay", n,
-				 check_one(path, try, whole, n, always));
-	} while (wattle_test_failures() > failures);
-	assert_true(n > EVERY / 4);
+	for (size_t i = 0; i < 2 * n; i++) {
+		unsigned long at = firsts[i / 2];
+		bool always = i % 2;
+
+		if (check_one(path, try, whole, at, always) != 0 &&
+		    check_one(path, try, whole, at, always) != 0)
+			fail_msg("allocation %lu: %ld blocks stay", at,
+				 check_one(path, try, whole, at, always));
+	}
 	free(whole);
 }
 
@@ -170,8 +173,7 @@ static void check_recording(int (*try)(const char *path))
 
 	need_shim();
 	record(&f, WTL_WEIGHT_LEARNED);
-	check_all(f.path, try, false);
-	check_all(f.path, try, true);
+	check_all(f.path, try);
 	replay_bench_finish(&f);
 }
 
