@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Recordings that are played, and made, while memory runs out: each allocation fails in turn. Linked
- * with tests/alloc/failmalloc.c.
+ * Recordings that are played, and made, and a machine that is watched while memory runs out: each allocation fails in turn.
+ * Linked with tests/alloc/failmalloc.c.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -144,11 +144,12 @@ static void check_all(const char *path, int (*try)(const char *path))
 	free(whole);
 }
 
+static const char script[] = "gpu Fake\n  power 0 const 100\n  sensor counter gpu 100\n"
+			     "  sensor instant gpu 100 100\n"
+			     "process 500 C 50 60 0 0 0\n";
+
 static void record(struct replay_bench *f, enum wtl_weight weight)
 {
-	static const char script[] = "gpu Fake\n  power 0 const 100\n  sensor counter gpu 100\n"
-				     "  sensor instant gpu 100 100\n"
-				     "process 500 C 50 60 0 0 0\n";
 	const struct replay_setup setup = {.root = "xeon-2s-dram",
 					   .script = script,
 					   .weight = weight,
@@ -218,6 +219,63 @@ static void test_api(void **state)
 {
 	(void)state;
 	check_recording(read_all);
+}
+
+/* ---- Observed ---- */
+
+/* A second of a machine with a GPU whose watts are learned, and an allocation fails: it goes on, and all that is billed is
+ * somebody's. Returns whether it could begin. */
+static bool observe(unsigned long at)
+{
+	const struct replay_setup setup = {.root = "xeon-2s-dram", .script = script};
+	struct wtl_consumers_options options = {.max_exited = 4, .weight = WTL_WEIGHT_LEARNED};
+	struct wtl_ledger l;
+	struct replay_bench f;
+	int rc;
+
+	replay_bench_start_on(&f, &setup);
+	replay_bench_stop(&f);
+	wtl_consumers_free(f.consumers);
+	f.consumers = NULL;
+	replay_bench_crowd(&f);
+	options.nvml_path = f.bench.nvml;
+	if (at)
+		wattle_test_fail_alloc(at, false);
+	else
+		wattle_test_paths_begin();
+	rc = wtl_consumers_new(f.bench.meter, &f.world.io, &options, &f.consumers, NULL);
+	for (int i = 0; rc == 0 && i < 10; i++) {
+		meter_bench_tick(&f.bench, 100 * MS);
+		world_pass(&f.world, 100 * MS);
+	}
+	wattle_test_fail_alloc(0, false);
+	assert_true(rc == 0 || rc == -ENOMEM);
+	for (size_t i = 0; rc == 0 && i < wattle_meter_domains(f.bench.meter); i++) {
+		wtl_consumers_ledger(f.consumers, i, &l);
+		assert_int_equal(l.live_uj + l.exited_uj + l.kernel_uj + l.idle_uj +
+					 l.unattributed_uj,
+				 l.total_uj);
+	}
+	replay_bench_finish(&f);
+	return rc == 0;
+}
+
+static void test_observed(void **state)
+{
+	unsigned long firsts[200];
+	unsigned refused = 0;
+	const unsigned long *found;
+	size_t n;
+
+	(void)state;
+	need_shim();
+	assert_true(observe(0));
+	found = wattle_test_paths_end(&n);
+	assert_in_range(n, 30, UNIT_COUNT(firsts));
+	memcpy(firsts, found, n * sizeof(*found));
+	for (size_t i = 0; i < n; i++)
+		refused += !observe(firsts[i]);
+	assert_true(refused > 0 && refused < n);
 }
 
 /* ---- Written ---- */
@@ -335,10 +393,11 @@ static void test_last_commit_fails(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_player),	    cmocka_unit_test(test_steps),
-		cmocka_unit_test(test_summary),	    cmocka_unit_test(test_api),
-		cmocka_unit_test(test_recorder),    STORE_TEST(test_last_commit),
-		STORE_TEST(test_last_commit_fails), STORE_TEST(test_recorder_of_a_program),
+		cmocka_unit_test(test_player),		cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_summary),		cmocka_unit_test(test_api),
+		cmocka_unit_test(test_recorder),	cmocka_unit_test(test_observed),
+		STORE_TEST(test_last_commit),		STORE_TEST(test_last_commit_fails),
+		STORE_TEST(test_recorder_of_a_program),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
