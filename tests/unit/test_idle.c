@@ -29,6 +29,7 @@ static int keep_note(struct wtl_io *io, const char *name, char *text, size_t siz
 
 	assert_string_equal(name, "idle");
 	assert_true(strnlen(text, size) < sizeof(s->noted));
+	assert_null(strchr(text, '\n'));
 	strcpy(s->noted, text);
 	return 1;
 }
@@ -215,7 +216,7 @@ static void test_other_files(void **state)
 static void test_other_lines(void **state)
 {
 	char *dir = unit_tmpdir(), *path = unit_path(dir, "idle"), *text, *end;
-	char more[2048];
+	char more[2048], *number;
 	struct session s;
 
 	(void)state;
@@ -236,6 +237,16 @@ static void test_other_lines(void **state)
 	assert_int_equal(s.n_taken, 1);
 	assert_int_equal(s.domain, meter_bench_find(&s.bench, "package-1"));
 	finish(&s);
+	/* Its device's number is none, or too short, or too long. */
+	number = strrchr(more, ' ') + 1;
+	for (int i = 0; i < 3; i++) {
+		strcpy(number + 15, i == 0 ? "x" : i == 1 ? "" : "00");
+		unit_write(dir, "idle", more);
+		start(&s);
+		assert_true(load(&s, path));
+		assert_int_equal(s.n_taken, 0);
+		finish(&s);
+	}
 	free(text);
 	free(path);
 	unit_rmtree(dir);
