@@ -111,6 +111,12 @@ static void set_script(struct replay_bench *f, const char *script)
 	setenv("WATTLE_FAKE_NVML", path, 1);
 }
 
+static void name_user(void *context, uint32_t uid, char name[33])
+{
+	(void)context;
+	strcpy(name, uid == 0 ? "r" : uid == 1000 ? "ada" : "");
+}
+
 static uint64_t peak_memory(void)
 {
 	return 4096000;
@@ -120,8 +126,10 @@ void replay_bench_start_on(struct replay_bench *f, const struct replay_setup *se
 {
 	struct wtl_consumers_options how = {
 		.nvml_path = "", .max_exited = 4, .weight = setup->weight};
-	struct wtl_recorder_options options = {
-		.store = setup->store, .interval_ns = 100 * MS, .peak_memory = peak_memory};
+	struct wtl_recorder_options options = {.store = setup->store,
+					       .interval_ns = 100 * MS,
+					       .peak_memory = peak_memory,
+					       .user = name_user};
 	struct wtl_err err = {.code = 0};
 
 	memset(f, 0, sizeof(*f));
