@@ -46,7 +46,6 @@ static int parse_value(const char *text, size_t len, uint32_t *ret_mg_per_kwh)
 {
 	uint64_t value = WTL_INTENSITY_UNKNOWN;
 
-	len = without_blanks(&text, len);
 	if (len > 0 &&
 	    (wtl_num_fixed(text, len, 3, &value) < 0 || value > WTL_CARBON_MAX_MG_PER_KWH))
 		return -EINVAL;
