@@ -176,6 +176,31 @@ static void test_window_within(void **state)
 	finish(&l);
 }
 
+/* Nor does one that begins once the window of the accounts is over: what was billed stays. */
+static void test_window_behind(void **state)
+{
+	struct lost l;
+	struct wtl_store_period period;
+
+	(void)state;
+	start(&l, &short_periods);
+	happens_now(&l);
+	replay_bench_live_for(&l.f, 5);
+	replay_bench_end(&l.f);
+	for (int i = 0; i < 20; i++)
+		replay_bench_pass(&l.f);
+	assert_int_equal(wattle_window_begin(l.f.bench.meter, "later"), 0);
+	for (int i = 0; i < 20; i++)
+		replay_bench_pass(&l.f);
+	assert_int_equal(wtl_window_end(l.f.bench.meter, "later", NULL, NULL, 0), 0);
+	replay_bench_stop(&l.f);
+	replay_bench_spoil(&l.f, replay_bench_period(&l.f, l.victim_ns, &period), false);
+	play(&l);
+	assert_int_equal(l.counts[WTL_PLAYED_LOST], 1);
+	assert_true(figure(&l, 1)->has_energy);
+	finish(&l);
+}
+
 /* ---- Clocks ---- */
 
 static void test_sleep(void **state)
@@ -353,6 +378,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reset),
 		cmocka_unit_test(test_nothing_is_certain),
+		cmocka_unit_test(test_window_behind),
 		cmocka_unit_test(test_window_within),
 		cmocka_unit_test(test_sleep),
 		cmocka_unit_test(test_sleep_that_is_there),
