@@ -26,8 +26,9 @@ struct kind {
 	struct replay_setup setup;
 	unsigned gpus;
 	bool has_no_exits, has_no_clocks, hides, knows_idle;
-	bool is_one_run; /* without windows: so that its end has a summary */
-	bool renames;	 /* a recording has the last name alone, so it is not as it was live */
+	bool is_modelled; /* but for GPUs */
+	bool is_one_run;  /* without windows: so that its end has a summary */
+	bool renames;	  /* a recording has the last name alone, so it is not as it was live */
 };
 
 struct life {
@@ -638,7 +639,7 @@ static void check_life(const struct kind *kind)
 	wtl_buf_init(&life.text, TEXT_MAX);
 	if (kind->gpus > 0)
 		setup.script = script = gpu_script(&life);
-	setup.root = "xeon-2s-dram";
+	setup.root = kind->is_modelled ? "vm-nothing" : "xeon-2s-dram";
 	setup.set_world = set_world;
 	setup.context = kind;
 	replay_bench_start_on(&life.f, &setup);
@@ -709,12 +710,23 @@ static void test_counted(void **state)
 				  .setup = {.weight = WTL_WEIGHT_INSTRUCTIONS}});
 }
 
+static void test_modelled(void **state)
+{
+	(void)state;
+	check_life(&(struct kind){
+		.name = "modelled",
+		.seconds = 24,
+		.setup = {.weight = WTL_WEIGHT_LEARNED, .store = {.period_ns = 7 * S}},
+		.gpus = 2,
+		.is_modelled = true});
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plain),	cmocka_unit_test(test_learned),
 		cmocka_unit_test(test_unseen),	cmocka_unit_test(test_ticks),
-		cmocka_unit_test(test_counted),
+		cmocka_unit_test(test_counted), cmocka_unit_test(test_modelled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
