@@ -76,8 +76,12 @@ static void test_lines(void **state)
 		assert_int_equal(wtl_kept_calibration_parse(text, strlen(text), &kept),
 				 len < sizeof(kept.key) ? 0 : -EINVAL);
 	}
-	kept.key[0] = '\0';
-	assert_int_equal(wtl_kept_calibration_print(line, &kept), -EINVAL);
+	/* Of any character, and of none. */
+	strcpy(kept.key, "k");
+	for (int c = 0; c < 256; c++) {
+		kept.key[0] = (char)c;
+		assert_int_equal(wtl_kept_calibration_print(line, &kept) > 0, c > ' ' && c <= '~');
+	}
 }
 
 static void test_of_a_fit(void **state)
