@@ -942,7 +942,7 @@ def test_functions_of_one_name(profile, program, tmp_path):
     """Static ones of two files: with debug information by their files, without by where they are."""
     for name in ("one", "two"):
         (tmp_path / f"{name}.c").write_text(TWIN.replace("NAME", name))
-    (tmp_path / "main.c").write_text("void one(unsigned long), two(unsigned long);\nint main(void) { one(600000000); two(200000000); return 0; }\n")
+    (tmp_path / "main.c").write_text("void one(unsigned long), two(unsigned long);\nint main(void) { one(120000000); two(40000000); return 0; }\n")
     for debug, names in ("-g", ("work (one.c)", "work (two.c)")), ("-g0", None):
         subprocess.run(["gcc", "-O2", debug, "-o", "twins", "main.c", "one.c", "two.c"], check=True, cwd=tmp_path)
         seen = profile(program=tmp_path / "twins")

@@ -116,7 +116,7 @@ def test_no_trace(program, tmp_path, text, says):
         pytest.skip("built without JSON")
     assert result.code == 125 and says in result.err and "measured in all" in result.err
     assert "gpu_kernels" not in parse_json((tmp_path / "p.json").read_text())
-    copied = run_wattle("profile", "-q", "--kineto", tmp_path / "t.json", "-o", tmp_path / "p.pt.trace.json", "--", program, "two")
+    copied = run_wattle("profile", "-q", "--kineto", tmp_path / "t.json", "-o", tmp_path / "p.pt.trace.json", "--", program, "brief")
     assert copied.code == 125 and "p.pt.trace.json' is not written" in copied.err and says in copied.err and "see --kineto" not in copied.err
     assert not (tmp_path / "p.pt.trace.json").exists()
 

@@ -703,6 +703,7 @@ def test_an_outage_longer_than_memory(tmp_path):
     engine = Victoria(tmp_path / "engine")
     with push_to(engine, store) as agent:
         agent.expect("fails, and is tried again")
+        time.sleep(72)  # a row comes each second
         wait_for(lambda: list(store.glob("*.wattle")) and rows_of(store) > 72, "more rows than memory has", timeout=150)
         with engine:
             agent.expect("works again", timeout=120)

@@ -208,12 +208,12 @@ def test_lost_records_are_told():
     """The kernel drops some where more come than are taken: told by the run that it happened in, in every format that
     has notes."""
     needs_exits()
-    children = ("--", "sh", "-c", "i=0; while [ $i -lt 2000 ]; do /bin/true; i=$((i+1)); done")
-    report = lost("run", "-f", "json", *children, at=1000).json
+    children = ("--", "sh", "-c", "i=0; while [ $i -lt 500 ]; do /bin/true; i=$((i+1)); done")
+    report = lost("run", "-f", "json", *children, at=250).json
     assert [note for note in report["notes"] if note.startswith("Records of processes that ended were lost (1 time")]
-    text = lost("run", *children, at=1000).out
+    text = lost("run", *children, at=250).out
     assert "Records of processes that ended were lost (1 time" in " ".join(text.split())
-    runs = lost("run", "-f", "json", "--repeat", "2", *children, at=1000).json["runs"]
+    runs = lost("run", "-f", "json", "--repeat", "2", *children, at=250).json["runs"]
     told = [any("ended were lost" in note for note in run["notes"]) for run in runs]
     assert told == [True, False]
     assert not [note for note in lost("run", "-f", "json", "--", "true", at=10 ** 9).json["notes"] if "lost" in note]
@@ -222,8 +222,8 @@ def test_lost_records_are_told():
 def test_lost_records_are_told_of_a_recording(tmp_path):
     """Where it was is a gap; what follows from it is a note, as in the report that is made at once."""
     needs_exits()
-    children = ("--", "sh", "-c", "i=0; while [ $i -lt 2000 ]; do /bin/true; i=$((i+1)); done; sleep 0.2")
-    lost("run", "-o", "/dev/null", "--record", tmp_path / "lost.wattle", *children, at=1000)
+    children = ("--", "sh", "-c", "i=0; while [ $i -lt 500 ]; do /bin/true; i=$((i+1)); done; sleep 0.2")
+    lost("run", "-o", "/dev/null", "--record", tmp_path / "lost.wattle", *children, at=250)
     report = run_wattle("report", "-f", "json", tmp_path / "lost.wattle").json
     assert [gap for gap in report["gaps"] if gap["kind"] == "exits"]
     (note,) = [note for note in report["notes"] if note.startswith("Records of processes that ended were lost (because")]
