@@ -149,6 +149,7 @@ static void test_sets(void **state)
 	struct wattle_set *self, *other, *sets[16];
 	struct wattle_meter *meter = open_here(0);
 	size_t n = 0;
+	siginfo_t ended;
 	pid_t child;
 
 	(void)state;
@@ -164,7 +165,7 @@ static void test_sets(void **state)
 		_exit(0);
 	}
 	work(0.1);
-	usleep(200000);
+	assert_return_code(waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT), errno);
 	assert_return_code(wattle_set_read(self, "exact", &use, shares, DOMAINS_MAX), 0);
 	waitpid(child, NULL, 0);
 	/* With the child's, and without what came before the window. */
