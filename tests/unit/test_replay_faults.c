@@ -23,6 +23,9 @@ void wattle_test_fail_alloc(unsigned long n, bool always);
 void wattle_test_paths_begin(void);
 const unsigned long *wattle_test_paths_end(size_t *ret_n);
 
+/* Every one of the first, then one in so many, and the first of each path: there are thousands, most in loops. */
+enum { EVERY = 400, PART = 40 };
+
 /* A sanitizer's own malloc() comes before the failing one. */
 static void need_shim(void)
 {
@@ -118,29 +121,39 @@ static long check_one(const char *path, int (*try)(const char *path), const char
 }
 
 /* A lack of memory is an error that says so, or was got over without a trace; and nothing stays, but what a library keeps
- * for good, once. There are thousands of allocations, most in loops: the first of each path fails, alone or with all later ones. */
-static void check_all(const char *path, int (*try)(const char *path))
+ * for good, once. */
+static void check_at(const char *path, int (*try)(const char *path), const char *whole,
+		     unsigned long n, bool always)
 {
+	if (check_one(path, try, whole, n, always) != 0 &&
+	    check_one(path, try, whole, n, always) != 0)
+		fail_msg("allocation %lu: %ld blocks stay", n,
+			 check_one(path, try, whole, n, always));
+}
+
+static void check_all(const char *path, int (*try)(const char *path), bool always)
+{
+	unsigned long failures, n = 0;
 	const unsigned long *firsts;
-	size_t n;
+	size_t n_paths;
 	char *whole;
 
 	wattle_test_paths_begin();
 	assert_int_equal(try(path), 0);
-	firsts = wattle_test_paths_end(&n);
-	assert_true(n > 50);
+	firsts = wattle_test_paths_end(&n_paths);
 	whole = told;
 	told = NULL;
 	assert_true(whole || try != play_all);
-	for (size_t i = 0; i < 2 * n; i++) {
-		unsigned long at = firsts[i / 2];
-		bool always = i % 2;
-
-		if (check_one(path, try, whole, at, always) != 0 &&
-		    check_one(path, try, whole, at, always) != 0)
-			fail_msg("allocation %lu: %ld blocks stay", at,
-				 check_one(path, try, whole, at, always));
-	}
+	do {
+		n += n < EVERY ? 1 : n / PART;
+		failures = wattle_test_failures();
+		check_at(path, try, whole, n, always);
+	} while (wattle_test_failures() > failures);
+	assert_true(n > EVERY / 4);
+	assert_true(n_paths > 100);
+	for (size_t i = 0; i < n_paths; i++)
+		if (firsts[i] > EVERY)
+			check_at(path, try, whole, firsts[i], always);
 	free(whole);
 }
 
@@ -174,7 +187,8 @@ static void check_recording(int (*try)(const char *path))
 
 	need_shim();
 	record(&f, WTL_WEIGHT_LEARNED);
-	check_all(f.path, try);
+	check_all(f.path, try, false);
+	check_all(f.path, try, true);
 	replay_bench_finish(&f);
 }
 
