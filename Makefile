@@ -92,8 +92,8 @@ test-nojson:
 	meson compile -C build-nojson
 
 # clang's warnings are the same without optimization, and its sanitizers see more: a load that is optimized away is none. Only
-# src/energy is optimized (src/meson.build). Some 300 programs are linked: with lines of debug information alone, which is what reports tell, and
-# without a copy of the sanitizers' library.
+# src/energy is optimized (src/meson.build). Some 300 programs are linked, which is quicker without a copy of the sanitizers' library in each,
+# and with line numbers as the only debug information: reports show no more.
 SANITIZERS_LIBRARY = $(shell clang-14 -print-file-name=libclang_rt.asan-$$(uname -m).so)
 test-sanitized:
 	$(call heading,clang with -Werror$(comma) address and undefined behaviour sanitizers: build and tests)
