@@ -7,38 +7,31 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/hash.h"
 #include "base/text.h"
 #include "meter/consumers.h"
 
 enum { FLAG_IN_TREE = 1, FLAG_READABLE = 2 };
 
-/* As what a number is kept, where it stands in a consumer, and where in what is known of the recording. */
+/* As what a number is kept, and where it stands in a consumer. */
 struct field {
 	enum kind { FLAGS, STATE, INT, UNSIGNED, PPM, WIDE } kind;
-	size_t offset, written;
+	size_t offset;
 };
 
-#define WRITTEN(number) offsetof(struct wtl_delta_slot, number)
-
 static const struct field fields[WTL_CHANGES] = {
-	[WTL_CHANGE_STATE] = {STATE, offsetof(struct wtl_consumer, state), WRITTEN(narrow[0])},
-	[WTL_CHANGE_CPU] = {WIDE, offsetof(struct wtl_consumer, cpu_ns), WRITTEN(wide[0])},
-	[WTL_CHANGE_COUNTED] = {WIDE, offsetof(struct wtl_consumer, counted_ns), WRITTEN(wide[1])},
-	[WTL_CHANGE_FLAGS] = {FLAGS, 0, WRITTEN(narrow[1])},
-	[WTL_CHANGE_PARENT] = {INT, offsetof(struct wtl_consumer, parent), WRITTEN(narrow[2])},
-	[WTL_CHANGE_PROCESSES] = {UNSIGNED, offsetof(struct wtl_consumer, n_processes),
-				  WRITTEN(narrow[3])},
-	[WTL_CHANGE_THREADS] = {UNSIGNED, offsetof(struct wtl_consumer, n_threads),
-				WRITTEN(narrow[4])},
-	[WTL_CHANGE_RSS] = {WIDE, offsetof(struct wtl_consumer, rss_bytes), WRITTEN(wide[2])},
-	[WTL_CHANGE_PSS] = {WIDE, offsetof(struct wtl_consumer, pss_bytes), WRITTEN(wide[3])},
-	[WTL_CHANGE_USS] = {WIDE, offsetof(struct wtl_consumer, uss_bytes), WRITTEN(wide[4])},
-	[WTL_CHANGE_GPU_MEMORY] = {WIDE, offsetof(struct wtl_consumer, gpu_memory_bytes),
-				   WRITTEN(wide[5])},
-	[WTL_CHANGE_WATTS_KEY] = {UNSIGNED, offsetof(struct wtl_consumer, watts_key),
-				  WRITTEN(narrow[5])},
-	[WTL_CHANGE_GPU_USE] = {PPM, offsetof(struct wtl_consumer, gpu_ppm), WRITTEN(narrow[6])},
+	[WTL_CHANGE_STATE] = {STATE, offsetof(struct wtl_consumer, state)},
+	[WTL_CHANGE_CPU] = {WIDE, offsetof(struct wtl_consumer, cpu_ns)},
+	[WTL_CHANGE_COUNTED] = {WIDE, offsetof(struct wtl_consumer, counted_ns)},
+	[WTL_CHANGE_FLAGS] = {FLAGS, 0},
+	[WTL_CHANGE_PARENT] = {INT, offsetof(struct wtl_consumer, parent)},
+	[WTL_CHANGE_PROCESSES] = {UNSIGNED, offsetof(struct wtl_consumer, n_processes)},
+	[WTL_CHANGE_THREADS] = {UNSIGNED, offsetof(struct wtl_consumer, n_threads)},
+	[WTL_CHANGE_RSS] = {WIDE, offsetof(struct wtl_consumer, rss_bytes)},
+	[WTL_CHANGE_PSS] = {WIDE, offsetof(struct wtl_consumer, pss_bytes)},
+	[WTL_CHANGE_USS] = {WIDE, offsetof(struct wtl_consumer, uss_bytes)},
+	[WTL_CHANGE_GPU_MEMORY] = {WIDE, offsetof(struct wtl_consumer, gpu_memory_bytes)},
+	[WTL_CHANGE_WATTS_KEY] = {UNSIGNED, offsetof(struct wtl_consumer, watts_key)},
+	[WTL_CHANGE_GPU_USE] = {PPM, offsetof(struct wtl_consumer, gpu_ppm)},
 };
 
 static bool is_number(enum wtl_change which)
@@ -100,11 +93,6 @@ void wtl_delta_set_number(struct wtl_consumer *consumer, enum wtl_change which, 
 	}
 }
 
-static int64_t written(const struct wtl_delta_slot *slot, enum wtl_change which)
-{
-	return get(fields[which].kind, slot, fields[which].written);
-}
-
 int wtl_delta_init(struct wtl_delta *delta, struct wtl_store_writer *writer)
 {
 	const struct {
@@ -142,27 +130,23 @@ static void put_change(struct wtl_delta *delta, uint32_t slot, enum wtl_change f
 	delta->n_changes++;
 }
 
-static uint64_t hash_words(const struct wtl_consumer *consumer)
+/* A command is copied before the one before it is freed, and groups are kept once each: a pointer stands for one. */
+static bool has_same_words(const struct wtl_consumer *a, const struct wtl_consumer *b)
 {
-	uint64_t hash = WTL_HASH_START ^ consumer->uid;
-
-	hash = wtl_hash_more(hash, consumer->name, strlen(consumer->name) + 1);
-	if (consumer->command)
-		hash = wtl_hash_more(hash, consumer->command, strlen(consumer->command) + 1);
-	hash ^= (uint64_t)consumer->start_ns * UINT64_C(0x9e3779b97f4a7c15);
-	/* Groups are kept once each, so that a pointer stands for one. */
-	return hash ^ (uint64_t)(uintptr_t)consumer->group;
+	return a->uid == b->uid && a->start_ns == b->start_ns && a->command == b->command &&
+	       a->group == b->group && strcmp(a->name, b->name) == 0;
 }
 
 /* Rows have no pid: they are known by what they are called. */
-static bool is_same_owner(const struct wtl_delta_slot *slot, const struct wtl_consumer *consumer,
-			  uint64_t words)
+static bool is_same_owner(const struct wtl_delta_slot *slot, const struct wtl_consumer *consumer)
 {
-	if (slot->id == 0 || slot->pid != consumer->pid)
+	const struct wtl_consumer *last = &slot->last;
+
+	if (slot->id == 0 || last->pid != consumer->pid)
 		return false;
 	if (consumer->pid == 0)
-		return slot->words == words;
-	return slot->start_ns == consumer->start_ns || slot->start_ns == 0;
+		return has_same_words(last, consumer);
+	return last->start_ns == consumer->start_ns || last->start_ns == 0;
 }
 
 static int store_row(struct wtl_delta *delta, uint32_t slot, const struct wtl_consumer *consumer,
@@ -208,31 +192,35 @@ static int follow_one(struct wtl_delta *delta, uint32_t slot, const struct wtl_c
 		      int64_t scan)
 {
 	struct wtl_delta_slot *own = &delta->slots[slot];
-	uint64_t words = hash_words(consumer);
-	bool is_same = is_same_owner(own, consumer, words);
+	bool is_same = is_same_owner(own, consumer), has_row;
 
 	if (!is_same) {
 		end_one(delta, slot, scan);
-		*own = (struct wtl_delta_slot){
-			.id = ++delta->n_ids, .pid = consumer->pid, .first_look = scan};
+		*own = (struct wtl_delta_slot){.id = ++delta->n_ids, .first_look = scan};
 	}
 	if (!own->is_written)
 		put_change(delta, slot, WTL_CHANGE_OWNER, own->id);
 	for (enum wtl_change i = WTL_CHANGE_OWNER + 1; i < WTL_CHANGES; i++) {
 		int64_t number = wtl_delta_number(consumer, i);
-		int64_t last = written(own, i), before = own->is_written ? last : 0;
+		int64_t last = wtl_delta_number(&own->last, i);
+		int64_t before = own->is_written ? last : 0;
 
 		own->is_stale |= number != last;
-		set(fields[i].kind, own, fields[i].written, number);
 		if (number != before)
 			put_change(delta, slot, i, number - before);
 	}
+	has_row = is_same && has_same_words(&own->last, consumer);
 	own->is_written = true;
-	if (is_same && words == own->words)
+	own->last = *consumer;
+	if (has_row)
 		return 0;
-	own->words = words;
-	own->start_ns = consumer->start_ns;
 	return store_row(delta, slot, consumer, &(struct wtl_per_cpu){.power_uw = 0});
+}
+
+/* Most do nothing between two scans. */
+static bool is_unchanged(const struct wtl_delta_slot *own, const struct wtl_consumer *consumer)
+{
+	return own->id && own->is_written && memcmp(&own->last, consumer, sizeof(*consumer)) == 0;
 }
 
 void wtl_delta_begin_anew(struct wtl_delta *delta)
@@ -252,7 +240,8 @@ int wtl_delta_follow(struct wtl_delta *delta, const struct wtl_consumers *consum
 		const struct wtl_consumer *consumer = wtl_consumers_get(consumers, i);
 
 		if (consumer) {
-			rc = follow_one(delta, (uint32_t)i, consumer, scan);
+			if (!is_unchanged(&delta->slots[i], consumer))
+				rc = follow_one(delta, (uint32_t)i, consumer, scan);
 		} else if (delta->slots[i].id) {
 			end_one(delta, (uint32_t)i, scan);
 			delta->slots[i].id = 0;
@@ -266,11 +255,8 @@ int wtl_delta_follow(struct wtl_delta *delta, const struct wtl_consumers *consum
 /* Its row is not what it is now. */
 static bool is_stale(const struct wtl_delta_slot *own, const struct wtl_consumer *consumer)
 {
-	bool is = own->is_stale || consumer->cpu_ppm != 0 || own->words != hash_words(consumer);
-
-	for (enum wtl_change i = WTL_CHANGE_OWNER + 1; !is && i < WTL_CHANGES; i++)
-		is = wtl_delta_number(consumer, i) != written(own, i);
-	return is;
+	return own->is_stale || consumer->cpu_ppm != 0 ||
+	       memcmp(&own->last, consumer, sizeof(*consumer)) != 0;
 }
 
 void wtl_delta_finish(struct wtl_delta *delta, const struct wtl_consumers *consumers)

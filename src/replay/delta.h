@@ -20,12 +20,8 @@ struct wtl_delta_slot {
 	uint32_t id;	 /* of its owner in the table; 0: nobody's */
 	bool is_written; /* in this period */
 	bool is_stale;	 /* something has changed since its row was stored */
-	int pid;
-	/* Numbers as wide as a consumer's: there may be thousands. */
-	uint32_t narrow[7];
-	int64_t wide[6];
-	int64_t start_ns, first_look;
-	uint64_t words; /* a hash of what is not a number */
+	int64_t first_look;
+	struct wtl_consumer last; /* at the newest look; what it points to may be gone */
 };
 
 struct wtl_delta {
