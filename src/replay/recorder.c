@@ -41,25 +41,36 @@ static void note_clock_step(struct wtl_recorder *recorder, int64_t mono_ns, int6
 }
 
 /* CPU time of measuring. The process of a meter that others use does other things: there it is how long samples took. */
-static int64_t own_cpu_ns(const struct wtl_recorder *recorder)
+static int64_t own_cpu_ns(const struct wtl_recorder *recorder, const struct rusage *usage)
 {
-	struct rusage usage;
-
 	if (recorder->is_late)
 		return recorder->meter->self.tick_sum_ns;
-	getrusage(RUSAGE_SELF, &usage);
-	return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * WTL_NS_PER_S +
-	       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
+	return (usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * WTL_NS_PER_S +
+	       (usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000;
+}
+
+/* It grows by page faults alone. Of what is done each second, reading it costs most. */
+static uint64_t peak_memory(struct wtl_recorder *recorder, const struct rusage *usage)
+{
+	long n_faults = usage->ru_minflt + usage->ru_majflt;
+
+	if (n_faults != recorder->n_faults || recorder->peak_bytes == 0)
+		recorder->peak_bytes = recorder->peak_memory();
+	recorder->n_faults = n_faults;
+	return recorder->peak_bytes;
 }
 
 static void put_second(struct wtl_recorder *recorder, int64_t mono_ns, int64_t utc_ns)
 {
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
 	put(recorder, WTL_SINGLE_OP, WTL_OP_SECOND);
 	put(recorder, WTL_SINGLE_SECOND_MONO, mono_ns);
 	put(recorder, WTL_SINGLE_SECOND_UTC, utc_ns);
-	put(recorder, WTL_SINGLE_SECOND_CPU, own_cpu_ns(recorder));
+	put(recorder, WTL_SINGLE_SECOND_CPU, own_cpu_ns(recorder, &usage));
 	if (recorder->peak_memory)
-		put(recorder, WTL_SINGLE_SECOND_RSS, (int64_t)recorder->peak_memory());
+		put(recorder, WTL_SINGLE_SECOND_RSS, (int64_t)peak_memory(recorder, &usage));
 }
 
 /* A period can be read without those before it. */

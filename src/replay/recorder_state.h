@@ -55,6 +55,8 @@ struct wtl_recorder {
 	uint64_t n_lost_exits;
 	int64_t scanned_ns;
 	uint64_t (*peak_memory)(void);
+	uint64_t peak_bytes; /* its answer after so many page faults */
+	long n_faults;
 	bool is_stopped;
 	struct wtl_err err; /* what stopped it */
 	int64_t commit_ns, due_ns;
