@@ -79,9 +79,9 @@ static int make_tables(struct wtl_file *file, const struct wtl_row_recording *re
 
 	wtl_buf_init(&sql, SQL_MAX);
 	wtl_buf_printf(&sql,
+		       "PRAGMA synchronous=OFF;" /* it is synced as it enters the WAL */
 		       "PRAGMA page_size=%d;"
 		       "PRAGMA auto_vacuum=INCREMENTAL;"
-		       "PRAGMA synchronous=OFF;" /* it is synced as it enters the WAL */
 		       "BEGIN IMMEDIATE;"
 		       "PRAGMA application_id=%d;"
 		       "PRAGMA user_version=%d;",

@@ -240,12 +240,16 @@ static int finish(void *context)
 {
 	struct wtl_store_writer *writer = context;
 	struct wtl_row_recording *recording = &writer->recording;
-	int rc = wtl_merge_begin(writer);
+	int rc;
 
+	/* All values are on the disk already, in parts. One sync at the end is for all that comes now. */
+	wtl_file_run(&writer->file, "PRAGMA synchronous=NORMAL");
+	rc = wtl_merge_begin(writer);
 	while (rc == SQLITE_OK && writer->merge.is_active)
 		rc = wtl_merge_step(writer);
 	if (rc)
 		return rc;
+	wtl_file_run(&writer->file, "PRAGMA synchronous=FULL");
 	recording->is_whole = true;
 	recording->last_period = writer->next_period - 1;
 	recording->end_mono_ns = writer->last_mono_ns;
