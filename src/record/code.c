@@ -46,9 +46,14 @@ static uint8_t *varint_write(uint8_t *to, uint64_t value)
 
 int wtl_varint_put(struct wtl_buf *buf, uint64_t value)
 {
-	uint8_t bytes[WTL_VARINT_MAX];
+	uint8_t *end;
 
-	return wtl_buf_add(buf, bytes, (size_t)(varint_write(bytes, value) - bytes));
+	if (wtl_buf_reserve(buf, WTL_VARINT_MAX) < 0)
+		return buf->error;
+	end = varint_write((uint8_t *)buf->data + buf->len, value);
+	*end = '\0';
+	buf->len = (size_t)((char *)end - buf->data);
+	return 0;
 }
 
 int wtl_varint_put_signed(struct wtl_buf *buf, int64_t value)
