@@ -343,6 +343,41 @@ static void test_learned_late(void **state)
 	finish(&s);
 }
 
+/* Each of them alone is enough for that. */
+static void test_learned_alone(void **state)
+{
+	static const struct wtl_group group = {.unit = "a.service"};
+	const struct wtl_consumer later[] = {
+		{.pid = 10, .uid = 1000},
+		{.pid = 10, .uid = UINT32_MAX, .start_ns = 77},
+		{.pid = 10, .uid = UINT32_MAX, .group = &group},
+		{.pid = 10, .uid = UINT32_MAX, .name = "late"},
+		{.pid = 10, .uid = UINT32_MAX, .command = "late --arguments"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(later); i++) {
+		struct followed s;
+
+		start(&s);
+		tell(&s, FIRST, 10, 0);
+		look(&s);
+		*wtl_workload_restore_consumer(s.workload, FIRST) = later[i];
+		look(&s);
+		read_back(&s);
+		expect_list(&s, 1);
+		expect(&s, FIRST, WTL_CHANGE_OWNER, 1);
+		expect_list(&s, 0);
+		assert_int_equal(s.n_rows, 1);
+		assert_int_equal(s.rows[0].consumer.uid, later[i].uid);
+		assert_int_equal(s.rows[0].consumer.start_ns, later[i].start_ns);
+		assert_string_equal(s.rows[0].consumer.name, later[i].name);
+		assert_string_equal(s.rows[0].group.unit, later[i].group ? group.unit : "");
+		assert_string_equal(s.rows[0].command, later[i].command ? later[i].command : "");
+		finish(&s);
+	}
+}
+
 static void tell_row(struct followed *s, const char *name)
 {
 	struct wtl_consumer *consumer = tell(s, FIRST, 0, 0);
@@ -479,8 +514,9 @@ int main(void)
 		cmocka_unit_test(test_numbers),	      cmocka_unit_test(test_meanings),
 		cmocka_unit_test(test_no_state),      cmocka_unit_test(test_differences),
 		cmocka_unit_test(test_reused_number), cmocka_unit_test(test_learned_late),
-		cmocka_unit_test(test_rows),	      cmocka_unit_test(test_anew),
-		cmocka_unit_test(test_finish),	      cmocka_unit_test(test_users),
+		cmocka_unit_test(test_learned_alone), cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_anew),	      cmocka_unit_test(test_finish),
+		cmocka_unit_test(test_users),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
