@@ -376,10 +376,14 @@ static void test_stopped_while_merging(void **state)
 
 /* ---- Power cuts ---- */
 
-/* Each commit is on the disk: synced, by the number of calls, which SQLite makes by these names. */
-static _Atomic unsigned wal_syncs;
+/* What of a recording's files is on the disk. SQLite syncs by calls of these names. */
+static struct disk_file {
+	_Atomic unsigned syncs;
+	_Atomic bool is_unsynced;
+} wal_file, main_file;
+static _Atomic bool was_copied_unsynced; /* from the WAL into the file */
 
-static void count_sync(int fd)
+static struct disk_file *disk_file_of(int fd)
 {
 	char link[64], path[4096];
 	ssize_t len;
@@ -388,33 +392,61 @@ static void count_sync(int fd)
 	len = readlink(link, path, sizeof(path) - 1);
 	path[len > 0 ? len : 0] = '\0';
 	if (len > 4 && strcmp(path + len - 4, "-wal") == 0)
-		wal_syncs++;
+		return &wal_file;
+	return len > 7 && strcmp(path + len - 7, ".wattle") == 0 ? &main_file : NULL;
+}
+
+static ssize_t noted_pwrite(int fd, const void *data, size_t len, off_t at)
+{
+	struct disk_file *file = disk_file_of(fd);
+
+	if (file)
+		file->is_unsynced = true;
+	if (file == &main_file && wal_file.is_unsynced)
+		was_copied_unsynced = true;
+	return pwrite(fd, data, len, at);
+}
+
+static void note_sync(int fd)
+{
+	struct disk_file *file = disk_file_of(fd);
+
+	if (!file)
+		return;
+	file->syncs++;
+	file->is_unsynced = false;
 }
 
 __attribute__((visibility("default"))) int fdatasync(int fd)
 {
-	count_sync(fd);
+	note_sync(fd);
 	return fails_otherwise() ? -1 : (int)syscall(SYS_fdatasync, fd);
 }
 
 __attribute__((visibility("default"))) int fsync(int fd)
 {
-	count_sync(fd);
+	note_sync(fd);
 	return fails_otherwise() ? -1 : (int)syscall(SYS_fsync, fd);
 }
 
 static void test_each_commit_is_synced(void **state)
 {
 	struct store_bench *bench = *state;
+	sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
 
 	store_bench_create(bench);
+	vfs->xSetSystemCall(vfs, "pwrite", (sqlite3_syscall_ptr)noted_pwrite);
+	vfs->xSetSystemCall(vfs, "pwrite64", (sqlite3_syscall_ptr)noted_pwrite);
 	for (int i = 0; i < 25; i++) {
-		unsigned before = wal_syncs;
+		unsigned before = wal_file.syncs;
 
 		store_bench_seconds(bench, 1, 10);
-		assert_true(wal_syncs > before);
+		assert_true(wal_file.syncs > before && !wal_file.is_unsynced);
 	}
 	store_bench_end(bench);
+	vfs->xSetSystemCall(vfs, NULL, NULL);
+	assert_true(main_file.syncs > 0 && !main_file.is_unsynced);
+	assert_false(was_copied_unsynced);
 }
 
 /* ---- A writer that is killed ---- */
