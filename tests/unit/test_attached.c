@@ -883,6 +883,10 @@ static void test_session(void **state)
 		wtl_session_tick(&session);
 	}
 	assert_true(wtl_session_learned_idle(&session));
+	/* Only what was learned since it began counts. */
+	pass(&m, S / 2, 0, 0);
+	wtl_session_begin(&session);
+	assert_false(wtl_session_learned_idle(&session));
 	assert_true(wtl_session_close(&session));
 	/* What a tape says is known. */
 	m.note = GOOD;
