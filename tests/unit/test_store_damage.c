@@ -107,6 +107,8 @@ static void test_other_databases(void **state)
 	expect_refused(bench, -WTL_EFORMAT, "format 16909060, by a newer wattle");
 	run_sql(bench, "PRAGMA user_version=1");
 	expect_refused(bench, -EBADMSG, "its tables are not those of a recording");
+	run_sql(bench, "DROP TABLE fact");
+	expect_refused(bench, -EBADMSG, "there is no table");
 }
 
 /* ---- Older ones ---- */

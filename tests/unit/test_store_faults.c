@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -327,12 +328,14 @@ static void test_wal_is_removed_last(void **state)
 
 static void test_where_nothing_can_be_made(void **state)
 {
-	static const struct {
+	const struct {
 		const char *path;
 		int error;
 	} bad[] = {
 		{"/nowhere/r.wattle", -ENOENT},
 		{"/proc/r.wattle", -ENOENT},
+		/* There is the folder, but no right; or it is read-only. */
+		{"/sys/r.wattle", open("/sys/r.wattle", O_WRONLY | O_CREAT, 0600) < 0 ? -errno : 0},
 		{"/dev/null/r.wattle", -ENOTDIR},
 		{"/", -EEXIST},
 	};
