@@ -609,25 +609,34 @@ static void test_random(void **state)
 	}
 }
 
-/* The oldest period's row is damaged while it runs: that period goes like any other. */
+/* The oldest periods' rows are damaged while it runs: those periods go like any other, and what is of later times stays. */
 static void check_damaged_oldest(struct store_bench *bench, size_t seconds, size_t n)
 {
+	const struct wtl_stored_gap gap = {.begin_mono_ns = bench->now_ns,
+					   .duration_ns = 2 * (int64_t)seconds * WTL_NS_PER_S,
+					   .text = "long"};
+	struct rows rows = {.n_energies = 0};
 	struct wtl_store_reader *reader;
 	struct wtl_store_period first;
 	sqlite3 *db;
 
 	store_bench_create(bench);
+	wtl_store_gap(bench->writer, &gap);
 	store_bench_seconds(bench, seconds, n);
 	assert_int_equal(sqlite3_open(bench->path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db,
-				      "UPDATE period SET begin_mono_ns = 0, end_mono_ns = 1 << 62 "
-				      "WHERE id = (SELECT min(id) FROM period)",
-				      NULL, NULL, NULL),
-			 SQLITE_OK);
+	assert_int_equal(
+		sqlite3_exec(
+			db,
+			"UPDATE period SET begin_mono_ns = (id > (SELECT min(id) FROM period)) << 61, "
+			"end_mono_ns = 1 << 62 WHERE id < (SELECT min(id) + 2 FROM period)",
+			NULL, NULL, NULL),
+		SQLITE_OK);
 	sqlite3_close(db);
 	store_bench_seconds(bench, seconds, n);
 	store_bench_end(bench);
 	reader = store_bench_open(bench);
+	wtl_store_each_gap(reader, see_gap, &rows);
+	assert_string_equal(rows.gaps, "long ");
 	assert_false(wtl_store_is_damaged(reader));
 	assert_int_equal(wtl_store_period(reader, 0, &first), 0);
 	assert_true(first.begin_mono_ns >
