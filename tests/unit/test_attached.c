@@ -1353,24 +1353,39 @@ static void test_watts_of_gpu_users(void **state)
 	free(clock);
 }
 
-/* Two on a package, of 10 and 30 W beside its 20: what is kept of them says of what they are watts. */
+/* Three on a package, of 10, 30 and 20 W beside its 20: what is kept of them says of what they are watts. */
 static void test_watts_are_kept(void **state)
 {
 	static const int turns[][2] = {{600, 0}, {200, 400}, {100, 200}, {0, 500}};
+	struct wattle_share all = {.size = sizeof(all)}, late = {.size = sizeof(late)};
 	static struct machine m; /* large */
+	struct wattle_set *set;
 	char *kept;
+	int c;
 
 	(void)state;
 	start(&m);
+	c = world_fork(&m.world, 1);
 	m.bench.options.weight = WATTLE_WEIGHT_LEARNED;
 	reopen(&m);
+	assert_return_code(wattle_set_open(m.bench.meter, WATTLE_SET_PID, m.a, NULL, &set, NULL),
+			   0);
 	for (int i = 0; i < 200; i++) {
-		int a = turns[i / 5 % 4][0], b = turns[i / 5 % 4][1];
+		int a = turns[i / 5 % 4][0], b = turns[i / 5 % 4][1], third = i % 7 * 50;
 
-		m.energy_uj[PACKAGE] += (uint64_t)(10 * a + 30 * b) * 1000;
+		if (i == 160)
+			assert_return_code(wattle_window_begin(m.bench.meter, "w"), 0);
+		m.energy_uj[PACKAGE] += (uint64_t)(10 * a + 30 * b + 20 * third) * 1000;
+		world_run(&m.world, c, third * MS);
 		pass(&m, S, a * MS, b * MS);
 		assert_return_code(wattle_meter_tick(m.bench.meter), 0);
 	}
+	/* As ill known in a part of the time as in all of it. */
+	assert_return_code(wattle_set_read(set, NULL, NULL, &all, 1), 0);
+	assert_return_code(wattle_set_read(set, "w", NULL, &late, 1), 0);
+	assert_in_range(100 * late.full_uncertainty_uj / late.full_uj, 4, 9);
+	assert_in_range(100 * all.full_uncertainty_uj / all.full_uj, 4, 9);
+	wattle_set_close(set);
 	wattle_meter_close(m.bench.meter);
 	m.bench.meter = NULL;
 	kept = unit_read(m.bench.root, "idle");
