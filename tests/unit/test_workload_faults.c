@@ -137,6 +137,27 @@ static void test_clocks_fail_once(void **state)
 	world_done(&world);
 }
 
+/* Nobody can be listed at the first look: whoever is there is found at the next. */
+static void test_listing_fails_once(void **state)
+{
+	static struct world world; /* large */
+	int shell;
+
+	(void)state;
+	world_init(&world);
+	shell = world_fork(&world, 1);
+	world.newest += 1000; /* far above it */
+	world_open(&world, NULL);
+	world.fails_listing = true;
+	world_look(&world, WTL_NS_PER_S);
+	world.fails_listing = false;
+	world_look(&world, WTL_NS_PER_S);
+	world_run(&world, shell, 100 * MS);
+	world_look(&world, WTL_NS_PER_S);
+	assert_int_equal(world_pid_use(&world, shell), 100 * MS);
+	world_done(&world);
+}
+
 /* Nobody can be asked for in one look: whoever was born is found in the next. */
 static void test_births_wait(void **state)
 {
@@ -181,9 +202,10 @@ static void test_bad_records(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_call),   cmocka_unit_test(test_each_call_denied),
-		cmocka_unit_test(test_all_calls),   cmocka_unit_test(test_clocks_fail_once),
-		cmocka_unit_test(test_births_wait), cmocka_unit_test(test_bad_records),
+		cmocka_unit_test(test_each_call),	   cmocka_unit_test(test_each_call_denied),
+		cmocka_unit_test(test_all_calls),	   cmocka_unit_test(test_clocks_fail_once),
+		cmocka_unit_test(test_listing_fails_once), cmocka_unit_test(test_births_wait),
+		cmocka_unit_test(test_bad_records),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

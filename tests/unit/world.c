@@ -244,7 +244,7 @@ static int world_dir_read(struct wtl_io *io, const char *path, struct wtl_buf *n
 	int n = 0, of;
 
 	world->dir_reads++;
-	if (fails(world))
+	if (fails(world) || world->fails_listing)
 		return -world->fail_errno;
 	if (world->no_proc)
 		return -ENOENT;

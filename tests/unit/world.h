@@ -98,7 +98,7 @@ struct world {
 	int fail_errno;
 	bool fail_always;
 	_Atomic bool has_failed;
-	bool fails_clocks;
+	bool fails_clocks, fails_listing;
 
 	/* The processors' counters. */
 	bool has_pmu;
