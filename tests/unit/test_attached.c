@@ -315,17 +315,26 @@ static uint64_t check_closed_domain(const struct wattle_consumers *list, int dom
 	return sum_uj;
 }
 
-static void check_closed(const struct wattle_consumers *list)
+/* nested: a domain that is inside another one; -1: there is none. */
+static void check_closed_beside(const struct wattle_consumers *list, int nested)
 {
 	struct wattle_window window = {.size = sizeof(window)};
 	struct wattle_ledger ledger = {.size = sizeof(ledger)};
 	uint64_t all_uj = 0;
 
 	assert_return_code(wattle_consumers_window(list, &window), 0);
-	for (int i = 0; wattle_consumers_ledger(list, i, &ledger) == 0; i++)
-		all_uj += check_closed_domain(list, i);
+	for (int i = 0; wattle_consumers_ledger(list, i, &ledger) == 0; i++) {
+		uint64_t sum_uj = check_closed_domain(list, i);
+
+		all_uj += i == nested ? 0 : sum_uj;
+	}
 	assert_int_equal(check_closed_domain(list, -1), all_uj);
 	assert_int_equal(window.total.energy_uj, all_uj);
+}
+
+static void check_closed(const struct wattle_consumers *list)
+{
+	check_closed_beside(list, -1);
 }
 
 /* ---- Figures ---- */
@@ -1264,12 +1273,16 @@ static void test_no_memory_for_gpus(void **state)
 	}
 }
 
-/* By use alone, the second one had 0.6 times as much. */
+/* By use alone, the second one had 0.6 times as much: so it is of the GPU's memory, of which nothing is learned. */
 static void check_gpu_users(struct machine *m, const struct wattle_consumers *list, int gpu)
 {
 	struct wattle_share a = share_of(list, m->a, gpu), b = share_of(list, m->b, gpu);
+	int memory = wattle_meter_find(m->bench.meter, "gpu-0-memory");
 
-	check_closed(list);
+	check_closed_beside(list, memory);
+	assert_in_range(100 * share_of(list, m->b, memory).full_uj /
+				share_of(list, m->a, memory).full_uj,
+			50, 70);
 	assert_in_range(100 * b.full_uj / a.full_uj, 115, 150);
 	assert_true(a.full_uncertainty_uj > 0 && a.full_uncertainty_uj < a.full_uj / 2);
 	assert_true(b.full_uncertainty_uj > 0 && b.full_uncertainty_uj < b.full_uj / 2);
@@ -1301,7 +1314,9 @@ static void test_watts_of_gpu_users(void **state)
 
 	(void)state;
 	start(&m);
-	at = text + snprintf(text, sizeof(text), "gpu Fake\n  sensor counter gpu 100\n");
+	at = text + snprintf(text, sizeof(text),
+			     "gpu Fake\n  arch hopper\n  sensor counter gpu 100\n"
+			     "  sensor average memory 100 1000\n  memory-share 40\n");
 	for (int i = 0; i < TURNS; i++) {
 		int a = turns[i % 4][0], b = turns[i % 4][1];
 
