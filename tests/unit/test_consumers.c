@@ -840,9 +840,12 @@ static void start_gpu(struct gpu_fixture *g, const char *processes)
 	set_gpu_time(g, 0);
 	setenv("WATTLE_FAKE_NVML", g->script, 1);
 	setenv("WATTLE_FAKE_NVML_CLOCK", g->clock, 1);
-	meter_bench_root(&f->bench, "vm-nothing");
+	/* The GPU is the first domain. */
+	meter_bench_copy(&f->bench, "grace");
+	meter_bench_remove(&f->bench, "/proc/meminfo");
 	f->bench.nvml = options.nvml_path;
 	meter_bench_open(&f->bench);
+	assert_int_equal(find(f, "gpu-0"), 0);
 	world_init(&f->world);
 	g->world_ops = f->world.io.ops;
 	g->ops = *g->world_ops;
