@@ -256,6 +256,25 @@ static void test_a_window_without_figures(void **state)
 	replay_bench_finish(&f);
 }
 
+/* An account of a domain that is not there: what else is said of the end is not believed either. */
+static void test_an_account_of_no_domain(void **state)
+{
+	struct wtl_stored_account account = {.full_uj = 1};
+	struct wtl_played second;
+	struct replay_bench f;
+
+	(void)state;
+	replay_bench_start(&f, 0);
+	replay_bench_begin(&f);
+	replay_bench_live_for(&f, 1);
+	replay_bench_end(&f);
+	account.domain = (uint32_t)wattle_meter_domains(f.bench.meter);
+	assert_int_equal(wtl_store_account(wtl_recorder_writer(f.recorder), &account), 0);
+	replay_bench_stop(&f);
+	assert_null(summary_of(f.path, &second));
+	replay_bench_finish(&f);
+}
+
 /* Its last values are of series: where one of those cannot be read, the recording has to be gone by. */
 static void test_last_values_cannot_be_read(void **state)
 {
@@ -455,6 +474,7 @@ int main(void)
 		cmocka_unit_test(test_repeated_runs_have_to_be_gone_by),
 		cmocka_unit_test(test_what_was_cut_off_has_none),
 		cmocka_unit_test(test_a_window_without_figures),
+		cmocka_unit_test(test_an_account_of_no_domain),
 		cmocka_unit_test(test_last_values_cannot_be_read),
 		cmocka_unit_test(test_last_values_that_cannot_be),
 		cmocka_unit_test(test_parts_that_meet_make_the_whole),
