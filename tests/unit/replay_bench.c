@@ -117,9 +117,11 @@ static void name_user(void *context, uint32_t uid, char name[33])
 	strcpy(name, uid == 0 ? "r" : uid == 1000 ? "ada" : "");
 }
 
+uint64_t replay_bench_peak_bytes = 4096000;
+
 static uint64_t peak_memory(void)
 {
-	return 4096000;
+	return replay_bench_peak_bytes;
 }
 
 void replay_bench_start_on(struct replay_bench *f, const struct replay_setup *setup)

@@ -73,6 +73,8 @@ void replay_bench_bill(struct replay_bench *f);
 void replay_bench_end(struct replay_bench *f);
 /* Some seconds in which processes come, run and go, with names and memory that are learned late. */
 void replay_bench_live_for(struct replay_bench *f, int seconds);
+/* What a recorder is told of this program's peak memory, where it asks. */
+extern uint64_t replay_bench_peak_bytes;
 
 /* Processes that are seen, and have ended with the next call: more than are kept apart, so that some are folded. */
 void replay_bench_crowd(struct replay_bench *f);

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -256,6 +258,37 @@ static void test_a_window_without_figures(void **state)
 	replay_bench_finish(&f);
 }
 
+/* It is asked for once more where memory was touched for the first time. */
+static void test_peak_memory_grows(void **state)
+{
+	const uint64_t before = replay_bench_peak_bytes;
+	struct wtl_player *player;
+	struct wtl_played second;
+	struct replay_bench f;
+	char *fresh;
+	long page = sysconf(_SC_PAGESIZE);
+
+	(void)state;
+	replay_bench_start(&f, 0);
+	replay_bench_begin(&f);
+	replay_bench_live_for(&f, 2);
+	replay_bench_peak_bytes = 2 * before;
+	fresh = mmap(NULL, (size_t)page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		     0);
+	assert_true(fresh != MAP_FAILED);
+	memset(fresh, 1, (size_t)page);
+	replay_bench_live_for(&f, 1);
+	replay_bench_end(&f);
+	replay_bench_stop(&f);
+	munmap(fresh, (size_t)page);
+	player = summary_of(f.path, &second);
+	assert_non_null(player);
+	assert_int_equal(second.self_rss_bytes, 2 * before);
+	wtl_player_close(player);
+	replay_bench_finish(&f);
+	replay_bench_peak_bytes = before;
+}
+
 /* An account of a domain that is not there: what else is said of the end is not believed either. */
 static void test_an_account_of_no_domain(void **state)
 {
@@ -475,6 +508,7 @@ int main(void)
 		cmocka_unit_test(test_what_was_cut_off_has_none),
 		cmocka_unit_test(test_a_window_without_figures),
 		cmocka_unit_test(test_an_account_of_no_domain),
+		cmocka_unit_test(test_peak_memory_grows),
 		cmocka_unit_test(test_last_values_cannot_be_read),
 		cmocka_unit_test(test_last_values_that_cannot_be),
 		cmocka_unit_test(test_parts_that_meet_make_the_whole),
