@@ -328,14 +328,15 @@ static void test_wal_is_removed_last(void **state)
 
 static void test_where_nothing_can_be_made(void **state)
 {
+	/* There is the folder, but no right; or it is read-only. */
+	int sys = open("/sys/r.wattle", O_WRONLY | O_CREAT, 0600), sys_errno = errno;
 	const struct {
 		const char *path;
 		int error;
 	} bad[] = {
 		{"/nowhere/r.wattle", -ENOENT},
 		{"/proc/r.wattle", -ENOENT},
-		/* There is the folder, but no right; or it is read-only. */
-		{"/sys/r.wattle", open("/sys/r.wattle", O_WRONLY | O_CREAT, 0600) < 0 ? -errno : 0},
+		{"/sys/r.wattle", sys < 0 ? -sys_errno : -EEXIST},
 		{"/dev/null/r.wattle", -ENOTDIR},
 		{"/", -EEXIST},
 	};
@@ -350,6 +351,10 @@ static void test_where_nothing_can_be_made(void **state)
 		assert_string_equal(err.path, bad[i].path);
 		assert_true(err.text[0]);
 		assert_null(writer);
+	}
+	if (sys >= 0) {
+		close(sys);
+		unlink("/sys/r.wattle");
 	}
 }
 
@@ -381,7 +386,7 @@ static void test_stopped_while_merging(void **state)
 
 /* What of a recording's files is on the disk. SQLite syncs by calls of these names. */
 static struct disk_file {
-	_Atomic unsigned syncs;
+	_Atomic unsigned writes, syncs;
 	_Atomic bool is_unsynced;
 } wal_file, main_file;
 static _Atomic bool was_copied_unsynced; /* from the WAL into the file */
@@ -403,8 +408,10 @@ static ssize_t noted_pwrite(int fd, const void *data, size_t len, off_t at)
 {
 	struct disk_file *file = disk_file_of(fd);
 
-	if (file)
+	if (file) {
+		file->writes++;
 		file->is_unsynced = true;
+	}
 	if (file == &main_file && wal_file.is_unsynced)
 		was_copied_unsynced = true;
 	return pwrite(fd, data, len, at);
@@ -448,6 +455,7 @@ static void test_each_commit_is_synced(void **state)
 	}
 	store_bench_end(bench);
 	vfs->xSetSystemCall(vfs, NULL, NULL);
+	assert_true(wal_file.writes > 0 && main_file.writes > 0);
 	assert_true(main_file.syncs > 0 && !main_file.is_unsynced);
 	assert_false(was_copied_unsynced);
 }
