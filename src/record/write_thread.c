@@ -242,7 +242,7 @@ static int finish(void *context)
 	struct wtl_row_recording *recording = &writer->recording;
 	int rc;
 
-	/* All values are on the disk already, in parts. One sync at the end is for all that comes now. */
+	/* All values are on the disk already, in parts. The last commit's sync covers what is written from here on. */
 	wtl_file_run(&writer->file, "PRAGMA synchronous=NORMAL");
 	rc = wtl_merge_begin(writer);
 	while (rc == SQLITE_OK && writer->merge.is_active)
