@@ -98,7 +98,7 @@ atexit.register(shutil.rmtree, RUNTIME, ignore_errors=True)
 def clean_env(**changes):
     """The environment without what changes wattle's behaviour; None removes a variable."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("LC_", "WATTLE_FAKE"))}
-    for key in ("NO_COLOR", "LANGUAGE", "POSIXLY_CORRECT", "MAKEFLAGS"):
+    for key in ("NO_COLOR", "LANGUAGE", "POSIXLY_CORRECT", "MAKEFLAGS", "WATTLE_MARK"):
         env.pop(key, None)
     env.update(LANG="C.UTF-8", TERM="xterm", XDG_RUNTIME_DIR=RUNTIME)
     for key, value in changes.items():

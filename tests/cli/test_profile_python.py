@@ -7,10 +7,11 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 
-from conftest import parse_json, run_wattle
+from conftest import finish, parse_json, run_wattle, start_wattle, wait_for
 from test_profile import stolen_s
 
 SCRIPT = """
@@ -254,3 +255,36 @@ def test_c_with_more_stack_than_is_copied(python, tmp_path):
     # All that burn() took is of the one or the other, as far as the machine let the reader come in time.
     assert told["read_later"] > 2 * told["not_whole"], told
     assert used["one"] < 0.15 + 0.1 and used["three"] < 0.45 + 0.1 and used["one"] + used["three"] > 0.8 * used["burn"], used
+
+
+def in_the_place_of_others(pid):
+    """Whether a thread of the process may run on one processor alone."""
+    counts = []
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        try:
+            counts.append(len(os.sched_getaffinity(int(tid))))
+        except ProcessLookupError:
+            pass
+    return 1 in counts
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one processor only")
+def test_the_reader_makes_way(tmp_path):
+    """At first each sample is read in the program's place. When it is seen that any moment will do, the reader runs elsewhere."""
+    script = tmp_path / "sums.py"
+    script.write_text("pass\n")
+    profile(sys.executable, script)  # or it is said why not
+    script.write_text("import os\nwhile not os.path.exists('enough'):\n    for _ in range(100):\n        sum(range(20000))\n")
+    running = start_wattle("profile", "-q", "--rate", "1000", "-o", tmp_path / "p.json", "--", sys.executable, script, cwd=tmp_path)
+    looks = []
+
+    def is_mostly_elsewhere():
+        looks.append(in_the_place_of_others(running.pid))
+        return len(looks) >= 40 and sum(looks[-40:]) < 20
+    try:
+        wait_for(lambda: in_the_place_of_others(running.pid), "a reader in the program's place")
+        wait_for(is_mostly_elsewhere, "a reader that runs elsewhere")
+    finally:
+        (tmp_path / "enough").touch()
+        done = finish(running)
+    assert done.code == 0, done

@@ -59,9 +59,10 @@ static unsigned awaits(const struct wtl_profile_watch *watch, int64_t now_ns)
 }
 
 /*
- * A thread that is glanced at should be where it was when its sample was taken. So it is, if the reader comes onto its
- * processor in its place, for some microseconds; on another one, a thread that calls fast has gone on, and is read again
- * and again. And no processor that rests is woken.
+ * Where each sample is glanced at, its thread should be where it was when that was taken. So it is, if the reader comes
+ * onto its processor in its place, for some microseconds; on another one, a thread that calls fast has gone on, and is
+ * read again and again. And no processor that rests is woken. Where samples come together, another moment is as good:
+ * the reader runs wherever there is room, and the program does not wait for it.
  */
 static void follow(struct wtl_profile_watch *watch, int cpu)
 {
@@ -94,9 +95,10 @@ static int drain(struct wtl_profile_watch *watch, int64_t until_ns)
 	if (awaits(watch, until_ns) < UINT_MAX)
 		cpu = wtl_rings_glance(watch->rings, take_glance, watch);
 	n_awaited = awaits(watch, until_ns);
+	watch->needs_each = n_awaited == 1;
 	if (n_awaited > 1 ||
 	    until_ns - watch->taken_ns >= wtl_rings_wait_ns(watch->rings, TAKE_SAMPLES)) {
-		is_met = n_awaited == 1 && watch->pace.is_steady && watch->cpu >= 0 &&
+		is_met = watch->needs_each && watch->pace.is_steady && watch->cpu >= 0 &&
 			 watch->cpu == watch->pace.cpu;
 		wtl_rings_await(watch->rings, n_awaited, is_met);
 		wtl_rings_drain(watch->rings, until_ns, take, watch);
@@ -150,7 +152,7 @@ static void *read_rings(void *context)
 
 		if (cpu < 0)
 			wtl_pace_lack(&watch->pace, woke_ns);
-		follow(watch, cpu);
+		follow(watch, watch->needs_each ? cpu : -1);
 		now_ns = wtl_thread_clock_ns();
 		due_ns = wtl_pace_sleep(&watch->pace, now_ns, now_ns - woke_ns);
 	}

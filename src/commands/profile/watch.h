@@ -26,6 +26,7 @@ struct wtl_profile_watch {
 	size_t n_denied;	  /* descendants that may not be looked at */
 	pthread_t reader;
 	int64_t taken_ns; /* all samples before */
+	bool needs_each;  /* each sample is glanced at as soon as it is there */
 	cpu_set_t cpus;	  /* where the reader may run; none: it is not known */
 	int cpu;	  /* where it is to run; negative: anywhere */
 	int n_away;	  /* glances since a sample came from there */
