@@ -294,6 +294,34 @@ static void test_meter(void **state)
 }
 
 /* Where another machine's readings are read: what has a number of its own is the same sensor. */
+/* The most that a channel can show grows with gain and zero; what is not known stays so, and a negative zero takes nothing off. */
+static void test_most_power(void **state)
+{
+	static const struct {
+		const char *line;
+		uint64_t max_uw, calibrated_max_uw;
+	} rows[] = {
+		{HEAD "@:package-0 1250000 2000000 0 0 0 0 0\n", 100000000, 127000000},
+		{HEAD "@:package-0 1250000 -2000000 0 0 0 0 0\n", 100000000, 125000000},
+		{HEAD "@:package-0 1250000 0 0 0 0 0 0\n", 100000000, 125000000},
+		{HEAD "@:package-0 1250000 2000000 0 0 0 0 0\n", 0, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
+		struct meter_bench bench;
+		uint64_t *max_uw;
+
+		start(&bench);
+		max_uw = &bench.meter->catalog.channels[channel_of(&bench, "package-0")].max_uw;
+		*max_uw = rows[i].max_uw;
+		load(&bench, rows[i].line);
+		assert_string_equal(bench.log, "");
+		assert_int_equal(*max_uw, rows[i].calibrated_max_uw);
+		meter_bench_done(&bench);
+	}
+}
+
 static void test_serials_alone(void **state)
 {
 	struct wtl_channel *channels;
@@ -509,6 +537,7 @@ int main(void)
 		cmocka_unit_test(test_paths_and_keys),
 		cmocka_unit_test(test_keep),
 		cmocka_unit_test(test_meter),
+		cmocka_unit_test(test_most_power),
 		cmocka_unit_test(test_serials_alone),
 		cmocka_unit_test(test_files_that_cannot_be_read),
 		cmocka_unit_test(test_counter),
