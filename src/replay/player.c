@@ -79,20 +79,20 @@ static int play_bill(struct wtl_player *player, struct wtl_played *played)
 	return 0;
 }
 
-/* What was reset then goes on here: its energy is billed with the next scan. */
-static int forget_scan(struct wtl_player *player, struct wtl_played *played)
+/* The file's accounts start again here, the player's go on. What was used since the last bill is billed with the next scan. */
+static int skip_reset(struct wtl_player *player, struct wtl_played *played)
 {
 	int rc;
 
 	player->main_window = 0;
 	wtl_consumers_bill(player->consumers, player->energies, played->t_mono_ns);
-	player->is_forgetting = true;
+	player->skips_reset = true;
 	rc = wtl_player_restore_changes(player, 0);
-	player->is_forgetting = false;
+	player->skips_reset = false;
 	return rc;
 }
 
-/* Accounts and windows begin with the first scan behind what a ring has dropped: that has what everybody had
+/* A ring has dropped what was before. Accounts and windows begin with the first scan, which has what everybody had
  * used until then. */
 static int begin_behind_dropped(struct wtl_player *player, struct wtl_played *played)
 {
@@ -108,7 +108,7 @@ static int begin_behind_dropped(struct wtl_player *player, struct wtl_played *pl
 	return 0;
 }
 
-/* A scan is billed or forgotten by what follows it: one that is neither is damaged. */
+/* A scan is followed by a bill or a reset; else the recording is damaged. */
 static int play_scan(struct wtl_player *player, struct wtl_played *played)
 {
 	int64_t op = wtl_player_peek_op(player);
@@ -134,7 +134,7 @@ static int play_scan(struct wtl_player *player, struct wtl_played *played)
 	player->is_behind_dropped = false;
 	played->t_mono_ns = player->io.mono_ns;
 	if (player->main_is_own)
-		return forget_scan(player, played);
+		return skip_reset(player, played);
 	wtl_consumers_begin(player->consumers);
 	wtl_player_forget_past(player);
 	player->main_window = 0;

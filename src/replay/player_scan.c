@@ -46,7 +46,7 @@ static int find_slot(struct wtl_player *player, int64_t recorded, uint32_t *ret_
 	return 0;
 }
 
-/* Up to the first reset that is none here, slots here are those of the file. */
+/* Until a reset is skipped, the player's slots are those of the file. */
 static int begin_moving(struct wtl_player *player)
 {
 	uint32_t n = (uint32_t)wtl_workload_capacity(wtl_consumers_workload(player->consumers));
@@ -64,14 +64,13 @@ static int begin_moving(struct wtl_player *player)
 	return 0;
 }
 
-/* Whoever a reset removed that is none here stays with what was used. false: there are too many (half of the
- * slots are for those to come), and what was used is nobody's. */
+/* Who is removed by a skipped reset keeps the account. false: there are too many (half of the slots are for those to
+ * come); then what was used is nobody's. */
 static bool keep(struct wtl_player *player, uint32_t slot)
 {
 	struct wtl_played_slot *own = &player->slots[slot];
 
-	if (!player->is_forgetting || !own->owner ||
-	    player->next_slot >= WTL_RESTORED_SLOTS_MAX / 2)
+	if (!player->skips_reset || !own->owner || player->next_slot >= WTL_RESTORED_SLOTS_MAX / 2)
 		return false;
 	own->owner = 0;
 	own->is_kept = true;
@@ -241,7 +240,7 @@ static int note_owner(struct wtl_player *player, uint32_t slot, int64_t id)
 	uint32_t before = own->owner;
 
 	own->owner = (uint32_t)id;
-	return (player->lost_before || player->is_forgetting) && before && before != own->owner
+	return (player->lost_before || player->skips_reset) && before && before != own->owner
 		       ? wtl_player_note_stale(player, slot)
 		       : 0;
 }
@@ -337,7 +336,7 @@ static int apply(struct wtl_player *player, uint32_t slot, int64_t field, int64_
 			  (uint64_t)by));
 	if (field == WTL_CHANGE_CPU)
 		used_ns = used_since(&player->slots[slot], by);
-	if (player->is_forgetting)
+	if (player->skips_reset)
 		wtl_player_keep_number(player, slot, (enum wtl_change)field, by);
 	if (duration_ns <= 0 || used_ns <= 0)
 		return 0;
@@ -345,7 +344,7 @@ static int apply(struct wtl_player *player, uint32_t slot, int64_t field, int64_
 	return note_busy(player, slot);
 }
 
-/* A period's first list names everybody: who is not in it is not there. */
+/* A period's first list names everybody who is there. */
 static int remove_unlisted(struct wtl_player *player)
 {
 	int rc = 0;
@@ -368,7 +367,7 @@ static void rest_all(struct wtl_player *player)
 	player->n_busy = 0;
 }
 
-/* The slot here of a change to one of the file's. */
+/* The player's slot of a change, which has the file's. */
 static int find_changed(struct wtl_player *player, int64_t recorded, int64_t field, int64_t by,
 			uint32_t *ret_slot)
 {
@@ -390,7 +389,7 @@ int wtl_player_restore_changes(struct wtl_player *player, int64_t duration_ns)
 	size_t n = 0;
 	int rc = wtl_player_count(player, WTL_SINGLE_CHANGES, &n);
 
-	if (rc == 0 && player->is_forgetting)
+	if (rc == 0 && player->skips_reset)
 		rc = begin_moving(player);
 	player->n_lists++;
 	rest_all(player);

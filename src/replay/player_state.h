@@ -118,7 +118,7 @@ struct wtl_player {
 		uint32_t list;	/* the newest list of changes that had it */
 		uint32_t owner; /* in the table of consumers; 0: nobody */
 		bool is_over;	/* it had ended before accounts began: changes of it are skipped */
-		bool is_kept;	/* a reset that is none here removed it: it stays as it is */
+		bool is_kept;	/* a skipped reset removed it: its account stays as it is */
 		int64_t cpu_ns; /* as recorded in this period; */
 		int64_t before_ns; /* and in the one before, unless it was recorded in this one */
 		/* Before accounts began; and of it, what came with the folds of this scan. */
@@ -135,12 +135,12 @@ struct wtl_player {
 	bool is_first_list; /* in this period */
 	bool lost_reset;    /* accounts may have started again in what is missing */
 	bool *is_certain;   /* by domain: nothing happened to its counter in what is missing */
-	bool is_forgetting; /* a reset that is none of the accounts' */
-	/* From the first such reset on, the slots here of the file's slots: who was removed by
-	 * the reset stays, and who comes has another slot here. 0: not yet. */
+	bool skips_reset;   /* the file's accounts start again with this list; the player's go on */
+	/* From the first skipped reset on, the player's slot of each slot in the file. The two differ: who was removed
+	 * by the reset keeps the old slot, and who comes gets a new one. 0: not yet. */
 	uint32_t *moved;
 	size_t moved_room;
-	uint32_t next_slot; /* the first one that nobody had; 0: all slots are the file's */
+	uint32_t next_slot; /* the first one that nobody had; 0: all slots are as in the file */
 	bool is_learned;    /* watts are learned: the weight of the use of processors */
 	bool has_keys;	    /* with whom was recorded */
 	bool lost_before;   /* what is billed next is nobody's: who ran is not known */
@@ -222,7 +222,7 @@ void wtl_player_take_off_past(const struct wtl_player *player, uint32_t slot,
 /* 0 or -ENOMEM. After a scan's changes, wtl_player_forget_folded(). */
 int wtl_player_fold_past(struct wtl_player *player, uint32_t from, uint32_t into);
 void wtl_player_forget_folded(struct wtl_player *player);
-/* A count that changed by that much in a reset which is none here: it stays as it was. */
+/* A count that changed by that much in a skipped reset: it stays as it was. */
 void wtl_player_keep_number(struct wtl_player *player, uint32_t slot, enum wtl_change which,
 			    int64_t by);
 /* All accounts began live, too. */
