@@ -85,10 +85,12 @@ SWAPS = (
 )
 CONSTANT = re.compile(r"(?<![\w.-])(\d+)[uU]?[lL]{0,2}(?![\w.])")  # of -1, which stands for none, only the sign is asked for
 # The greater or lesser of two, and a difference or nothing: whether equal ones are greater changes nothing.
-WORD = r"([\w.\[\]]+(?:->[\w.\[\]]+)*)"
+CAST = r"(?:\((?:\w+ )*\w+\))?"
+WORD = CAST + r"([\w.\[\]]+(?:->[\w.\[\]]+)*)"
+ONE, OTHER = rf"{CAST}\1", rf"{CAST}\3"
 EITHER = re.compile(
     rf"(?<![\w.>)\]]){WORD}( [<>]=?) {WORD}"
-    r"(?: \?\s+(?:\1\s+: \3|\3\s+: \1|\1 - \3\s+: 0|\3 - \1\s+: 0)(?![\w.(\[-])|\)\s+(?:\1 = \3|\3 = \1);)"
+    rf"(?: \?\s+(?:{ONE}\s+: {OTHER}|{OTHER}\s+: {ONE}|(?:{ONE} - {OTHER}|{OTHER} - {ONE})\s+: 0(?:\.0)?)(?![\w.(\[-])|\)\s+(?:\1 = \3|\3 = \1);)"
 )
 # Which of two is sorted first: of equal ones, either.
 ORDER = re.compile(r"\(([^()]+) > ([^()]+)\) - \(\1 < \2\)")
@@ -176,6 +178,13 @@ def output_of(command, cwd, **more):
     return subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, check=True, **more).stdout
 
 
+def link(command, cwd):
+    """What the linker says is told only where it fails: gold warns of each of the sanitizers' own symbols."""
+    done = subprocess.run(command, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+    if done.returncode:
+        sys.exit(done.stderr.decode(errors="replace"))
+
+
 def copy_tree(root, tree):
     """Makes the copy anew. Only a file that is not what it was in the copy gets a new time, so that little is built."""
     listed = output_of(["git", "ls-files", "-zco", "--exclude-standard"], root)
@@ -231,7 +240,7 @@ class Build:
             (folder / "exit.c").write_text(COVERED_EXIT)
             output_of([self.compiler, "-c", "-fPIC", "-o", folder / "exit.o", folder / "exit.c"], self.dir)
             more = ["--coverage", folder / "exit.o"]
-        output_of([*command, *more, *sorted(self.libraries)], self.dir)
+        link([*command, *more, *sorted(self.libraries)], self.dir)
 
     def prepare(self, names):
         """Builds these tests, and what they need, as far as it was not done yet."""
@@ -246,12 +255,12 @@ class Build:
             if tests:
                 output_of(["ninja", "--quiet", *sorted(needed - words.keys())], self.dir)
 
-            def link(exe):
+            def link_test(exe):
                 words[exe][words[exe].index("-o") + 1] = exe + ".mutant"
-                output_of([*words[exe], self.top / "libwtl_core.so"], self.dir)
+                link([*words[exe], self.top / "libwtl_core.so"], self.dir)
 
             with ThreadPoolExecutor(WORKERS) as pool:
-                list(pool.map(link, words))
+                list(pool.map(link_test, words))
             self.linked.update(names)
 
     def compile(self, name, source, output, flags=()):
