@@ -177,7 +177,7 @@ static void show_progress(const struct wtl_run_session *session)
 			 (percent < 9.95) + (percent < 0.995), percent);
 	n_left = runs_left(session, &energy);
 	if (n_left > 0.0 && time.n > 0)
-		snprintf(left, sizeof(left), ", about %.*f s left", time.mean * n_left < 10.0,
+		snprintf(left, sizeof(left), ", about %.*f s left", time.mean * n_left < 9.95,
 			 time.mean * n_left);
 	wtl_progress_show(session->app, is_alone_on_terminal(), "%zu%s run%s done%s%s", session->n,
 			  of, session->n == 1 && !settings->repeat ? "" : "s", mean, left);
