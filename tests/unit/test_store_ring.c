@@ -152,22 +152,58 @@ static void test_more_bytes(void **state)
 	run_ring(bench, 8 * MAX_BYTES, 150, 10000);
 }
 
+/* What is kept is whole from the first period's begin on. before: values that were put before each second since then. */
+static void check_whole(const struct store_bench *bench, const uint64_t before[], int64_t start_ns)
+{
+	struct wtl_store_reader *reader = store_bench_open(bench);
+	struct wtl_store_period first;
+
+	assert_false(wtl_store_is_damaged(reader));
+	assert_int_equal(wtl_store_period(reader, 0, &first), 0);
+	assert_int_equal(store_bench_verify(reader, NULL),
+			 bench->n_put - before[(first.begin_mono_ns - start_ns) / WTL_NS_PER_S]);
+	wtl_store_close(reader);
+}
+
 /* As few as can be asked for, at once a quarter of it, and what has to be written is not like what was. */
 static void test_uneven(void **state)
 {
 	struct store_bench *bench = *state;
-	struct wtl_store_reader *reader;
+	const int64_t start_ns = bench->now_ns;
+	uint64_t before[300];
 	struct watch seen;
 
 	watch(&seen, bench, 256000);
-	for (size_t i = 0; i < 300; i++)
+	for (size_t i = 0; i < UNIT_COUNT(before); i++) {
+		before[i] = bench->n_put;
 		store_bench_seconds(bench, 1, i % 37 == 36 ? 5000 : i % 5 == 0 ? 1500 : i % 40);
+	}
 	store_bench_end(bench);
 	check_watch(&seen);
-	reader = store_bench_open(bench);
-	assert_false(wtl_store_is_damaged(reader));
-	assert_true(store_bench_verify(reader, NULL) > 0);
-	wtl_store_close(reader);
+	check_whole(bench, before, start_ns);
+}
+
+/* All older periods are dropped for one second's values, but nothing of the period that it is in. */
+static void test_much_of_one_period(void **state)
+{
+	struct store_bench *bench = *state;
+	struct watch seen;
+
+	for (size_t n = 40; n < 43; n++) {
+		uint64_t before[60];
+		int64_t start_ns;
+
+		watch(&seen, bench, MAX_BYTES);
+		start_ns = bench->now_ns;
+		for (size_t i = 0; i <= n; i++) {
+			before[i] = bench->n_put;
+			store_bench_seconds(bench, 1, i < n ? 200 : 50000);
+		}
+		wtl_writer_wait(bench->writer);
+		check_whole(bench, before, start_ns);
+		store_bench_end(bench);
+		assert_int_equal(unlink(bench->path), 0);
+	}
 }
 
 /* One second's values alone are more than all of it: nothing is lost, and afterwards the limit holds again. */
@@ -669,6 +705,7 @@ int main(void)
 		STORE_TEST(test_bytes),
 		STORE_TEST(test_more_bytes),
 		STORE_TEST(test_uneven),
+		STORE_TEST(test_much_of_one_period),
 		STORE_TEST(test_too_much_at_once),
 		STORE_TEST(test_reader_all_along),
 		STORE_TEST(test_held_too_long),
