@@ -37,6 +37,8 @@ static void test_changes(void **state)
 	assert_true(changed(&watch, &bench, 10 * S));
 	meter_bench_remove(&bench, ONLINE);
 	assert_true(changed(&watch, &bench, 10 * S));
+	meter_bench_write(&bench, ONLINE, "0-6\n");
+	assert_true(changed(&watch, &bench, 10 * S));
 	/* What was not there at first is not looked for. */
 	meter_bench_write(&bench, LIMIT, "100000000\n");
 	assert_false(changed(&watch, &bench, 10 * S));
