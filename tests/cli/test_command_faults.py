@@ -95,7 +95,7 @@ def test_recording(op, tmp_path):
     """A recording that was made can be read, however little is in it; one that was not is said."""
     def once(fault):
         place = place_of(tmp_path, fault)
-        env = {"XDG_STATE_HOME": str(place / "state"), "WATTLE_MARK": None}
+        env = {"XDG_STATE_HOME": str(place / "state")}
         result = run_wattle("record", *ROOT, "--nvml", "", "--fault", fault, "-o", "a.wattle", "--", "true", cwd=place, env=env)
         check_survived(result, fault, (0, 1, 125))
         path = place / "a.wattle"

@@ -43,7 +43,7 @@ class Bench:
 
     def __init__(self, folder):
         self.folder, self.made = folder, {}
-        self.env = {"XDG_RUNTIME_DIR": str(folder), "XDG_STATE_HOME": str(folder / "state"), "WATTLE_MARK": None, "TZ": "UTC"}
+        self.env = {"XDG_RUNTIME_DIR": str(folder), "XDG_STATE_HOME": str(folder / "state"), "TZ": "UTC"}
 
     def run(self, *args, env=None):
         return run_wattle(*args, env={**self.env, **(env or {})}, cwd=self.folder)

@@ -330,7 +330,7 @@ def recorder_of(tmp_path):
     def make(*args, env=None, oracle=True):
         path = tmp_path / f"{next(numbers)}.wattle"
         result = run_wattle("record", "-q", "--weight", "cpu-time", "-o", path, *args,
-                            env={"XDG_RUNTIME_DIR": str(tmp_path), "XDG_STATE_HOME": str(tmp_path), "WATTLE_MARK": None, **(env or {})})
+                            env={"XDG_RUNTIME_DIR": str(tmp_path), "XDG_STATE_HOME": str(tmp_path), **(env or {})})
         if "built without recordings" in result.err:
             pytest.skip("built without recordings")
         assert result.code == 0, result

@@ -18,7 +18,7 @@ class Place:
 
     def __init__(self, path, sockets):
         self.path = path
-        self.env = {"XDG_RUNTIME_DIR": str(sockets), "WATTLE_MARK": None, "XDG_STATE_HOME": str(path / "state"), "TZ": "UTC"}
+        self.env = {"XDG_RUNTIME_DIR": str(sockets), "XDG_STATE_HOME": str(path / "state"), "TZ": "UTC"}
 
     def run(self, *args):
         return run_wattle(*args, env=self.env, cwd=self.path)
