@@ -6,7 +6,8 @@ What wattle profile and other profilers cost a program at 1000 Hz, and what they
     bench_profile_peers.py [--seconds S] [--repeat N] [--python PYTHON] [--only REGEX]
 
 One program is native code, one Python that does little else than call functions, and one Python whose work C functions do. Each does a fixed
-amount of work, and tells its own CPU time and the time on the clock for it, its start left out. Programs run alone, below each profiler, and alone
+amount of work, and tells its own CPU time and the time on the clock for it, its start left out, and for how long it waited for a
+processor meanwhile (/proc/self/schedstat: what others do on the machine changes that least). Programs run alone, below each profiler, and alone
 again: the ratios are those to the mean of both, and their medians are told. A profiler's own CPU time, of those that are a process of their own, is from a short and a long run, so that what it does
 once is not in it; it is told per second of the program's. Others are looked for on PATH and beside PYTHON: perf, py-spy, austin, pyinstrument,
 scalene; those that are not there are left out.
@@ -36,15 +37,25 @@ static double now(int clock)
 	clock_gettime(clock, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
+static double waited(void)
+{
+	double s = 0;
+	FILE *file = fopen("/proc/self/schedstat", "r");
+	if (file && fscanf(file, "%*s %lf", &s) != 1)
+		s = 0;
+	if (file)
+		fclose(file);
+	return s * 1e-9;
+}
 static volatile unsigned long sink;
 __attribute__((noipa)) static unsigned long leaf(unsigned long x) { return x * 2654435761u >> 7; }
 __attribute__((noipa)) static unsigned long fib(unsigned n) { return n < 2 ? leaf(n) : fib(n - 1) + fib(n - 2); }
 int main(int argc, char **argv)
 {
-	double cpu = now(CLOCK_PROCESS_CPUTIME_ID), wall = now(CLOCK_MONOTONIC);
+	double cpu = now(CLOCK_PROCESS_CPUTIME_ID), wall = now(CLOCK_MONOTONIC), wait = waited();
 	for (long i = argc > 1 ? atol(argv[1]) : 1; i > 0; i--)
 		sink += fib(20);
-	printf("took %.6f %.6f all %.6f\\n", now(CLOCK_PROCESS_CPUTIME_ID) - cpu, now(CLOCK_MONOTONIC) - wall, now(CLOCK_PROCESS_CPUTIME_ID));
+	printf("took %.6f %.6f %.6f all %.6f\\n", now(CLOCK_PROCESS_CPUTIME_ID) - cpu, now(CLOCK_MONOTONIC) - wall, waited() - wait, now(CLOCK_PROCESS_CPUTIME_ID));
 	return 0;
 }
 """
@@ -70,9 +81,15 @@ def run(n):
 
 TIMED = """
 import sys, time
-cpu, wall = time.process_time(), time.monotonic()
+def waited():
+    try:
+        with open("/proc/self/schedstat") as file:
+            return int(file.read().split()[1]) * 1e-9
+    except OSError:
+        return 0.0
+cpu, wall, wait = time.process_time(), time.monotonic(), waited()
 run(int(sys.argv[1]))
-print("took %.6f %.6f all %.6f" % (time.process_time() - cpu, time.monotonic() - wall, time.process_time()), flush=True)
+print("took %.6f %.6f %.6f all %.6f" % (time.process_time() - cpu, time.monotonic() - wall, waited() - wait, time.process_time()), flush=True)
 """
 
 
@@ -103,12 +120,12 @@ def run(words):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, timeout=300)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    told = re.search(r"took (\S+) (\S+) all (\S+)", done.stdout)
+    told = re.search(r"took (\S+) (\S+) (\S+) all (\S+)", done.stdout)
     if not told:
         raise RuntimeError((done.stderr or done.stdout).strip().splitlines()[-1:] or [f"status {done.returncode}"])
-    cpu, wall, whole = map(float, told.groups())
+    cpu, wall, wait, whole = map(float, told.groups())
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return cpu, wall, used - whole
+    return cpu, wall, used - whole, wait / wall
 
 
 def below(tool, program, work, folder):
@@ -126,7 +143,7 @@ def measure(options, name, program, folder):
     for tool in tools(options.python, name != "native"):
         if not re.search(options.only, f"{name} {tool[0]}"):
             continue
-        cpus, walls, own = [], [], []
+        cpus, walls, own, waits = [], [], [], []
         try:
             for _ in range(options.repeat):
                 before = run([*program, long])
@@ -135,13 +152,15 @@ def measure(options, name, program, folder):
                 few = below(tool, program, short, folder)
                 cpus.append(2 * many[0] / (before[0] + after[0]))
                 walls.append(2 * many[1] / (before[1] + after[1]))
+                waits.append(many[3] - (before[3] + after[3]) / 2)
                 own.append((many[2] - few[2]) / (many[0] - few[0]))
         except (RuntimeError, subprocess.TimeoutExpired) as error:
-            print(f"| {name} | {tool[0]} | it failed: {error} | | |", flush=True)
+            print(f"| {name} | {tool[0]} | it failed: {error} | | | |", flush=True)
             continue
         share = f"{100 * statistics.median(own):.1f} %" if tool[2] else "in the program"
         print(f"| {name} | {tool[0]} | {100 * (statistics.median(cpus) - 1):+.1f} % "
-              f"({100 * (min(cpus) - 1):+.1f} to {100 * (max(cpus) - 1):+.1f}) | {100 * (statistics.median(walls) - 1):+.1f} % | {share} |", flush=True)
+              f"({100 * (min(cpus) - 1):+.1f} to {100 * (max(cpus) - 1):+.1f}) | {100 * (statistics.median(walls) - 1):+.1f} % | "
+              f"{100 * statistics.median(waits):+.2f} % | {share} |", flush=True)
 
 
 def main():
@@ -157,7 +176,7 @@ def main():
         for name, text in (("calls.py", CALLS), ("in_c.py", IN_C)):
             (folder / name).write_text(text + TIMED)
         subprocess.run(["gcc", "-O2", "-g", "-o", folder / "program", folder / "program.c"], check=True)
-        print("| program | profiler | its CPU time, more | its time on the clock, more | the profiler's own CPU time |\n|---|---|---|---|---|")
+        print("| program | profiler | its CPU time, more | its time on the clock, more | of that, waiting for a processor | the profiler's own CPU time |\n|---|---|---|---|---|---|")
         measure(options, "native", [folder / "program"], folder)
         measure(options, "Python", [options.python, folder / "calls.py"], folder)
         measure(options, "Python, in C", [options.python, folder / "in_c.py"], folder)
