@@ -31,9 +31,10 @@ void wtl_children_add(struct wtl_workload *workload, uint32_t parent, uint32_t c
 	}
 	if (children->n == WTL_CHILDREN_MAX) {
 		/* The oldest half is nobody's by name. */
-		children->n -= WTL_CHILDREN_MAX / 2;
-		memmove(children->at, children->at + WTL_CHILDREN_MAX / 2,
-			children->n * sizeof(children->at[0]));
+		const uint32_t half = WTL_CHILDREN_MAX / 2;
+
+		children->n -= half;
+		memmove(children->at, children->at + half, children->n * sizeof(children->at[0]));
 	}
 	children->at[children->n++] =
 		(struct wtl_ended_children){.parent = parent, .slot = child, .n = 1};
