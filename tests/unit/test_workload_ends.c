@@ -236,12 +236,18 @@ static void test_lost_records(void **state)
 {
 	struct world *world = *state;
 	int shell = start(world);
+	const struct wtl_workload_way *way =
+		&wtl_workload_means(world->workload)->ways[WTL_WAY_EXIT_RECORDS];
 
+	assert_true(way->is_used);
+	assert_non_null(strstr(way->reason, "every process"));
 	world->loses = true;
 	for (int i = 0; i < 100; i++)
 		world_child(world, shell, "cc1", 5 * MS);
 	world_look(world, WTL_NS_PER_S);
 	assert_int_equal(wtl_workload_means(world->workload)->n_lost_exits, 1);
+	assert_true(way->is_used);
+	assert_non_null(strstr(way->reason, "at once 1 time, and some were lost"));
 	assert_null(world_row(world, "cc1", NULL));
 	assert_in_range(world_use(world, WTL_SLOT_UNSEEN), 450 * MS, 500 * MS);
 }
@@ -298,6 +304,19 @@ static void test_teardown(void **state)
 	assert_null(world_row(world, "short-lived", NULL));
 	assert_in_range(world->billed_ns, 2565 * (uint64_t)MS, 2605 * (uint64_t)MS);
 	assert_int_equal(world->accounts[WTL_SLOT_UNSEEN], 0);
+}
+
+/* So little that it would not count as unseen is theirs, too. */
+static void test_teardown_of_one(void **state)
+{
+	struct world *world = *state;
+	int shell = start(world);
+
+	world->teardown_ns = 21 * MS;
+	world_run(world, shell, 9 * MS);
+	world_child(world, shell, "ld", 9 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_row(world, "ld", NULL)->cpu_ns, 30 * MS);
 }
 
 /* One that was there before ends: its parent is told of all that it and its children ever used, which is no news. */
@@ -396,6 +415,34 @@ static void test_teardown_of_folded(void **state)
 	assert_null(world_row(world, "short-lived", NULL));
 	assert_in_range(world_row(world, "make", NULL)->cpu_ns, 370 * (int64_t)MS,
 			390 * (int64_t)MS);
+}
+
+/* More parents than are kept: the older half's children are nobody's by name, and those of the others stay. */
+static void test_teardown_of_many(void **state)
+{
+	enum { PARENTS = 513, DROPPED = 256 };
+	static const int told[] = {DROPPED - 1, DROPPED, PARENTS - 2, PARENTS - 1};
+	struct world *world = *state;
+	int parents[PARENTS];
+
+	for (int i = 0; i < PARENTS; i++)
+		parents[i] = world_fork(world, 1);
+	world_open(world, NULL);
+	for (int i = 0; i < 2; i++)
+		world_look(world, WTL_NS_PER_S);
+	for (int i = 0; i < PARENTS; i++)
+		world_child(world, parents[i], "cc1", MS);
+	world_look(world, WTL_NS_PER_S);
+	for (size_t i = 0; i < UNIT_COUNT(told); i++) {
+		world_run(world, parents[told[i]], MS);
+		world_unseen(world, 200 * MS);
+		world_at(world, parents[told[i]])->child_ns += 200 * MS;
+	}
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_row(world, "short-lived", NULL)->parent, parents[told[0]]);
+	assert_in_range(world_row(world, "short-lived", NULL)->cpu_ns, 190 * MS, 200 * MS);
+	assert_in_range(world_row(world, "cc1", NULL)->cpu_ns, PARENTS * MS + 570 * MS,
+			PARENTS * MS + 600 * MS);
 }
 
 /* Records are lost: that one parent's children are nobody's by name leaves those of another as they were. */
@@ -722,14 +769,13 @@ static void look_beside_unseen(struct world *world, int shell, int64_t unseen_ns
 }
 
 /* While nobody is born or ends, no parent can be told of anything, and none is read. */
-static void test_parents_in_calm(void **state)
+static void parents_in_calm(struct world *world, int exits_errno)
 {
 	enum { CALM_LOOKS = 20 };
-	struct world *world = *state;
 	unsigned stats;
 	int shell;
 
-	world->exits_errno = EPERM;
+	world->exits_errno = exits_errno;
 	shell = start(world);
 	for (int i = 0; i < 3; i++)
 		look_beside_unseen(world, shell, 60 * MS);
@@ -740,7 +786,18 @@ static void test_parents_in_calm(void **state)
 	assert_in_range(world->stats_opened - stats, 0, CALM_LOOKS / 2);
 	world_child(world, shell, "cc1", 50 * MS);
 	look_beside_unseen(world, shell, 60 * MS);
-	assert_int_equal(world_row(world, "short-lived", NULL)->cpu_ns, 50 * MS);
+	assert_int_equal(world_row(world, exits_errno ? "short-lived" : "cc1", NULL)->cpu_ns,
+			 50 * MS);
+}
+
+static void test_parents_in_calm(void **state)
+{
+	parents_in_calm(*state, EPERM);
+}
+
+static void test_parents_in_calm_with_records(void **state)
+{
+	parents_in_calm(*state, 0);
 }
 
 /* What there was no room for is asked for again, though it stays calm. */
@@ -1125,12 +1182,14 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_before_first, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_unknown_elder, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_teardown, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_teardown_of_one, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_teardown_of_several, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_teardown_of_seen_and_below, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_teardown_beside_lost_records, world_setup,
 						world_teardown),
+		cmocka_unit_test_setup_teardown(test_teardown_of_many, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_elder_with_threads, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_tree_of_the_short, world_setup,
@@ -1153,6 +1212,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_tree_ended_without, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_parents_in_calm, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_parents_in_calm_with_records, world_setup,
+						world_teardown),
 		cmocka_unit_test_setup_teardown(test_parents_wait_for_room, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_parents_wait_for_unseen, world_setup,
