@@ -562,6 +562,30 @@ static void test_hidepid_of_a_high_number(void **state)
 	assert_int_equal(world_pid_use(world, pid), 6 * MS);
 }
 
+/* Where it is said, they are gone through from the first again after it: for one restored with its number, say. */
+static void test_hidepid_of_a_number_passed(void **state)
+{
+	struct world *world = *state;
+	int newest, pid;
+
+	assert_int_equal(4 * WTL_PROBE_MAX + 1, 16385);
+	world_put(world, "/proc/sys/kernel/pid_max", "16385\n");
+	start_beside_hidden(world);
+	newest = world->newest;
+	world->newest = 500;
+	pid = world_fork(world, 1);
+	world_at(world, pid)->is_closed = world_at(world, pid)->is_unlisted = true;
+	world->newest = newest;
+	world_run(world, pid, 500 * MS);
+	for (int i = 0; i < 3; i++)
+		world_look(world, WTL_NS_PER_S);
+	assert_int_equal(wtl_workload_find(world->workload, pid), -ESRCH);
+	world_look(world, WTL_NS_PER_S);
+	world_run(world, pid, 6 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_consumer(world, pid)->cpu_ns, 6 * MS);
+}
+
 /* Exit records tell of everybody; what /proc hides stays hidden, and all that was used is billed. */
 static void test_hidepid_with_records(void **state)
 {
@@ -748,6 +772,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_hidepid_ends_unseen, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_hidepid_of_a_high_number, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_hidepid_of_a_number_passed, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_hidepid_with_records, world_setup,
 						world_teardown),
