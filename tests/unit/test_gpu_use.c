@@ -12,6 +12,7 @@
 #include "gpu/abi.h"
 #include "golden.h"
 #include "gpu/drm.h"
+#include "gpu/processes.h"
 #include "nvml_bench.h"
 #include "pass_io.h"
 #include "workload/gpu_smooth.h"
@@ -729,7 +730,7 @@ static int list_many(struct nv *nv, size_t function, struct wtl_lib_arg args[], 
 	return 0;
 }
 
-/* The same, and the first and the last one use the GPU. */
+/* The same, and the first and the last one use the GPU; from 4 s on, more whom nobody lists than there is room for. */
 static int use_by_many(struct nv *nv, size_t function, struct wtl_lib_arg args[], int *answer)
 {
 	uint64_t now_us = (uint64_t)nv->bench.now_ns / 1000;
@@ -738,10 +739,18 @@ static int use_by_many(struct nv *nv, size_t function, struct wtl_lib_arg args[]
 	if (function != WTL_NVML_USES)
 		return list_many(nv, function, args, answer);
 	use = args[2].memory;
+	*answer = WTL_NVML_OK;
+	if (nv->bench.now_ns >= BENCH_START_NS + 4 * SECOND) {
+		((struct wtl_nvml_uses *)args[1].memory)->count = WTL_NVML_USES_MAX + 1;
+		if (args[2].size < WTL_NVML_USES_MAX * sizeof(*use))
+			*answer = WTL_NVML_INSUFFICIENT_SIZE;
+		for (uint32_t i = 0; i < WTL_NVML_USES_MAX && *answer == WTL_NVML_OK; i++)
+			use[i] = (struct wtl_nvml_use){.t_us = now_us, .pid = 9000 + i, .sm = 1};
+		return 0;
+	}
 	use[0] = (struct wtl_nvml_use){.t_us = now_us, .pid = 1000, .sm = 30};
 	use[1] = (struct wtl_nvml_use){.t_us = now_us, .pid = 1000 + MANY - 1, .sm = 50};
 	((struct wtl_nvml_uses *)args[1].memory)->count = 2;
-	*answer = WTL_NVML_OK;
 	return 0;
 }
 
@@ -761,6 +770,9 @@ static void too_many(void **state)
 		assert_int_equal(gpu->processes[0].use_ppm, 300000);
 		assert_int_equal(gpu->unseen_weight, gpu->processes[0].weight / 3 * 5);
 	}
+	gpu = tick(&watch, 4.5);
+	assert_int_equal(gpu->processes[0].use_ppm, 300000);
+	assert_int_equal(gpu->unseen_weight, (50 + WTL_NVML_USES_MAX) * 8 * 10000);
 	done(&watch);
 
 	start_own(&watch, ONE_GPU "  mig on\n");
