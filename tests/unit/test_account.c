@@ -549,7 +549,18 @@ static void test_no_span_to_a_read_that_hung(void **state)
 	assert_false(wtl_account_feed(&b.account, &hung));
 	assert_true(good(&b, 4 * S + 100 * MS, 310 * J));
 	assert_int_equal(b.account.span_uw, 100 * W);
+	/* So does a long one, and the one after it begins there. */
+	init(&b, counter_channel());
+	good(&b, S, 0);
+	hung.t_mono_ns = 21 * S;
+	assert_true(wtl_account_feed(&b.account, &hung));
+	assert_false(good(&b, 40 * S, 2010 * J));
+	assert_true(good(&b, 41 * S, 2110 * J));
+	assert_int_equal(b.account.span_uw, 100 * W);
+	assert_true(good(&b, 42 * S, 2310 * J));
+	assert_int_equal(b.account.span_uw, 200 * W);
 	/* One that begins with such a read is long against it. */
+	hung.t_mono_ns = 3 * S;
 	init(&b, counter_channel());
 	assert_false(wtl_account_feed(&b.account, &hung));
 	assert_false(good(&b, 20 * S, 1810 * J));

@@ -222,6 +222,25 @@ static void test_has_and_count(void **state)
 	wtl_catalog_done(&catalog);
 }
 
+/* Each number on its own, up to the last that there is room for. */
+static void test_gpu_set(void **state)
+{
+	enum { NUMBERS = 256 };
+
+	(void)state;
+	for (unsigned number = 0; number <= NUMBERS; number++) {
+		struct wtl_catalog catalog;
+
+		wtl_catalog_init(&catalog);
+		wtl_gpu_set_add(&catalog.left_out, number);
+		for (unsigned other = 0; other <= NUMBERS; other++)
+			assert_int_equal(wtl_gpu_set_has(&catalog.left_out, other),
+					 other == number && number < NUMBERS);
+		assert_int_equal(wtl_catalog_count(&catalog, WATTLE_KIND_GPU), number < NUMBERS);
+		assert_int_equal(wtl_catalog_count(&catalog, WATTLE_KIND_CPU), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -233,6 +252,7 @@ int main(void)
 		cmocka_unit_test(test_missf),
 		cmocka_unit_test(test_missf_in_total),
 		cmocka_unit_test(test_has_and_count),
+		cmocka_unit_test(test_gpu_set),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
