@@ -679,6 +679,60 @@ static void test_parents_of_the_new(void **state)
 	assert_int_equal(world_row(world, "short-lived", NULL)->parent, script);
 }
 
+/* A look after the shell ran, beside use that nobody accounts for. */
+static void look_beside_unseen(struct world *world, int shell, int64_t unseen_ns)
+{
+	world_run(world, shell, MS);
+	world_unseen(world, unseen_ns);
+	world_look(world, WTL_NS_PER_S);
+}
+
+/* Who does not wait for one of its children is told of the others all the same, once it is more than ticks cut off. */
+static void test_parents_that_do_not_wait(void **state)
+{
+	struct world *world = *state;
+	int shell;
+
+	world->exits_errno = EPERM;
+	shell = start(world);
+	for (int i = 0; i < 2; i++) {
+		int child = world_fork(world, shell);
+
+		world_run(world, child, 300 * MS);
+		world_look(world, WTL_NS_PER_S);
+		world_end(world, child);
+		world_at(world, shell)->child_ns -= i ? 300 * MS : 200 * MS;
+		look_beside_unseen(world, shell, 50 * MS);
+	}
+	for (int i = 0; i < 3; i++) {
+		assert_null(world_row(world, "short-lived", NULL));
+		world_child(world, shell, "cc1", i < 2 ? 10 * MS : 30 * MS);
+		look_beside_unseen(world, shell, 50 * MS);
+	}
+	assert_int_equal(world_row(world, "short-lived", NULL)->cpu_ns, 50 * MS);
+}
+
+/* What another one that has the number now was told is not the parent's that had it. */
+static void test_parents_of_a_reused_number(void **state)
+{
+	struct world *world = *state;
+	int shell;
+
+	world->exits_errno = EPERM;
+	shell = start(world);
+	world_run(world, shell, 50 * MS);
+	for (int i = 0; i < 2; i++)
+		world_look(world, WTL_NS_PER_S);
+	world_end(world, shell);
+	world->newest = shell - 1;
+	assert_int_equal(world_fork(world, 1), shell);
+	world_run(world, shell, 52 * MS);
+	world_child(world, 1, "cc1", 400 * MS);
+	world_at(world, shell)->child_ns = 400 * MS;
+	world_look(world, WTL_NS_PER_S);
+	assert_null(world_row(world, "short-lived", NULL));
+}
+
 /* What somebody older was told before the first look is not this measurement's. */
 static void test_parents_of_the_old(void **state)
 {
@@ -758,14 +812,6 @@ static void test_parents_exaggerate(void **state)
 	world_at(world, shell)->child_ns += 5000 * (int64_t)MS;
 	world_look(world, WTL_NS_PER_S);
 	assert_true(world->billed_ns <= (uint64_t)241 * MS);
-}
-
-/* A look after the shell ran, beside use that nobody accounts for. */
-static void look_beside_unseen(struct world *world, int shell, int64_t unseen_ns)
-{
-	world_run(world, shell, MS);
-	world_unseen(world, unseen_ns);
-	world_look(world, WTL_NS_PER_S);
 }
 
 /* While nobody is born or ends, no parent can be told of anything, and none is read. */
@@ -1205,9 +1251,11 @@ int main(void)
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_parents_of_the_old, world_setup,
 						world_teardown),
-		cmocka_unit_test_setup_teardown(test_tree_ended_with_records, world_setup,
+		cmocka_unit_test_setup_teardown(test_parents_that_do_not_wait, world_setup,
 						world_teardown),
-		cmocka_unit_test_setup_teardown(test_parents_of_the_old, world_setup,
+		cmocka_unit_test_setup_teardown(test_parents_of_a_reused_number, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_tree_ended_with_records, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_tree_ended_without, world_setup,
 						world_teardown),
