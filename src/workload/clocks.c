@@ -63,7 +63,7 @@ void wtl_clocks_read_machine(struct wtl_workload *workload)
 		machine->n_cpus = 0;
 		wtl_busy_lost(&workload->busy);
 	}
-	workload->scan.capacity_ns = workload->n_scans > 1 ? workload->busy.capacity_ns : 0;
+	workload->scan.capacity_ns = workload->busy.capacity_ns;
 }
 
 /* In 10 ms ticks, for machines without better clocks. */
