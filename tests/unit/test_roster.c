@@ -370,6 +370,29 @@ static void test_kernel_thread_ends(void **state)
 	wtl_roster_done(&roster);
 }
 
+/* A row's use is known as soon as that of one in it is. */
+static void test_unreadable_are_folded(void **state)
+{
+	static const bool readable[] = {false, false, true, false};
+	struct wtl_roster roster;
+	uint32_t row;
+	bool is_known = false;
+
+	(void)state;
+	assert_int_equal(wtl_roster_init(&roster, 16), 0);
+	row = (uint32_t)wtl_roster_add(&roster, WTL_PLACE_ROW);
+	for (size_t i = 0; i < UNIT_COUNT(readable); i++) {
+		uint32_t slot = (uint32_t)wtl_roster_add_process(&roster, 7);
+
+		roster.consumers[slot].is_readable = readable[i];
+		wtl_roster_end(&roster, slot);
+		wtl_roster_fold(&roster, slot, row);
+		is_known |= readable[i];
+		assert_int_equal(roster.consumers[row].is_readable, is_known);
+	}
+	wtl_roster_done(&roster);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -378,6 +401,7 @@ int main(void)
 		cmocka_unit_test(test_pid_is_reused),
 		cmocka_unit_test(test_growth),
 		cmocka_unit_test(test_kernel_thread_ends),
+		cmocka_unit_test(test_unreadable_are_folded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
