@@ -49,6 +49,20 @@ static void say_window(const char *name, const struct wattle_window *window,
 	say(word, energies[0].energy_uj);
 }
 
+/* A window of so many seconds, which process 77 marks. */
+static void mark(struct replay_bench *f, const char *name, int seconds)
+{
+	struct wattle_energy energies[REPLAY_DOMAINS_MAX];
+	struct wattle_window window;
+
+	wattle_window_begin(f->bench.meter, name);
+	wtl_recorder_marked_by(f->recorder, name, 77);
+	replay_bench_live_for(f, seconds);
+	wtl_window_end(f->bench.meter, name, &window, energies, REPLAY_DOMAINS_MAX);
+	wtl_recorder_window(f->recorder, name, false, &window, energies);
+	say_window(name, &window, energies);
+}
+
 static void say_ledger(const struct replay_bench *f)
 {
 	struct wtl_ledger ledger;
@@ -81,9 +95,7 @@ static void say_consumers(const struct replay_bench *f)
 
 int main(int argc, char **argv)
 {
-	static struct wattle_energy energies[REPLAY_DOMAINS_MAX];
 	static struct replay_bench f;
-	struct wattle_window window;
 	char from[4096], to[4096];
 
 	if (argc < 2)
@@ -91,13 +103,9 @@ int main(int argc, char **argv)
 	replay_bench_start(&f, 3 * S);
 	wtl_recorder_fact(f.recorder, "command", "a command");
 	replay_bench_begin(&f);
-	replay_bench_live_for(&f, 2);
-	wattle_window_begin(f.bench.meter, "inner");
-	wtl_recorder_marked_by(f.recorder, "inner", 77);
-	replay_bench_live_for(&f, 3);
-	wtl_window_end(f.bench.meter, "inner", &window, energies, REPLAY_DOMAINS_MAX);
-	wtl_recorder_window(f.recorder, "inner", false, &window, energies);
-	say_window("inner", &window, energies);
+	replay_bench_live_for(&f, 1);
+	mark(&f, "early", 1);
+	mark(&f, "inner", 3);
 	replay_bench_live_for(&f, 2);
 	if (argc > 2) {
 		replay_bench_bill(&f);
