@@ -19,8 +19,8 @@
  * more. Judgement: frozen counters have been reported for AMD GPUs (facts/carbon-and-ml.md 5.2). */
 #define FROZEN_UPDATES 32
 #define FROZEN_NS      (2 * WTL_NS_PER_S)
-/* Of a part whose source says how often its counter moves, the same is clear sooner (judgement): so that
- * a short window is not 0 either. */
+/* Where the source says how often the counter moves, that is certain sooner (judgement), so that a
+ * short window is not 0 either. */
 #define STILL_UPDATES 8
 #define STILL_NS      WTL_POWER_MIN_NS
 
@@ -43,7 +43,7 @@ static void init_integral(struct wtl_integral *integral, const struct wtl_channe
 	};
 
 	wtl_integral_init(integral, channel->class ? channel->class : &plain, WTL_STAMP_POLL, 0);
-	/* Of others, max_uw says what cannot be, which is no guess at what they draw. */
+	/* Without a class, max_uw only bounds what is possible: it says nothing of what the part draws. */
 	if (channel->class)
 		integral->most_uw = channel->max_uw;
 }
@@ -91,7 +91,7 @@ int64_t wtl_account_edge_ns(const struct wtl_account *account)
 	double read_ns = 2.0 * (double)account->last_ok.half_ns;
 	double update_ns = is_counter(account) ? (double)wtl_account_update_ns(account) : 0.0;
 
-	/* Of a uniform moment within so long. */
+	/* The standard deviations of two uniform distributions, in quadrature. */
 	return (int64_t)(hypot(read_ns, update_ns) / sqrt(12.0));
 }
 
@@ -116,7 +116,7 @@ static bool always_draws(const struct wtl_channel *channel)
 	return false;
 }
 
-/* Of these, what has a counter of its own that moves with every update. */
+/* Always draws something, and has a counter of its own that moves with every update. */
 static bool is_chip(const struct wtl_channel *channel)
 {
 	return always_draws(channel) &&
@@ -128,16 +128,16 @@ static int64_t longer_ns(int64_t a_ns, int64_t b_ns)
 	return a_ns > b_ns ? a_ns : b_ns;
 }
 
-/* A standstill longer than this means that the counter of such a part is gone, whatever it did before. */
+/* A standstill longer than this means that the counter of a part that always draws is gone, whatever it did before. */
 static int64_t frozen_after_ns(const struct wtl_channel *channel)
 {
 	return longer_ns(FROZEN_UPDATES * channel->update_ns, FROZEN_NS);
 }
 
 /*
- * The same by what is known of this one. Counters of memory, boards and platforms may stand for want of
- * a sensor, or move by a joule at a time; emulated ones are said to move each millisecond and move once
- * a second, which shows as soon as they do.
+ * The same by what is known of this counter. Those of memory, boards and platforms may stand still
+ * for want of a sensor, or move by a joule at a time. Emulated ones are declared to move each
+ * millisecond but move once a second, which shows at their first step.
  */
 static int64_t still_after_ns(const struct wtl_account *account)
 {
@@ -207,7 +207,7 @@ static int64_t frozen_ns(const struct wtl_account *account)
 	return account->is_frozen ? account->counter.last_ns - account->still_ns : 0;
 }
 
-/* Without a certain step at its end, nothing is known of a standstill. */
+/* A standstill that does not end in a certain step: what was drawn in it is not known. */
 static void lose_standstill(struct wtl_account *account, int64_t standstill_ns)
 {
 	account->lost_ns += standstill_ns;
@@ -220,8 +220,8 @@ bool wtl_account_is_unclear(const struct wtl_account *account)
 	       account->last_ok.t_mono_ns >= 0 && wtl_counter_uj(&account->counter) == 0;
 }
 
-/* Long against the sensor's updates and against the reads at both ends: what one that hung tells is of
- * some moment within. */
+/* Long against the sensor's updates and against the reads at both ends: a read that hung may have
+ * sampled at any moment within it. */
 static int64_t span_needed_ns(const struct wtl_account *account)
 {
 	int64_t half_ns = longer_ns(account->span_half_ns, account->last_ok.half_ns);
@@ -337,7 +337,7 @@ bool wtl_account_feed(struct wtl_account *account, const struct wtl_reading *rea
 
 void wtl_account_break(struct wtl_account *account)
 {
-	/* The integral sees the hole in its samples, or, where monotonic time stood still, none. */
+	/* The integral sees a hole in its samples by itself. Where monotonic time stood still, there is none. */
 	if (is_counter(account))
 		wtl_counter_break(&account->counter);
 	account->stood_still = false;
@@ -395,10 +395,10 @@ void wtl_account_settle_mark(const struct wtl_account *account, struct wtl_mark 
 		mark_integral(account, account->last_ok.t_mono_ns, mark);
 }
 
-/* What somebody else reads rarely comes with his jitter: so much of fresh_ns (judgement). */
+/* Another program's rare readings come with its jitter: this part of fresh_ns (judgement). */
 #define FRESH_PART 32
 
-/* A missing stretch at an edge of the window; one update of the sensor is within its quantisation. */
+/* A missing stretch at an edge of the window. Up to one update of the sensor counts as quantisation instead. */
 static int64_t edge_gap_ns(const struct wtl_account *account, int64_t missing_ns)
 {
 	int64_t least_ns = longer_ns(wtl_account_update_ns(account), WTL_NS_PER_MS);
@@ -419,7 +419,7 @@ static int64_t end_missing_ns(const struct wtl_account *account, const struct wt
 	return end_ns - (begin_ns > 0 ? begin_ns : 0);
 }
 
-/* Not a step of a counter that should have made some: 0 J may lack all of the window. */
+/* The counter made no step where it should have: 0 J may lack all of the window's energy. */
 static bool is_all_edge(const struct wtl_account *account, const struct wtl_figure *figure)
 {
 	return figure->energy_uj == 0 && figure->measured_ns > 0 &&
@@ -427,7 +427,7 @@ static bool is_all_edge(const struct wtl_account *account, const struct wtl_figu
 		figure->measured_ns < wtl_account_update_ns(account));
 }
 
-/* The same of a sensor that has shown no power yet: 0 J says nothing. */
+/* In addition, the sensor has shown no power yet: 0 J says nothing. */
 static bool is_unseen(const struct wtl_account *account, const struct wtl_figure *figure)
 {
 	return is_all_edge(account, figure) &&

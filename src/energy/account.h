@@ -35,7 +35,7 @@ struct wtl_account {
 	/* A counter that no longer counts. */
 	int64_t still_ns;     /* since when it shows its present value, the time asleep left out */
 	int64_t rest_seen_ns; /* the longest standstill that ended in a step */
-	bool has_slept;	      /* since the newest good reading: it may well stand still */
+	bool has_slept; /* since the newest good reading: then a standing counter proves nothing */
 	bool is_frozen;
 	int64_t lost_ns; /* standstills of that kind that did not end in a certain step */
 
@@ -99,8 +99,8 @@ uint64_t wtl_account_uj(const struct wtl_account *account);
 /* The update period: what was seen, else what the channel says; 0: not known. */
 int64_t wtl_account_update_ns(const struct wtl_account *account);
 
-/* Standard uncertainty of the time up to which the newest good reading tells: it was sampled somewhere
- * within the read, and a counter is of its last update. */
+/* Standard uncertainty of the moment that the newest good reading is of: it was sampled somewhere
+ * within the read, and a counter has the value of its last update. */
 int64_t wtl_account_edge_ns(const struct wtl_account *account);
 
 /* The counter of a part that always draws something has not moved yet, for too short a time to say

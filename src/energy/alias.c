@@ -11,8 +11,8 @@
 #define MAX_PERIOD 40.0
 
 /*
- * A sinusoid goes from reading to reading by sd x 2 pi / period. One that would have to be this many
- * times as large as that says is none: the readings stand still most of the time, and jump.
+ * A sinusoid changes from reading to reading by sd x 2 pi / period. An sd of more than this many times what the changes
+ * suggest is no sinusoid's: the readings stand still most of the time, and jump.
  */
 #define MAX_STEEPNESS 4
 
@@ -40,7 +40,7 @@ static int64_t distance(int64_t a, int64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* How many are less. Without a branch: which way it goes cannot be guessed. */
+/* How many are less. Without a branch, which the processor could not predict. */
 static size_t place_of(const int64_t *sorted, size_t n, int64_t value)
 {
 	size_t lo = 0;
@@ -123,7 +123,7 @@ static double median_change_uw(const struct wtl_alias_readings *readings, const 
 	return (double)readings->change_uw[list->at + length(list, readings->n) / 2];
 }
 
-/* The sinusoid that would move by `near` in lag/2 and by `far` in lag readings, if it is the worst. */
+/* Notes the sinusoid that moves by `near` in lag/2 and by `far` in lag readings, if it is worse than *worst. */
 static void consider_beat(double step, double near, double far, size_t lag, double limit_uw,
 			  struct wtl_alias *worst)
 {

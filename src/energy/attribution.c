@@ -253,7 +253,7 @@ void wtl_attribution_redivide(struct wtl_attribution *attribution, struct wtl_at
 				   duration_ns + total.share_ns, uses, doubts_ppm, n);
 }
 
-/* Cuts the new total at the old accounts: nobody gets more than before, as the new one is less. */
+/* Divides the new total by the old accounts. It is less than their sum, so nobody gets more than before. */
 static void settle_down(struct wtl_attribution *attribution, size_t domain, uint64_t total_uj)
 {
 	struct domain *account = &attribution->domains[domain];

@@ -35,7 +35,7 @@ struct wtl_share {
 	uint64_t full_uj;
 	int64_t share_ns;
 	uint64_t
-		doubt_uj; /* of it, by what is not known of the weights: standard, where that was told */
+		doubt_uj; /* of full_uj: standard uncertainty by that of the weights, where it was given */
 };
 
 /* Use within one interval, in any unit. Slots are distinct; entries with weight 0 are fine. A slot
@@ -65,21 +65,21 @@ void wtl_attribution_reset(struct wtl_attribution *attribution);
 void wtl_attribution_add(struct wtl_attribution *attribution, size_t domain, uint64_t energy_uj,
 			 int64_t duration_ns, const struct wtl_use uses[], size_t n);
 
-/* A slot's whole account in a domain, as it was kept: billed at once. */
+/* Bills a slot's whole account in a domain at once, as it was stored. */
 void wtl_attribution_restore(struct wtl_attribution *attribution, uint32_t slot, size_t domain,
 			     const struct wtl_share *share);
 
 /*
- * The same for an interval that may be billed anew: as wtl_attribution_add(), after all that `recent` was billed in
- * that domain is taken back, to be divided again by these uses. `recent` has only what was added so, as many
- * domains, and the same slots; NULL: it stays divided as it is now. doubts_ppm: of what each is billed, what is not
- * known of its weight, standard; NULL: nothing.
+ * As wtl_attribution_add(), for an interval that may be billed anew: takes back all that `recent` was billed in that
+ * domain, and divides it again, with this energy, by these uses. `recent` has only what was added so, as many domains,
+ * and the same slots; NULL: nothing is taken back, and this stays as it is divided now. doubts_ppm: of what each is
+ * billed, what is not known of its weight, standard; NULL: nothing.
  */
 void wtl_attribution_redivide(struct wtl_attribution *attribution, struct wtl_attribution *recent,
 			      size_t domain, uint64_t energy_uj, int64_t duration_ns,
 			      const struct wtl_use uses[], const uint32_t doubts_ppm[], size_t n);
-/* Nothing is taken back, but it may be by the next call of _redivide(); and no more: all that `recent` has in that domain
- * stays as it is. */
+/* _add_recent() takes nothing back, but the next _redivide() may take this back. _keep_recent()
+ * ends that: all that `recent` has in that domain stays as it is divided. */
 void wtl_attribution_add_recent(struct wtl_attribution *attribution, struct wtl_attribution *recent,
 				size_t domain, uint64_t energy_uj, int64_t duration_ns,
 				const struct wtl_use uses[], const uint32_t doubts_ppm[], size_t n);

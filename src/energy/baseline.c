@@ -40,7 +40,7 @@ struct amount {
 	int64_t duration_ns;
 };
 
-/* Idle intervals that are put together. Where one follows another, the edge between them is none. */
+/* Idle intervals joined to one. Where one directly follows another, the edge between them does not count. */
 struct stretch {
 	struct amount sum;
 	bool is_going_on; /* the newest interval is in it */
@@ -102,7 +102,7 @@ static unsigned bin_of(uint64_t power_uw)
 	       (unsigned)(power_uw >> (octave - BINS_BITS) & (BINS - 1));
 }
 
-/* Bins that have all but faded go, as their energy is no longer exact enough for a mean. */
+/* Bins with almost no time left are emptied, as their energy is no longer exact enough for a mean. */
 static void halve(struct wtl_baseline_learner *learner)
 {
 	learner->entered_ns = 0;
@@ -159,8 +159,8 @@ void wtl_baseline_learner_start(struct wtl_baseline_learner *learner,
 	seen_ns = seen_ns > KNOWN_NS ? seen_ns : KNOWN_NS;
 	idle_uw = bounded(known->idle_uw);
 	middle_uw = bounded(wtl_add_sat(idle_uw, known->uncertainty_uw));
-	/* Spread so that both quantiles come out as they were; but the least uncertainty of all is
-	 * added again when asked, and must not raise the idle power from session to session. */
+	/* Entered so that both quantiles come out as they were. The least uncertainty is left out: each query adds it
+	 * again, and it must not raise the idle power from session to session. */
 	if (middle_uw - idle_uw <= least_uncertainty_uw(idle_uw) ||
 	    bin_of(middle_uw) == bin_of(idle_uw))
 		middle_uw = idle_uw;
@@ -250,7 +250,7 @@ void wtl_baseline_learner_add(struct wtl_baseline_learner *learner,
 				    .end_edge_ns = (double)interval->end_edge_ns};
 }
 
-/* What has lasted long enough but for its edges counts like the stretches before it. */
+/* A stretch that is long enough, and only goes on because of its edges, counts like those before it. */
 static bool is_counted(const struct stretch *stretch)
 {
 	return stretch->sum.duration_ns >= STRETCH_NS;

@@ -60,7 +60,7 @@ void wtl_baseline_learner_start(struct wtl_baseline_learner *learner,
 void wtl_baseline_learner_model(struct wtl_baseline_learner *learner, uint64_t idle_uw,
 				uint64_t uncertainty_uw);
 
-/* Said by somebody who knows better, or wants to know what would be if: that it is, and stays. */
+/* Sets the baseline for good: for a user who knows better, or wants to see what would be if. */
 void wtl_baseline_learner_fix(struct wtl_baseline_learner *learner,
 			      const struct wtl_baseline *known);
 

@@ -9,10 +9,10 @@
 #include "base/err.h"
 #include "energy/units.h"
 
-/* Judgement: no more means are compared than say the same, nor fewer than say something. */
+/* Judgement: more means than this add nothing, and fewer say too little. */
 enum { STEPS_MAX = 20000, STEPS_MIN = 40, LAGS_MAX = 1000, PARTS = 10 };
 #define STEP_MIN_NS (10 * WTL_NS_PER_MS)
-/* The meter and the sensor have to go together, and power has to change by this part of its mean. */
+/* The meter and the sensor have to correlate, and power has to change by this part of its mean. */
 #define CORRELATION_MIN 0.9
 #define SPREAD_MIN	0.1
 /* A stretch is even while power stays within that part of its range, for so many steps either way. */
@@ -106,8 +106,8 @@ static double correlation(const struct sums *s)
 	return xx > 0 && yy > 0 ? (s->xy - s->x * s->y / s->n) / sqrt(xx * yy) : 0.0;
 }
 
-/* The meter is taken as exact: what scatters is when the sensor's figures are from, which would flatten a line that is
- * fitted the other way round. */
+/* The meter is taken as exact. What scatters is the moment that each of the sensor's figures is of,
+ * which would flatten a line fitted the other way round. */
 static double slope(const struct sums *s)
 {
 	double xy = s->xy - s->x * s->y / s->n;
@@ -146,7 +146,7 @@ static int64_t find_lag(const struct pairs *pairs, int64_t max_lag_ns, double *r
 	if (most > (int64_t)pairs->n / 4)
 		most = (int64_t)pairs->n / 4;
 	for (int64_t i = 0; i <= 2 * most; i++) {
-		/* 0, 1, -1, 2, …: of equal ones the least */
+		/* 0, 1, -1, 2, …: of equal correlations, that of the smallest lag */
 		int64_t lag = i % 2 ? (i + 1) / 2 : -(i / 2);
 		struct sums sums = sums_at(pairs, lag);
 		double value = correlation(&sums);
@@ -305,7 +305,7 @@ int wtl_calibration_fit(const struct wtl_power_log *sensor, const struct wtl_pow
 	}
 	if ((to_ns - from_ns) / pairs.step_ns > STEPS_MAX)
 		pairs.step_ns = (to_ns - from_ns) / STEPS_MAX + 1;
-	/* By division: steps of logs of two points can be of centuries. */
+	/* By division, as a product could overflow: in a log of two points, a step can be centuries long. */
 	if ((to_ns - from_ns) / pairs.step_ns < STEPS_MIN)
 		return refuse(err, "recording and wattmeter have too little time in common");
 	pairs.n = (size_t)((to_ns - from_ns) / pairs.step_ns);

@@ -142,7 +142,7 @@ uint64_t wtl_carbon_co2e_ug(uint64_t energy_uj, uint32_t intensity_mg_per_kwh)
 
 int32_t wtl_carbon_rest_ng(unsigned __int128 uj_mg_per_kwh)
 {
-	/* Of half a microgram and what is beyond whole ones, which is then never negative. */
+	/* What is left beyond whole micrograms, and half a microgram more, so that it is never negative. */
 	const uint64_t beyond = (uint64_t)((uj_mg_per_kwh + divisor / 2) % divisor);
 
 	return (int32_t)((beyond * 1000 + divisor / 2) / divisor) - 500;

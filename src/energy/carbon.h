@@ -57,8 +57,8 @@ extern const char wtl_carbon_providers[]; /* "gcp", with commas between */
 uint64_t wtl_carbon_co2e_ug(uint64_t energy_uj, uint32_t intensity_mg_per_kwh);
 
 /*
- * What is to be added to those micrograms: -500 to 500 nanograms, to the nearest. Of the product of an
- * energy and its intensity (or a sum of such).
+ * What rounding took from those micrograms: -500 to 500 nanograms, to the nearest. Takes the
+ * product of an energy and its intensity (or a sum of such products).
  */
 int32_t wtl_carbon_rest_ng(unsigned __int128 uj_mg_per_kwh);
 

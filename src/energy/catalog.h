@@ -79,7 +79,7 @@ struct wtl_catalog {
 	size_t n_channels, channels_room;
 	struct wtl_miss *misses;
 	size_t n_misses, misses_room;
-	struct wtl_gpu_set left_out; /* by request: they have neither */
+	struct wtl_gpu_set left_out; /* by request: they have neither channels nor misses */
 	/* What the registry stamps on entries while a source opens. */
 	const char *source;
 	unsigned rank;

@@ -20,7 +20,7 @@ void wtl_group_find_step(struct wtl_group *group)
 
 int64_t wtl_consumer_cpu_ns(const struct wtl_consumer *consumer)
 {
-	/* A GPU's driver knows its number, and nobody here when it began; a hidden process has a clock. */
+	/* Of a process that only a GPU's driver sees, the start is not known. A hidden process has a CPU clock. */
 	bool is_outside = !consumer->is_readable && consumer->start_ns == 0;
 
 	return is_outside && consumer->cpu_ns == 0 ? -1 : consumer->cpu_ns;

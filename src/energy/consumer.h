@@ -77,7 +77,7 @@ struct wtl_share_energy {
 	uint64_t dynamic_uj;	      /* 0 where it is not known */
 	uint64_t uncertainty_uj;      /* of the dynamic part, else of the full one: k = 2 */
 	uint64_t full_uncertainty_uj; /* of the full one */
-	/* Of it, what idle power and weight leave: standard (k = 1). */
+	/* The parts of uncertainty_uj that idle power and weights cause: standard (k = 1). */
 	uint64_t idle_doubt_uj, weight_doubt_uj;
 	uint64_t full_weight_doubt_uj; /* the same of full_uncertainty_uj, by the weight alone */
 };

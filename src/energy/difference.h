@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 /*
- * What two measurements differ by, and how sure that is. A measurement's uncertainty has a part that
- * both have in common where the same sensor of the same machine gave both: its gain and its zero. What
- * one is wrong by there, the other is wrong by as well, in proportion: of the difference only that
- * part of the difference is left. All else is independent, and adds in quadrature.
+ * What two measurements differ by, and how sure that is. A measurement's uncertainty has a part
+ * that both have in common where the same sensor of the same machine gave both: its gain and its
+ * zero. An error there is in both, in proportion to each: the difference then has the same relative
+ * error. All else is independent, and adds in quadrature.
  */
 struct wtl_measured {
 	uint64_t value;	      /* in millionths of its unit */

@@ -101,7 +101,7 @@ enum wtl_gpu_number {
 	WTL_GPU_ECC_UNCORRECTED_VOLATILE,
 	WTL_GPU_ECC_CORRECTED_AGGREGATE,
 	WTL_GPU_ECC_UNCORRECTED_AGGREGATE,
-	/* By place, what nvidia-smi sums in the four above. */
+	/* The same errors by place: nvidia-smi sums them to the four above. */
 	WTL_GPU_ECC_DRAM_CORRECTED_VOLATILE,
 	WTL_GPU_ECC_DRAM_UNCORRECTED_VOLATILE,
 	WTL_GPU_ECC_DRAM_CORRECTED_AGGREGATE,

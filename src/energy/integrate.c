@@ -57,7 +57,7 @@ static double difference(uint64_t a, uint64_t b)
 	return (double)((int64_t)a - (int64_t)b);
 }
 
-/* A changed reading replaces what its own averaging window saw; before that, the old one stood. */
+/* How long a changed reading holds: for its own averaging window. Before that, the old one held. */
 static int64_t hold_ns(const struct wtl_integral *in)
 {
 	return max_ns(in->class.window_ns, in->class.update_ns);
@@ -109,7 +109,7 @@ struct load_range {
 	double least_uw, most_uw; /* both 0: not known */
 };
 
-/* What the part may draw, by its limit: such shares of it, and what the readings have shown. */
+/* What the part may draw: between two shares of its limit, widened to what the readings have shown. */
 static struct load_range load_range(const struct wtl_integral *in, double least, double most)
 {
 	struct load_range range = {least * (double)in->most_uw, most * (double)in->most_uw};
@@ -498,7 +498,7 @@ uint64_t wtl_integral_mark_uj(const struct wtl_integral_mark *mark)
 	return (uint64_t)(mark->sums.energy / RAW_PER_UJ);
 }
 
-/* Restlessness known now counts for what the ring holds of the window, even where it was not yet. */
+/* Restlessness known now counts for all of the window that is in the ring, even where it was not known yet. */
 static double sampling_uj(const struct wtl_integral *in, int64_t length_ns,
 			  const struct wtl_integral_sums *a, const struct wtl_integral_sums *b)
 {

@@ -52,21 +52,21 @@ struct wtl_integral {
 	struct wtl_sensor_class class;
 	enum wtl_integral_stamp stamp;
 	int64_t gap_ns;
-	uint64_t most_uw;    /* what the part may draw, set after init by who knows; 0: not known */
-	unsigned head;	     /* index of the next knot to write */
-	unsigned count;	     /* knots in the ring */
-	int64_t update_ns;   /* when the newest reading appeared */
-	int64_t seen_ns;     /* when a poll first showed it */
-	int64_t poll_ns;     /* time of the newest sample, repeated values included */
+	uint64_t most_uw;  /* what the part may draw, set by the caller after init; 0: not known */
+	unsigned head;	   /* index of the next knot to write */
+	unsigned count;	   /* knots in the ring */
+	int64_t update_ns; /* when the newest reading appeared */
+	int64_t seen_ns;   /* when a poll first showed it */
+	int64_t poll_ns;   /* time of the newest sample, repeated values included */
 	int64_t poll_gap_ns; /* between the last two samples */
 	int64_t spacing_ns;  /* between distinct readings, smoothed */
 	struct wtl_alias alias;
-	unsigned n_unscanned; /* of the newest readings: those are not in there yet */
+	unsigned n_unscanned; /* so many of the newest readings are not in alias yet */
 	uint64_t samples;     /* accepted, repeats included */
 	uint64_t rejected;    /* refused: time going back, absurd power */
 	uint64_t gaps;
 	uint64_t total_uj; /* largest total handed out, see wtl_integral_total_uj() */
-	/* Large, and written as they fill: what they hold is counted. */
+	/* Large, so init does not clear them: counts say what they hold. */
 	struct wtl_alias_readings readings;
 	struct wtl_integral_knot ring[WTL_INTEGRAL_RING];
 };

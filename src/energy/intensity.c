@@ -230,7 +230,7 @@ uint64_t wtl_emission_ug(const struct wtl_emission *emission)
 {
 	__int128 product = emission->uj_mg_per_kwh;
 
-	/* Corrections never make it less than nothing but for their own rounding. */
+	/* Corrections make it less than 0 only by their own rounding. */
 	return product > 0 ? (uint64_t)((product + DIVISOR / 2) / DIVISOR) : 0;
 }
 

@@ -18,7 +18,7 @@ struct wtl_ledger {
 	uint64_t live_uj; /* processes that still run */
 	uint64_t exited_uj;	  /* processes that ended */
 	uint64_t kernel_uj;	  /* kernel threads and interrupts */
-	uint64_t idle_uj;	  /* what the domain draws anyway, of all the others */
+	uint64_t idle_uj;	  /* what the domain draws anyway, taken out of all the others */
 	uint64_t unattributed_uj; /* what cannot be seen */
 	uint64_t total_uj;
 };

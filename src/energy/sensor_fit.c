@@ -19,9 +19,9 @@
 /* Judgement: fewer new values say nothing, and readings have to go with the load. */
 enum { UPDATES_MIN = 40, UPDATES_MAX = 20000, CELLS_MAX = 1 << 22, PARTS = 10 };
 #define CORRELATION_MIN 0.8
-/* A capacitor has to explain so much more than a window does. */
+/* The capacitor is chosen only if it leaves over less than this part of what the window leaves over. */
 #define LOWPASS_PART 0.7
-/* What is further away than so many of the usual deviations was another load, or a poll that came late. */
+/* A value further off than this many usual deviations is of another load, or of a poll that came late. */
 #define OUTLIER 5.0
 
 /* A new value and when it appeared. */

@@ -23,7 +23,7 @@ struct wtl_sensor_load {
 struct wtl_sensor_found {
 	enum wtl_sensor_kind kind; /* a mean over a window, or like a capacitor that is charged */
 	int64_t update_ns;
-	/* Of a mean. The other kind has a time constant: a mean over twice that is as late, and sees as much. */
+	/* Of a mean. Of the other kind, twice its time constant: a mean over that is as late, and sees as much. */
 	int64_t window_ns;
 	int64_t latency_ns;		     /* from the window's end to the new value */
 	int64_t window_sd_ns, latency_sd_ns; /* standard uncertainties */

@@ -15,7 +15,7 @@ static const struct wtl_kept_number numbers[] = {
 
 enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
 
-/* Readings are no surer in time than this (judgement): the load's own edges, and when it is asked. */
+/* Times are no surer than this (judgement): by the load's own edges, and by when the sensor is asked. */
 enum { LATENCY_SD_MIN_US = 2000 };
 
 void wtl_kept_sensor_key(char key[WTL_KEPT_KEY_SIZE], const char *uuid, enum wtl_power_field field)

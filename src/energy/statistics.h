@@ -39,8 +39,8 @@ struct wtl_ratio {
 	double of_pairs, of_all;
 };
 
-/* logs: of the natural logarithm of each pair's ratio. of_all: standard (k = 1). Of none, or where a ratio is not
- * finite, it is not known. */
+/* logs: of the natural logarithm of each pair's ratio. of_all: standard (k = 1). Without pairs, or
+ * where a ratio is not finite, it is not known. */
 void wtl_ratio_of(const struct wtl_tally *logs, double of_all, struct wtl_ratio *ret_ratio);
 /* Does the interval leave out 1? */
 bool wtl_ratio_is_significant(const struct wtl_ratio *ratio);

@@ -45,7 +45,7 @@ bool wtl_unit_from_scale(double joules_per_count, struct wtl_unit *ret_unit)
 		unit.den *= 2;
 	}
 	if (micro < 0x1p39 && micro != nearbyint(micro))
-		return false; /* too small a count to be told within 1e-12 */
+		return false; /* the unit is too small to be given within 1e-12 */
 	unit.num = (uint64_t)nearbyint(micro);
 	*ret_unit = unit;
 	return true;

@@ -18,17 +18,17 @@ enum { IDLE, AWAKE, TYPICAL, FIRST_PLACE, STATE_MAX = FIRST_PLACE + WTL_WATTS_PL
 #define FRESH_SPREAD	 0.4   /* the same, as far as the first look tells what they draw at all */
 #define NOISE_PART	 0.008 /* of the power: what a second scatters by, at first */
 #define NOISE_LEAST	 1e-4  /* of the power */
-#define NOISE_LOOKS	 2.0   /* so many looks are worth what is taken for granted of it */
+#define NOISE_LOOKS	 2.0   /* what is assumed of it at first counts as so many looks */
 #define STUDENT		 1.35  /* t of 95 % with n degrees of freedom: about 2 (1 + that / n) */
-#define NOISE_LOOKS_MOST 50.0  /* and so many are remembered */
-#define NOISE_STEP	 9.0 /* one look makes the noise's variance seem no larger than so many times */
-#define FAR		 9.0  /* variances from where a look is far off */
-#define FAR_MOST	 25.0 /* it counts less by this at most: the machine may have changed */
+#define NOISE_LOOKS_MOST 50.0  /* no more looks than this are remembered */
+#define NOISE_STEP	 9.0   /* the square of what a look is off by is cut to so many variances */
+#define FAR		 9.0   /* a look is far off beyond so many variances */
+#define FAR_MOST	 25.0  /* it counts less by this at most: the machine may have changed */
 enum {
 	TRUSTED_LOOKS =
 		8, /* before that all are taken for typical: on a busy machine they say more noise than watts */
 	FIRST_LOOKS = 16,
-	FAR_LOOKS = 3 /* of the first ones, and the first of all was no scale for anything */
+	FAR_LOOKS = 3 /* among the first ones: then the very first gave a wrong scale */
 };
 #define IDLE_DRIFT_PART 0.0007 /* of the power, in one second: standard */
 #define IDLE_DRIFT_MOST 600.0  /* seconds after which it does not go further: temperatures settle */
@@ -62,8 +62,8 @@ struct wtl_watts {
 	double noise;	 /* variance of the power over one second */
 	double noise_looks; /* what that rests on */
 	double *state;	    /* n */
-	float *fresh_w; /* n: of who was not seen to use it yet, by how much it may differ from a typical one */
-	float *known_w, *known_doubt_w; /* n each: of who was known before; 0: nobody was */
+	float *fresh_w; /* n: how far a user whose use was not seen yet may differ from a typical one */
+	float *known_w, *known_doubt_w; /* n each: of users known from before; 0: not known */
 	/* n · (n + 1) / 2, the lower triangle row by row. What is rounded off is less than what a look adds by its noise. */
 	float *covariance;
 };
@@ -241,7 +241,7 @@ static void begin(struct wtl_watts *watts, const struct wtl_watts_look *look)
 			       typical_w);
 	}
 	set_alone(watts, TYPICAL, typical_w, hypot(TYPICAL_SPREAD * typical_w, doubt_w));
-	/* Where it begins anew, looks were far off: by no less than was seen, or it would begin anew for ever. */
+	/* When it begins anew, looks were far off. The noise keeps that size, or it would begin anew for ever. */
 	watts->noise = fmax(noise_w * noise_w, watts->noise);
 	watts->noise_looks = NOISE_LOOKS;
 	for (size_t i = FIRST_PLACE; i < watts->n; i++)
@@ -252,8 +252,8 @@ static void begin(struct wtl_watts *watts, const struct wtl_watts_look *look)
 }
 
 /*
- * How much users differ is a part of what they draw. What a typical one draws may be ill known when a place is cleared;
- * the first look that it is used in tells better.
+ * How much users differ is a part of what they draw. What a typical one draws may be ill known when
+ * a place is cleared; the first look in which the place is used tells better.
  */
 static void widen_fresh(struct wtl_watts *watts, const struct wtl_watts_look *look)
 {
@@ -376,7 +376,7 @@ static void learn_noise(struct wtl_watts *watts, const struct wtl_watts_look *lo
 	watts->noise = fmax(watts->noise, least_w * least_w);
 }
 
-/* Others are scaled by what a typical user draws. */
+/* A typical user's watts are the scale of others': they are kept from becoming too small. */
 static void keep_scale(struct wtl_watts *watts)
 {
 	double least_w = TYPICAL_LEAST * watts->power_w, by_w = least_w - watts->state[TYPICAL];
@@ -581,10 +581,10 @@ void wtl_watts_doubts(const struct wtl_watts *watts, const struct wtl_watts_look
 
 /* ---- Backwards ---- */
 
-/* Of a covariance, what is of some numbers of the state, and room to solve for them. */
+/* The part of a covariance that belongs to some numbers of the state, and room to solve for them. */
 struct solver {
 	size_t n;	  /* of the whole state */
-	size_t m, *which; /* of it */
+	size_t m, *which; /* those numbers */
 	double *root;	  /* m · (m + 1) / 2: its lower triangle, after Cholesky */
 	double *gain;	  /* n · m */
 	double *change;	  /* m */
@@ -648,7 +648,7 @@ static void solve(const struct solver *solver, double b[])
 	}
 }
 
-/* gain: covariance of the whole state with what goes on · that one's inverse. */
+/* gain: covariance of the whole state with the numbers that go on · the inverse of their predicted covariance. */
 static void find_gain(struct solver *solver, const struct wtl_watts *watts)
 {
 	for (size_t i = 0; i < solver->n; i++) {

@@ -46,15 +46,15 @@ void wtl_watts_doubt(struct wtl_watts *watts);
 /* A look of no length teaches nothing. */
 void wtl_watts_add(struct wtl_watts *watts, const struct wtl_watts_look *look);
 
-/* A place is of many, each of whom is taken for a typical one: before the first look. In the mean they nearly are; use
- * that is seen of nobody, which is among theirs, is too coarse to learn from. */
+/* Before the first look: many share the place, each taken for a typical user. In the mean they
+ * nearly are. Use that is seen of nobody, which is counted there, is too coarse to learn from. */
 void wtl_watts_mix(struct wtl_watts *watts, size_t place);
 
-/* A place has a new user: of whom nothing is known, and who is taken for a typical one; or who was counted at
- * another place so far. */
+/* A place has a new user. _clear(): nothing is known of it, so it is taken for a typical one.
+ * _split(): so far it was counted at the place `from`. */
 void wtl_watts_clear(struct wtl_watts *watts, size_t place);
 void wtl_watts_split(struct wtl_watts *watts, size_t place, size_t from);
-/* After that: it is known before, from an earlier time. */
+/* After one of these: the user is known from an earlier time. */
 void wtl_watts_know(struct wtl_watts *watts, size_t place, double w, double uncertainty_w);
 
 /* Watts, and their standard uncertainties. */
@@ -62,7 +62,7 @@ struct wtl_watts_figure {
 	double w, uncertainty_w;
 };
 struct wtl_watts_figure wtl_watts_idle(const struct wtl_watts *watts);
-/* The same for all looks so far: it may have been another one before. */
+/* The same, taken for the mean over all looks so far: less certain, as it may have drifted. */
 struct wtl_watts_figure wtl_watts_idle_of_all(const struct wtl_watts *watts);
 struct wtl_watts_figure wtl_watts_awake(const struct wtl_watts *watts);
 struct wtl_watts_figure wtl_watts_of(const struct wtl_watts *watts, size_t place); /* w > 0 */

@@ -23,14 +23,14 @@ void wtl_watts_past_begin(struct wtl_watts_past *past, int64_t stretch_ns);
 
 /* ---- The first time ---- */
 
-/* Places, the same of all domains, of which some have fewer: who has each (0: nobody), and what they have. */
+/* Who has each place (0: nobody), and what is learned of each domain. All share the places; some have fewer. */
 struct wtl_watts_moment {
 	size_t n_places, n_watts;
 	const uint32_t *keys;
 	struct wtl_watts *const *watts; /* NULL: none of that number */
 };
 
-/* The next look is until that time. Where that is behind the stretch, the one so far is kept as it is now. */
+/* The next look lasts until end_ns. Where that is past the end of the stretch, the stretch is kept as it is now. */
 void wtl_watts_past_reach(struct wtl_watts_past *past, int64_t end_ns,
 			  const struct wtl_watts_moment *now);
 /* Who used how much in that look; what it taught is not known yet. */
@@ -45,7 +45,7 @@ int wtl_watts_past_smooth(struct wtl_watts_past *past);
 /* ---- The second time ---- */
 
 bool wtl_watts_past_is_smooth(const struct wtl_watts_past *past); /* NULL is not */
-/* Who had which place in the stretch of a look that ends then, and what they draw. false: there is none. */
+/* Who had which place in the stretch of the look that ends at end_ns, and what they draw. false: no such stretch. */
 bool wtl_watts_past_show(const struct wtl_watts_past *past, int64_t end_ns,
 			 struct wtl_watts_moment *ret_moment);
 
