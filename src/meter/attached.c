@@ -95,7 +95,7 @@ static void window_ends(struct wattle_meter *meter, struct wtl_window *window)
 	window->book = NULL;
 }
 
-/* In recordings CPU time is 0; here what holds without a word is. */
+/* In recordings, 0 is CPU time; in options, it is the default. */
 static const enum wtl_weight weights[] = {
 	[WATTLE_WEIGHT_LEARNED] = WTL_WEIGHT_LEARNED,
 	[WATTLE_WEIGHT_CPU_TIME] = WTL_WEIGHT_CPU_TIME,
@@ -168,7 +168,7 @@ void wtl_attached_tick(struct wattle_meter *meter)
 
 /* ---- Consumers ---- */
 
-/* Whatever follows is as of now, where the window asks for that. */
+/* Samples and bills, so that what follows is as of now. */
 static void bring_up_to_date(struct wattle_meter *meter)
 {
 	wtl_meter_sample_asked(meter);
@@ -303,7 +303,7 @@ static int open_set(struct wattle_meter *meter, enum wattle_set_kind kind, int p
 		number++;
 	if (number == WTL_SETS_MAX)
 		return -WATTLE_E_TOO_MANY;
-	/* Up to now it was others'. */
+	/* What was used until now is not the set's. */
 	if (rc == 0) {
 		bring_up_to_date(meter);
 		rc = choose(meter, number, kind, pid, cgroup);

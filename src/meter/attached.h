@@ -23,17 +23,17 @@ struct wtl_attached {
 	char *idle_path;
 	uint16_t sets; /* those that are chosen, a bit each */
 	struct wattle_set set[WTL_SETS_MAX];
-	/* As of the last bill; when they were chosen; and WTL_SETS_MAX for each window, when that began. NULL until a set
-	 * is chosen. */
+	/* The sets' accounts: as of the last bill, of when they were chosen, and of when each
+	 * window began (WTL_SETS_MAX each). NULL until a set is chosen. */
 	struct wtl_set_account *now, *chosen, *marks;
-	struct wtl_share *shares; /* of all of these, behind one sum's that is worked with */
+	struct wtl_share *shares; /* of all of these; before them, those of one sum to work with */
 };
 
 /* By the meter's options. 0, or negative; wtl_attached_close() in any case. */
 int wtl_attached_open(struct wattle_meter *meter, struct wtl_err *err);
 void wtl_attached_close(struct wattle_meter *meter);
 
-/* After a sample, for meters without attribution too: bills if that is due; and does so in any case. */
+/* After a sample, for meters without attribution too. _tick() bills if that is due, _bill() in any case. */
 void wtl_attached_tick(struct wattle_meter *meter);
 void wtl_attached_bill(struct wattle_meter *meter);
 

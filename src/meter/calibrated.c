@@ -12,7 +12,7 @@
 #include "meter/meter.h"
 
 #define HEAD "wattle-calibration/1\n"
-/* After such a time without a reading a counter's zero is not added: nobody knows whether it was on. */
+/* After such a time without a step, a counter's zero is not added: the device may have been off. */
 #define APART_MAX_NS (3600 * WTL_NS_PER_S)
 #define MILLION	     1000000
 #define NOTE	     "calibrated "
@@ -80,8 +80,8 @@ static uint64_t correct_power(const struct corrected *corrected, uint64_t count)
 }
 
 /*
- * A counter goes on from what it was, by the corrected steps. It moves only when the sensor's does, so that the sensor's
- * update is seen as before; the zero since the last step comes with the next one.
+ * A counter goes on from its corrected value by corrected steps. It moves only when the sensor's does, so that the
+ * sensor's update period is seen as before; the zero's energy since the last step is added with the next step.
  */
 static uint64_t correct_energy(struct corrected *corrected, const struct wtl_reading *reading)
 {
@@ -181,7 +181,7 @@ const char *wtl_calibrated_note(const struct wtl_channel *channel)
 
 struct taking {
 	struct wattle_meter *meter;
-	bool of_serials; /* alone */
+	bool of_serials; /* only of channels with a serial */
 	struct wtl_calibrated *calibrated;
 	size_t n;
 };

@@ -39,7 +39,7 @@ int wtl_calibrated_load(struct wattle_meter *meter, const char *idle_path);
 int wtl_calibrated_load_serials(struct wattle_meter *meter, const char *idle_path);
 void wtl_calibrated_free(struct wtl_calibrated *calibrated); /* NULL is fine */
 
-/* What is told of that behind the device's name, such as "calibrated 2026-07-03"; NULL: it is not calibrated. */
+/* What is shown of that behind the device's name, such as "calibrated 2026-07-03"; NULL: it is not calibrated. */
 const char *wtl_calibrated_note(const struct wtl_channel *channel);
 
 /* Corrects readings first to first + n, which a source has just made; calibrated may be NULL. */

@@ -31,7 +31,7 @@ int wtl_chunk_add_gpus(struct wtl_chunk *chunk, size_t n_gpus); /* before the fi
 /* What it has stays divided as it is. */
 void wtl_chunk_settle(struct wtl_chunk *chunk);
 void wtl_chunk_fold(struct wtl_chunk *chunk, const struct wtl_fold *fold);
-/* The newest scan's uses; it is settled before, if it is a minute long. -ENOMEM: then they go without. */
+/* Adds the newest scan's uses; before, a chunk of a minute is settled. -ENOMEM: they are not in it. */
 int wtl_chunk_add(struct wtl_chunk *chunk, struct wtl_learned *learned,
 		  const struct wtl_workload_scan *scan);
 /* Bills a domain's energy since the last bill, and the chunk's anew. */

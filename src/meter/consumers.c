@@ -16,7 +16,7 @@
 #include "meter/observer.h"
 #include "sensors/rapl.h"
 
-/* An interval that is learned from, at least, in halves of the reads at its ends. */
+/* The shortest interval that is learned from, in half-durations of the reads at its ends. */
 enum { LEARN_HALVES = 20 };
 
 /* ---- Opening ---- */
@@ -119,7 +119,7 @@ static void book_close(struct wtl_book *book)
 	free(book->billed);
 }
 
-/* With which others it is learned. */
+/* The domains that its watts are learned together with. */
 static enum wtl_learned_sum sum_of(const struct wtl_consumers *consumers, size_t i)
 {
 	struct wattle_domain domain;
@@ -130,7 +130,7 @@ static enum wtl_learned_sum sum_of(const struct wtl_consumers *consumers, size_t
 	return domain.kind == WATTLE_KIND_CPU ? WTL_LEARNED_PACKAGES : WTL_LEARNED_ALONE;
 }
 
-/* Of all that is divided by CPU time. */
+/* Of all domains that are divided by CPU time. */
 int wtl_consumers_learn_watts(struct wtl_consumers *consumers, bool is_told)
 {
 	struct wtl_book *own = &consumers->own;
@@ -307,7 +307,7 @@ static void book_fold(struct wtl_book *book, const struct wtl_fold *fold)
 	wtl_chunk_fold(&book->chunk, fold);
 	if (fold->from >= book->n_cpu_base)
 		return;
-	/* A row that is younger than the book begins with what its first one had. */
+	/* A row that is younger than the book begins with the base of the first process in it. */
 	if (fold->into < book->n_cpu_base)
 		book->cpu_base_ns[fold->into] += book->cpu_base_ns[fold->from];
 	book->cpu_base_ns[fold->from] = 0;
@@ -480,7 +480,7 @@ static void divide(struct wtl_consumers *consumers, size_t i, struct bill *bill)
 	case WTL_DIVIDED_NOT:
 		break;
 	}
-	/* Whatever it is, with the processors at rest it is at rest, too. */
+	/* Whatever the domain is, it is taken to be at rest when the processors are. */
 	bill->uses = &wtl_unseen_alone;
 	bill->n_uses = 1;
 	bill->use_ppm = cpu_use_ppm(scan);
@@ -550,7 +550,7 @@ static void begin_chunks(struct wtl_consumers *consumers)
 	begin_chunk(&consumers->own, consumers);
 }
 
-/* What is not billed yet of a domain's energy in a book becomes its users'. */
+/* Bills what a book has not billed yet of a domain's energy to its users. */
 static void book_bill(struct wtl_book *book, struct wtl_consumers *consumers, size_t i,
 		      const struct wattle_energy *energy, struct bill *bill)
 {
@@ -563,7 +563,7 @@ static void book_bill(struct wtl_book *book, struct wtl_consumers *consumers, si
 	if (energy->energy_uj > billed->energy_uj)
 		bill->energy_uj = energy->energy_uj - billed->energy_uj;
 	bill->is_corrected = energy->energy_uj < billed->energy_uj;
-	/* Of what is smoothed backwards, nothing is learned later that a look could be divided anew by. */
+	/* Where watts are smoothed backwards, no look is divided anew: nothing more is learned later. */
 	if (bill->is_learned && !bill->is_corrected && book->chunk.recent && !is_rest(consumers) &&
 	    !wtl_learned_is_smoothed(consumers->learned)) {
 		wtl_chunk_bill(&book->chunk, consumers->learned, book->attribution, i,
@@ -586,7 +586,7 @@ static void book_bill(struct wtl_book *book, struct wtl_consumers *consumers, si
 	wtl_billed_note(billed, domain, energy);
 }
 
-/* Before it is billed: what it tells of everybody's watts. */
+/* Before the energy is billed: learns from it what everybody draws. */
 static void learn_watts(struct wtl_consumers *consumers, size_t i,
 			const struct wattle_energy *energy)
 {
@@ -635,7 +635,7 @@ static void bill_domain(struct wtl_consumers *consumers, size_t i,
 	struct wtl_gpu_learned *gpu = wtl_consumers_gpu_learned(consumers, domain);
 	struct bill bill = {.n_uses = 0};
 
-	/* Of a scan without a capacity it is not known who used what; where nobody did, the energy is nobody's. */
+	/* A scan without a capacity does not say who used what; where nobody used anything, the energy is nobody's. */
 	bill.is_learned =
 		wtl_learned_has(consumers->learned, i) && scan->capacity_ns > 0 && scan->n_uses > 0;
 	for (struct wtl_book *book = consumers->books; book; book = book->next)
@@ -644,7 +644,7 @@ static void bill_domain(struct wtl_consumers *consumers, size_t i,
 	if (!energy->has_energy)
 		return;
 	book_bill(&consumers->own, consumers, i, energy, &bill);
-	if (bill.is_learned) /* chunks were weighed in its place */
+	if (bill.is_learned) /* so far, a chunk may have been weighed instead */
 		divide(consumers, i, &bill);
 	if (gpu)
 		wtl_gpu_learned_scale(gpu, &bill.uses, bill.n_uses);

@@ -56,8 +56,8 @@ void wtl_consumers_begin(struct wtl_consumers *consumers);
  * -ESRCH and the like: it has ended already, say. */
 int wtl_consumers_follow(struct wtl_consumers *consumers, int pid);
 
-/* It has ended, and has not been waited for yet: what it and its descendants that were waited for used in all,
- * as wait4() tells. Before the last bill, which has it all then. */
+/* The command has ended, and has not been waited for yet. cpu_ns: what it and those of its descendants that were waited
+ * for used in all, as wait4() says. Call it before the last bill, which then has all of it. */
 void wtl_consumers_command_ended(struct wtl_consumers *consumers, int64_t cpu_ns);
 
 /* Bills what was used since the last call. energies are the window's so far, one a domain. */
@@ -90,21 +90,21 @@ void wtl_consumers_read_resident(struct wtl_consumers *consumers, unsigned budge
 /* Learned in this or an earlier session. */
 void wtl_consumers_baseline(const struct wtl_consumers *consumers, size_t domain,
 			    struct wtl_baseline *ret_baseline);
-/* The same as it was seen at rest alone: what is kept for later sessions. */
+/* The same, but only from what was seen at rest: this is kept for later sessions. */
 void wtl_consumers_rest(const struct wtl_consumers *consumers, size_t domain,
 			struct wtl_baseline *ret_baseline);
 /* What an earlier session learned, before any billing. */
 void wtl_consumers_set_baseline(struct wtl_consumers *consumers, size_t domain,
 				const struct wtl_baseline *baseline);
 
-/* The same of what programs draw; and what is known of it now (NULL: nothing), for the next session. -ENOMEM. */
+/* _know: the same of what programs draw (-ENOMEM). _keep: what is known now, for the next session (or NULL). */
 struct wtl_known_watts;
 struct wtl_known_table;
 int wtl_consumers_know_watts(struct wtl_consumers *consumers, const struct wtl_known_watts *known);
 const struct wtl_known_table *wtl_consumers_keep_watts(const struct wtl_consumers *consumers,
 						       int64_t t_utc_ns);
 
-/* Taken as it is said, whatever is seen. */
+/* Takes the baseline as it is given, whatever is seen. */
 void wtl_consumers_fix_baseline(struct wtl_consumers *consumers, size_t domain,
 				const struct wtl_baseline *baseline);
 
@@ -157,25 +157,25 @@ struct wtl_consumers_sum {
 	int64_t cpu_ns, counted_ns;
 	uint64_t n_processes;
 };
-/* Of any consumers, one by one; shares[] are there. */
+/* Sums any consumers, one by one. The caller has allocated shares[]. */
 void wtl_consumers_sum_begin(const struct wtl_consumers *consumers, struct wtl_consumers_sum *sum);
 void wtl_consumers_sum_add(const struct wtl_consumers *consumers, uint32_t slot,
 			   struct wtl_consumers_sum *sum);
-/* sets: a bit for each of sums[] that is wanted, whose shares[] are there. */
+/* sets: a bit for each of sums[] that is wanted; the caller has allocated its shares[]. */
 void wtl_consumers_sum_sets(const struct wtl_consumers *consumers, uint16_t sets,
 			    struct wtl_consumers_sum sums[]);
-/* The same of the command's, whose shares[] are there. */
+/* The same of the command; the caller has allocated shares[]. */
 void wtl_consumers_sum_command(const struct wtl_consumers *consumers,
 			       struct wtl_consumers_sum *sum);
 /* How many shares a sum has. */
 size_t wtl_consumers_sum_shares(const struct wtl_consumers *consumers);
-/* What came to a sum since it was `mark`, into one whose shares[] are there. A correction of sampled power may
- * have taken some of it back. */
+/* What came to a sum since it was `mark`; the caller has allocated ret_sum's shares[]. A correction
+ * of sampled power may have taken some of it back. */
 void wtl_consumers_sum_since(const struct wtl_consumers *consumers,
 			     const struct wtl_consumers_sum *now,
 			     const struct wtl_consumers_sum *mark,
 			     struct wtl_consumers_sum *ret_sum);
-/* As wtl_consumers_energy(). Of a sum, less is unknown than of its parts together. */
+/* As wtl_consumers_energy(). A sum is less uncertain than its parts added up. */
 void wtl_consumers_sum_part(const struct wtl_consumers *consumers,
 			    const struct wtl_consumers_sum *sum, enum wtl_part part,
 			    struct wtl_share_energy *ret_energy);

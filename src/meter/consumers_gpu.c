@@ -101,14 +101,14 @@ bool wtl_consumers_close_gpus(struct wtl_consumers *consumers)
 	return wtl_gpu_watch_free(consumers->gpu_watch);
 }
 
-/* The account of a GPU's process: one that has ended meanwhile is nobody that can be seen. */
+/* The account of a GPU's process; WTL_SLOT_UNSEEN if it has ended meanwhile. */
 static uint32_t slot_of(struct wtl_consumers *consumers, const struct wtl_gpu_use_process *process)
 {
 	int64_t slot;
 
 	if (process->is_visible) {
 		slot = wtl_workload_find(consumers->workload, process->pid);
-		/* It may do nothing on the processors, for which it would be named. */
+		/* Its name is otherwise read when it uses the processors, which it may never do. */
 		if (slot >= 0)
 			wtl_workload_name(consumers->workload, (uint32_t)slot);
 	} else {
@@ -167,7 +167,7 @@ static void add_use(struct wtl_gpu_division *division, uint32_t slot, uint64_t w
 	division->room[i].weight += weight;
 }
 
-/* The newest list, and nobody has used anything yet. Returns the length of the one before. */
+/* Begins a new list, empty and without uses. Returns the length of the one before. */
 static size_t begin_list(struct wtl_gpu_division *division)
 {
 	struct wtl_gpu_seen *before = division->seen;
@@ -182,7 +182,7 @@ static size_t begin_list(struct wtl_gpu_division *division)
 	return n_before;
 }
 
-/* For all that are listed now or were before, and for nobody. */
+/* Room for all that are listed now or were before, and for use that is unseen. */
 static bool reserve(struct wtl_consumers *consumers, struct wtl_gpu_division *division, size_t n,
 		    size_t n_before)
 {
@@ -330,7 +330,7 @@ const char *wtl_consumers_gpu_weight(const struct wtl_consumers *consumers,
 	return division ? wtl_gpu_use_method_name(division->method) : NULL;
 }
 
-/* ---- Observed, and told ---- */
+/* ---- Observed, and restored ---- */
 
 int wtl_consumers_open_restored_gpus(struct wtl_consumers *consumers, const char *const domains[],
 				     size_t n)

@@ -88,14 +88,14 @@ void wtl_consumers_keep_gpu_watts(const struct wtl_consumers *consumers, int64_t
 			wtl_gpu_learned_keep(consumers->gpu_divisions[i].learned, t_utc_ns);
 }
 
-/* While it rests, it is divided as ever. */
+/* A GPU at rest is divided without learned watts. */
 static bool is_weighed(const struct wtl_gpu_division *division)
 {
 	return is_sampled(division) && wtl_gpu_learned_is_shared(division->learned) &&
 	       division->use_ppm > wtl_baseline_use_max_ppm(1);
 }
 
-/* Whoever was alone in a look has all of it, and those who work later have no part in that: it is not divided anew. */
+/* One process alone in a look gets all of it. It is not divided anew, as those who work later have no part in it. */
 static bool is_chunked(const struct wtl_gpu_division *division)
 {
 	return is_weighed(division) && wtl_gpu_learned_is_mixed(division->learned);
@@ -156,7 +156,7 @@ bool wtl_consumers_bill_gpu(const struct wtl_consumers *consumers, struct wtl_bo
 					 uses.uses, uses.doubts_ppm, uses.n);
 		return true;
 	}
-	/* Until watts are known, looks are divided one by one, and once they are, anew. */
+	/* Until watts are known, looks are divided one by one; afterwards they are divided anew. */
 	wtl_gpu_learned_weigh(learned, NULL, energy_uj, &uses);
 	if (!has_weight(&uses))
 		return false;

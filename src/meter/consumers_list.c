@@ -223,7 +223,7 @@ void wtl_share_energy_give(const struct wtl_share_energy *energy, struct wattle_
 	wtl_abi_give(ret_share, &share, sizeof(share));
 }
 
-/* The place of a domain's figure, behind the total's: -ERANGE for one that is none. */
+/* The place of a domain's figure; the total's comes first. -ERANGE: there is no such domain. */
 static int place_of(const struct wattle_consumers *consumers, int domain)
 {
 	if (domain < 0)

@@ -71,7 +71,7 @@ static double spread_of(const struct wtl_consumers *consumers,
 	return wtl_consumers_gpu_is_guess(consumers, domain) ? SPREAD_GPU_MEMORY : SPREAD_GPU_USE;
 }
 
-/* What all who used the domain are billed for like own_uj: above idle, where that is known. */
+/* What all users of the domain are billed together, counted as own_uj is: above idle, where that is known. */
 static double all_used_uj(const struct wtl_book *book, size_t i,
 			  const struct wtl_baseline *baseline)
 {
@@ -147,7 +147,7 @@ static void add_doubts(const struct wtl_consumers *consumers, const struct wtl_b
 			own_uj;
 }
 
-/* full: of all of it. */
+/* full: the doubts of the full energy. */
 static void add_share(const struct wtl_consumers *consumers, const struct wtl_book *book, size_t i,
 		      const struct wtl_share *share, struct wtl_share_energy *energy,
 		      struct doubts *doubts, struct doubts *full)
@@ -495,7 +495,7 @@ const char *wtl_consumers_weight(const struct wtl_consumers *consumers, size_t d
 	switch (divided->by) {
 	case WTL_DIVIDED_BY_CPU:
 		if (weight == WTL_WEIGHT_LEARNED && !wtl_learned_has(consumers->learned, domain))
-			weight = WTL_WEIGHT_CPU_TIME; /* that is modelled, or so far */
+			weight = WTL_WEIGHT_CPU_TIME; /* it is modelled, or not learned so far */
 		if (weight == WTL_WEIGHT_LEARNED && wtl_learned_is_smoothed(consumers->learned))
 			return "learned, smoothed backwards";
 		return wtl_weight_name(weight);

@@ -13,7 +13,7 @@ void wtl_consumers_restore_account(struct wtl_consumers *consumers, uint32_t slo
 
 	if (domain >= consumers->n_domains)
 		return;
-	/* Without room it is nobody's that is known, and the sum stays right. */
+	/* Without room it counts as unseen, and the sum stays right. */
 	wtl_attribution_grow(consumers->own.attribution, capacity > slot ? capacity : slot + 1u);
 	wtl_attribution_restore(consumers->own.attribution, slot, domain, share);
 }

@@ -90,7 +90,7 @@ struct wtl_gpu_division {
 	size_t n_seen, size_seen;
 	struct wtl_gpu_seen *before; /* room for the one before */
 	size_t size_before;
-	struct wtl_use *room; /* for uses; NULL where they are told */
+	struct wtl_use *room; /* for uses; NULL where they are restored */
 	size_t size_room;
 	struct wtl_gpu_learned *learned; /* NULL: nothing is */
 };
@@ -112,7 +112,7 @@ struct wtl_consumers {
 	struct wtl_per_cpu *per_cpus;	     /* one a slot, where they are restored */
 	size_t n_per_cpus;
 
-	struct wtl_gpu_watch *gpu_watch;	/* NULL: no GPUs, or they are told */
+	struct wtl_gpu_watch *gpu_watch;	/* NULL: no GPUs, or they are restored */
 	struct wtl_gpu_division *gpu_divisions; /* one a GPU */
 	size_t n_gpus;
 	uint32_t *gpu_slots; /* who was seen on any at the last scan; may name one twice */
@@ -165,9 +165,9 @@ void wtl_consumers_scan_gpu_watts(struct wtl_consumers *consumers);
 void wtl_consumers_fold_gpu_watts(struct wtl_consumers *consumers, const struct wtl_fold *fold);
 void wtl_consumers_doubt_gpu_watts(struct wtl_consumers *consumers);
 void wtl_consumers_keep_gpu_watts(const struct wtl_consumers *consumers, int64_t t_utc_ns);
-/* The newest scan's uses. */
+/* Adds the newest scan's uses. */
 void wtl_consumers_add_to_gpu_chunks(const struct wtl_consumers *consumers, struct wtl_book *book);
-/* Bills what a book has of a GPU since its last bill. false: it is to be divided as told. */
+/* Bills what a book has of a GPU since its last bill. false: it is to be divided by the uses as reported. */
 bool wtl_consumers_bill_gpu(const struct wtl_consumers *consumers, struct wtl_book *book,
 			    const struct wtl_divided_domain *domain, uint64_t energy_uj,
 			    int64_t duration_ns);

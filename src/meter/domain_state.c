@@ -13,9 +13,9 @@
 #define TOLERANCE_POWER	  0.10
 #define COMPARE_MIN_NS	  (5 * WTL_NS_PER_S)
 #define COMPARE_PERIOD_NS WTL_NS_PER_S
-/* Then the comparison begins anew, so that long agreement does not cover up what begins now. */
+/* After this time the comparison begins anew, so that long agreement does not cover up what begins now. */
 #define COMPARE_MAX_NS (60 * WTL_NS_PER_S)
-/* Their readings belong together when they are no further apart. */
+/* Readings of two sources belong together when they are no further apart. */
 #define TOGETHER_NS (10 * WTL_NS_PER_MS)
 #define UPDATES_MIN 10
 
@@ -220,7 +220,7 @@ static void start_comparing(struct wtl_domain_state *state, uint64_t breaks)
 	wtl_account_mark(state->check, check_ns, check_ns, &state->check_mark);
 }
 
-/* Both since the marks. */
+/* Compares what both sources measured since their marks. */
 static void judge(struct wtl_domain_state *state, const struct wtl_figure *own,
 		  const struct wtl_figure *other)
 {
@@ -266,7 +266,7 @@ static enum wattle_status window_status(const struct wtl_account *account, int64
 	return gap_ns > 0 ? WATTLE_STATUS_GAP : WATTLE_STATUS_OK;
 }
 
-/* What a power sensor did not see in the time, or not yet, is as much as half of what it saw (k = 2). */
+/* What a power sensor did not see, or has not shown yet, may be more than half of what it saw (k = 2). */
 static bool is_mostly_unseen(const struct wtl_figure *figure)
 {
 	double unseen_uj = hypot(figure->budget.sampling_uj, figure->budget.integration_uj);

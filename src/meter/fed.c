@@ -14,15 +14,15 @@
 #define MONO_MAX_NS (INT64_C(1) << 60)
 #define UTC_MAX_NS  (INT64_C(1) << 62)
 
-/* One piece of memory with its arrays: the meter frees it. */
+/* Allocated in one piece with its arrays; the meter frees it. */
 struct wtl_fed {
 	struct wtl_given_io io;
 	struct wtl_channel *channels;
-	char (*sources)[WTL_NAME_SIZE]; /* one a channel, though several may be the first one's */
+	char (*sources)[WTL_NAME_SIZE]; /* room for one a channel; equal names use the first */
 	struct wtl_reading *readings;
 };
 
-/* The same text once, since sources are told apart by where their names are. */
+/* Equal names get the same address: sources are told apart by that. */
 static void set_source(struct wtl_fed *fed, size_t i, const char *name)
 {
 	size_t first = 0;
@@ -155,7 +155,7 @@ int wattle_meter_open_fed(const struct wattle_channel *channels, size_t n,
 	return 0;
 }
 
-/* Can it be told at all, whatever came before? */
+/* Is the sample valid in itself, whatever came before? */
 static bool is_good(const struct wtl_fed *fed, int64_t t_utc_ns, int64_t t_mono_ns,
 		    const enum wattle_status statuses[], size_t n)
 {

@@ -14,8 +14,8 @@
 /* How long closing waits for a scan that is under way. */
 #define STUCK_AFTER_NS (2 * WTL_NS_PER_S)
 
-/* How long taking waits for what was asked, and from drivers that are slower (judgement) it takes
- * the one before: lists of processes take NVML 0.1 to 5 ms. */
+/* How long taking waits for the answer (judgement). From slower drivers it takes the answer before:
+ * lists of processes take NVML 0.1 to 5 ms. */
 #define ANSWER_NS (20 * WTL_NS_PER_MS)
 
 /* A copy of what the use says. */

@@ -84,7 +84,7 @@ static bool parse_line(const char *line, size_t len, struct idle_line *ret)
 	return wtl_baseline_parse(line, end, ret->name, ret->source, &ret->baseline) == 0;
 }
 
-/* The domain that a line is of; negative: none of those that are here. */
+/* The domain that a line is of; negative: none of this meter's. */
 static int domain_of(struct wattle_meter *meter, const struct idle_line *line)
 {
 	struct wattle_domain domain;
@@ -96,7 +96,7 @@ static int domain_of(struct wattle_meter *meter, const struct idle_line *line)
 	return !line->has_device || line->device == device_number(meter, (size_t)i) ? i : -1;
 }
 
-/* It is of a program, on a device that is here, or on any. */
+/* Is the line of a program, on one of this meter's devices or on any device? */
 static bool is_of_program(struct wattle_meter *meter, const struct idle_line *line,
 			  struct wtl_known_watts *ret_known)
 {
@@ -108,7 +108,7 @@ static bool is_of_program(struct wattle_meter *meter, const struct idle_line *li
 	return !line->has_device || (i >= 0 && line->device == device_number(meter, (size_t)i));
 }
 
-/* Whether it is one of this machine's domains, and nothing is known of it that was seen just now. */
+/* Takes a line of one of this meter's domains, unless its power at rest was seen just now; or of a program. */
 static bool take_line(const struct taking *taking, const char *text, size_t len)
 {
 	struct idle_line line;
@@ -255,7 +255,7 @@ bool wtl_idle_load(struct wattle_meter *meter, struct wtl_consumers *consumers, 
 	return may_be_kept;
 }
 
-/* Of a domain; a model's, which the next session's says as well, is none to keep. */
+/* A domain's baseline, if it is to be kept. A model's is not: the next session's model gives the same. */
 static bool get_learned(struct wattle_meter *meter, const struct wtl_consumers *consumers, size_t i,
 			struct wattle_domain *domain, struct wtl_baseline *idle)
 {

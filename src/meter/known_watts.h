@@ -15,7 +15,7 @@ enum { WTL_KNOWN_WATTS_MAX = 64 };
 struct wtl_known_watts {
 	char of[24];   /* the domain, or domains that are learned together */
 	char name[32]; /* of the program, as the kernel calls its processes */
-	/* Who began with it, by wtl_consumer.watts_key, of a GPU by pid; 0: whoever is called so. */
+	/* The consumer that began with it: its watts_key, or on a GPU its pid; 0: all processes of that name. */
 	uint32_t key;
 	/* idle_uw and uncertainty_uw are those watts; seen_ns is the use that they rest on. */
 	struct wtl_baseline watts;
@@ -26,7 +26,7 @@ struct wtl_known_table {
 	size_t n;
 };
 
-/* NULL: it is not known. key: 0, or of whom; then the name does not matter. */
+/* NULL: it is not known. key: 0, or that of a consumer; then the name does not matter. */
 const struct wtl_known_watts *wtl_known_find(const struct wtl_known_table *table, const char *of,
 					     const char *name, uint32_t key);
 /* As a line of baselines (energy/baseline.h), whose domain begins with a prefix; without the key. The length, or
@@ -41,9 +41,9 @@ void wtl_known_put(struct wtl_known_table *table, const struct wtl_known_watts *
 
 /* What a session knows of programs. All zeros: nothing. */
 struct wtl_known_programs {
-	bool is_told; /* of programs by key alone: in a recording nobody's name may be known at that time */
+	bool is_told; /* watts are found by key alone: in a recording nobody's name may be known at that time */
 	struct wtl_known_table *table; /* NULL: nothing was known before */
-	/* Of those, who began with them: for recordings. */
+	/* Consumers that began with some of those: for recordings. */
 	struct wtl_known_watts *begun;
 	size_t n_begun, begun_room;
 };
@@ -54,10 +54,10 @@ int wtl_known_add(struct wtl_known_programs *programs,
 /* Somebody begins to use a domain. false: nothing is known of the program. */
 bool wtl_known_begin(struct wtl_known_programs *programs, const char *of, const char *program,
 		     uint32_t key, struct wtl_watts_figure *ret_watts);
-/* What was learned in so much use, for the next session, if it is enough. Whether it was. */
+/* Keeps what was learned for the next session, if use_s is enough. Returns whether it was. */
 bool wtl_known_keep(struct wtl_known_programs *programs, const char *of, const char *program,
 		    const struct wtl_watts_figure *found, double use_s, int64_t t_utc_ns);
-/* So much use is enough. */
+/* Is that much use enough? */
 bool wtl_known_is_kept(const char *program, double use_s);
 
 #endif

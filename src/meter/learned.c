@@ -18,8 +18,8 @@ enum {
 	PLACES = WTL_WATTS_PLACES_MAX,
 	PLACE_BITS = 6,
 	PLACE_MASK = PLACES - 1,
-	/* Of a domain that is part of a sum: it tells idle power, and what to divide by while other parts tell nothing.
-	 * Whoever has a higher place counts as one of the others there. */
+	/* Of a domain that is part of a sum. It is for idle power, and to divide by while other
+	 * parts give nothing. Users with a higher place count among the others there. */
 	PART_PLACES = 40
 };
 
@@ -31,9 +31,9 @@ enum {
 #define UNSEEN_S      8.0				       /* over which it is averaged */
 #define MISSED_MOST   8 /* looks without a part: then the sum is no measure of the others any more */
 #define TOLD_LOOKS    8	   /* before anything is taken from the regression but weights */
-#define IDLE_DOUBT    0.12 /* and how well it must be known where nothing is known at rest */
+#define IDLE_DOUBT    0.12 /* how well idle power must be known if it was not seen at rest */
 #define UW_MOST	      1e15
-#define DURATIONS_OFF 0.2 /* a scan and an energy are of the same time, but for that */
+#define DURATIONS_OFF 0.2 /* the times of a scan and its energy may differ by this part */
 
 struct place {
 	uint32_t key;	 /* place, and above it how many had been given out; 0: free */
@@ -206,8 +206,8 @@ static struct wtl_watts_moment moment_of(struct wtl_learned *learned)
 					 .watts = learned->watts};
 }
 
-/* What all looks tell of this one's time. Who had a place then, and has none at the end of its stretch, is taken for
- * a typical one. */
+/* What all looks tell of the time of this scan. Who had a place then, and has none at the end of
+ * its stretch, is taken for a typical one. */
 static void show(struct wtl_learned *learned)
 {
 	struct wtl_watts_moment moment;
@@ -252,7 +252,7 @@ bool wtl_learned_is_smoothed(const struct wtl_learned *learned)
 
 /* ---- What was known before ---- */
 
-/* What energy is divided by, and is kept under that name; NULL: something else is, in its place. */
+/* The name that watts are kept under; NULL: not learned, or those of the sum are kept in their place. */
 static const char *kept_name(const struct wtl_learned *learned, size_t i)
 {
 	static const char *const names[] = {
@@ -291,7 +291,7 @@ static void begin_known(struct wtl_learned *learned, uint32_t key, const char *p
 	}
 }
 
-/* What one place tells of its program, whose other places are not asked. */
+/* Keeps what one place tells of its program; the program's other places are then left out. */
 static void keep_place(struct wtl_learned *learned, const struct place *place, int64_t t_utc_ns)
 {
 	bool is_kept = false;
@@ -362,7 +362,7 @@ static void take_place(struct wtl_learned *learned, uint32_t key, uint32_t slot,
 		show(learned);
 }
 
-/* The place of whoever used least lately, and less than that; OTHERS: nobody did. */
+/* The place with the least recent use, if that is less than use_s; else OTHERS. */
 static size_t least_used(const struct wtl_learned *learned, double use_s)
 {
 	size_t least = OTHERS;
@@ -437,7 +437,7 @@ static bool owns(const struct wtl_learned *learned, uint32_t key)
 	return key && learned->places[key & PLACE_MASK].key == key;
 }
 
-/* Where the key says, or where it shall say. */
+/* The place that the consumer's key says, or a new one, which the key will say. */
 static size_t place_for(struct wtl_learned *learned, struct wtl_workload *workload, uint32_t slot,
 			double use_s)
 {
@@ -597,7 +597,7 @@ static void fit_figures(const struct wtl_watts *watts, double figures[PLACES])
 		figures[i] = figures[OTHERS];
 }
 
-/* Where it is known what was learned later, too, nothing is left to learn. */
+/* The second time through, all watts are known from the past: nothing is left to learn. */
 static void teach(const struct wtl_learned *learned, struct wtl_watts *watts,
 		  const struct wtl_watts_look *look, const struct wtl_watts_figure *idle)
 {
@@ -608,7 +608,7 @@ static void teach(const struct wtl_learned *learned, struct wtl_watts *watts,
 	wtl_watts_add(watts, look);
 }
 
-/* One more part's look; with the last one, all is known that the sum learns from. */
+/* Adds one part's look. The last part completes the look that the sum learns from. */
 static void add_to_sum(const struct wtl_learned *learned, struct sum *sum,
 		       const struct wtl_watts_look *part, const struct wtl_baseline *baseline)
 {
@@ -691,7 +691,7 @@ void wtl_learned_idle(const struct wtl_learned *learned, size_t domain,
 	baseline->uncertainty_uw = (uint64_t)fmin(idle.uncertainty_w * 1e6, UW_MOST);
 }
 
-/* What it is divided by. */
+/* The watts that its energy is divided by. */
 static const struct wtl_watts *dividing(const struct domain *own)
 {
 	const struct sum *sum = own->sum;

@@ -23,7 +23,7 @@
  */
 struct wtl_learned;
 
-/* is_told: places are not chosen here, but by the consumers' keys. NULL: no memory. */
+/* is_told: places are not chosen by use, but given by the consumers' keys. NULL: no memory. */
 struct wtl_learned *wtl_learned_new(size_t n_domains, bool is_told);
 void wtl_learned_free(struct wtl_learned *learned); /* NULL is fine */
 /*
@@ -40,17 +40,17 @@ enum wtl_learned_sum {
 int wtl_learned_add_domain(struct wtl_learned *learned, size_t domain, const char *name,
 			   enum wtl_learned_sum sum);
 bool wtl_learned_has(const struct wtl_learned *learned, size_t domain);
-/* It was learned, and nothing follows. */
+/* The domain was learned earlier, and nothing more follows to learn from. */
 void wtl_learned_restore(struct wtl_learned *learned, size_t domain);
 
-/* What programs were known to draw before; and as of now, to be kept for the next session (NULL: nothing). -ENOMEM. */
+/* _know: what programs were known to draw before (-ENOMEM). _keep: the same now, for the next session (or NULL). */
 struct wtl_known_watts;
 struct wtl_known_table;
 struct wtl_known_programs;
 int wtl_learned_know(struct wtl_learned *learned, const struct wtl_known_watts *known);
 const struct wtl_known_table *wtl_learned_keep(struct wtl_learned *learned, int64_t t_utc_ns);
-/* Who began with something known so far, the i-th; NULL: nobody more. For recordings, which know nobody's name at
- * that time. */
+/* The i-th consumer so far whose program's watts were known when it began; NULL: no more. For
+ * recordings, which know nobody's name at that time. */
 const struct wtl_known_watts *wtl_learned_begun(const struct wtl_learned *learned, size_t i);
 
 struct wtl_known_programs *wtl_learned_known(struct wtl_learned *learned);
@@ -65,7 +65,7 @@ void wtl_learned_fold(struct wtl_learned *learned, const struct wtl_fold *fold);
 void wtl_learned_add(struct wtl_learned *learned, size_t domain, uint64_t energy_uj,
 		     int64_t duration_ns, double noise_j, const struct wtl_baseline *baseline);
 
-/* What is divided at once ends: wtl_watts_pass(). */
+/* Ends a stretch whose energy is divided at once: wtl_watts_pass(). */
 void wtl_learned_pass(struct wtl_learned *learned);
 
 /* All slots may get new owners: nobody's place is known by it. */
@@ -75,17 +75,17 @@ void wtl_learned_forget_slots(struct wtl_learned *learned);
 void wtl_learned_doubt(struct wtl_learned *learned);
 
 /*
- * All of it is over: gone through for the first time, what is learned is kept in the past, which
- * wtl_learned_smooth() smooths at the end. For the second time, with that past, nothing is learned but known from there.
- * After all domains were added; borrowed. wtl_learned_reach() comes before each scan, with the time that
- * it looks back from. -ENOMEM.
+ * For something that is over, gone through twice. The first time, what is learned is kept in the
+ * past, which wtl_learned_smooth() smooths at the end. The second time, nothing is learned: all is
+ * known from that past. After all domains were added; borrowed. wtl_learned_reach() comes before
+ * each scan, with the time that it looks back from. -ENOMEM.
  */
 int wtl_learned_use_past(struct wtl_learned *learned, struct wtl_watts_past *past);
 void wtl_learned_reach(struct wtl_learned *learned, int64_t end_ns);
 int wtl_learned_smooth(struct wtl_learned *learned);
 bool wtl_learned_is_smoothed(const struct wtl_learned *learned);
 
-/* Power at rest, if it is known better by what use adds than by what was seen at rest. */
+/* Sets power at rest to what was learned from use, if that is known better than what was seen at rest. */
 void wtl_learned_idle(const struct wtl_learned *learned, size_t domain,
 		      struct wtl_baseline *baseline);
 

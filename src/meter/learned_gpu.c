@@ -21,12 +21,12 @@ enum { OTHERS, PLACES = 8 };
 	2.5 /* drivers that tell of nobody for so long tell that nobody did anything */
 #define USED_LEAST    0.01 /* of the GPU: less needs no place */
 #define TOLD_LOOKS    8	   /* blocks, before anything is taken from the regression */
-#define DURATIONS_OFF 0.2  /* a scan and an energy are of the same time, but for that */
+#define DURATIONS_OFF 0.2  /* the times of a scan and its energy may differ by this part */
 /* How samples jump: variance of one's part s of the use in one second, in parts of s·(1 - s). Lists of processes on real
  * GPUs jump by all of that ("99 and nothing", then "19 and 79"); what is not seen to jump is believed after a while. */
 #define JUMPS_FIRST 0.5
-#define JUMPS_LOOKS 10.0  /* so many looks are worth what is taken for granted of it */
-#define JUMPS_MOST  100.0 /* and so many are remembered */
+#define JUMPS_LOOKS 10.0  /* what is assumed of it at first counts as so many looks */
+#define JUMPS_MOST  100.0 /* no more looks than this are remembered */
 #define MIX_SPREAD \
 	0.5 /* by how much two who are mistaken for each other differ: of a typical one's watts */
 #define LATE_S	     0.45 /* samples end so long before they are told */
@@ -70,7 +70,7 @@ struct wtl_gpu_learned {
 		all; /* the last: of all places, in the newest scan that told of any */
 	/* The newest scan. */
 	double duration_s; /* 0: nothing is known of it */
-	double span_s; /* what is known of use is of so long: 0, until the scans after it tell */
+	double span_s;	   /* the time that the reported use covers; 0: scans after it will tell */
 	double changed, changed_before; /* by how much use did, from scan to scan */
 	double pending_s;		/* of scans before, of whose use nothing is known yet */
 	bool was_added;
@@ -203,7 +203,7 @@ void wtl_gpu_learned_reset(struct wtl_gpu_learned *learned, const struct wtl_wor
 
 /* ---- Use ---- */
 
-/* No driver has sampled since: smoothed use stays as it was. Or it was the same. */
+/* Smoothed use is as before: the driver has not sampled since, or use was exactly the same. */
 static bool is_pending(const struct wtl_gpu_learned *learned, const double told[])
 {
 	double all = 0.0;
@@ -216,7 +216,7 @@ static bool is_pending(const struct wtl_gpu_learned *learned, const double told[
 	return all > 0.0;
 }
 
-/* The inverse of what wtl_gpu_smooth_step() does to samples. Of who has ended, what is told is not smoothed. */
+/* The inverse of what wtl_gpu_smooth_step() does to samples. The use of one that has ended is not smoothed. */
 static double unsmooth(struct place *place, double now_ppm, double duration_s, bool has_ended)
 {
 	double kept_s = place->averaged_s;
@@ -418,8 +418,8 @@ static void add_use_to_block(struct wtl_gpu_learned *learned)
 	}
 }
 
-/* What the newest scan tells of may be more than its own time. So a block ends before one that tells of its own alone; or
- * behind one before which nothing changed. */
+/* The newest scan may report use over more than its own time. So a block ends before a scan that
+ * reports its own time alone; or after one in which use did not change. */
 void wtl_gpu_learned_add(struct wtl_gpu_learned *learned, uint64_t energy_uj, int64_t duration_ns,
 			 double noise_j, const struct wtl_baseline *baseline)
 {
@@ -623,7 +623,7 @@ struct sums {
 	double use_s[PLACES], weights_w[PLACES], doubts[PLACES], all_j;
 };
 
-/* As far as that is known. */
+/* The energy above idle, as far as idle power is known. */
 static double dynamic_j(const struct wtl_gpu_learned *learned, const struct wtl_watts_look *look)
 {
 	double idle_j = wtl_watts_idle(learned->watts).w * look->duration_s;
@@ -654,8 +654,8 @@ static void find_doubts(const struct wtl_gpu_learned *learned, const struct wtl_
 }
 
 /*
- * Of one's energy in a stretch, standard, with what samples that jump add to the other doubts. Those of one minute say nothing
- * of the next one's, so their variances add up over minutes, and what is told of a minute is by how much their root grows.
+ * Standard uncertainty of one's energy in a stretch: the other doubts, and what samples that jump add. Jumps are
+ * independent from minute to minute, so their variances add up, and a minute is given what their root grows by.
  */
 static double doubt_j(const struct wtl_gpu_learned *learned, struct wtl_gpu_used *used,
 		      double own_j, double doubt)

@@ -26,7 +26,7 @@ struct wtl_known_programs;
 struct wtl_gpu_learned *wtl_gpu_learned_new(const char *of, struct wtl_known_programs *programs);
 void wtl_gpu_learned_free(struct wtl_gpu_learned *learned); /* NULL is fine */
 
-/* Who used it since the scan before, smoothed; uses NULL: samples do not tell. */
+/* Who used it since the scan before, smoothed; uses NULL: samples say nothing of it. */
 void wtl_gpu_learned_scan(struct wtl_gpu_learned *learned, const struct wtl_workload *workload,
 			  const struct wtl_use uses[], size_t n, int64_t duration_ns);
 void wtl_gpu_learned_fold(struct wtl_gpu_learned *learned, uint32_t from, uint32_t into);
@@ -42,7 +42,7 @@ void wtl_gpu_learned_doubt(struct wtl_gpu_learned *learned);
 /* Several used it at some time: until then there is nothing to divide. */
 bool wtl_gpu_learned_is_shared(const struct wtl_gpu_learned *learned);
 bool wtl_gpu_learned_is_mixed(const struct wtl_gpu_learned *learned); /* in the newest scan */
-/* And enough was seen to go by what is learned; or that was so, and nothing follows. */
+/* _has: it is shared, and enough was seen to go by what is learned. _restore: that was so, and nothing follows. */
 bool wtl_gpu_learned_has(const struct wtl_gpu_learned *learned);
 void wtl_gpu_learned_restore(struct wtl_gpu_learned *learned);
 /* What a slot's process draws while it keeps all SMs busy. false: it has no place, or too little was seen. */
@@ -69,7 +69,7 @@ void wtl_gpu_chunk_settle(struct wtl_gpu_chunk *chunk);
 bool wtl_gpu_chunk_has_use(const struct wtl_gpu_chunk *chunk);
 bool wtl_gpu_chunk_is_long(const struct wtl_gpu_chunk *chunk);
 void wtl_gpu_chunk_fold(struct wtl_gpu_chunk *chunk, const struct wtl_fold *fold);
-/* The newest scan's uses. -ENOMEM: then they go without. */
+/* The newest scan's uses. -ENOMEM: they are not in it. */
 int wtl_gpu_chunk_add(struct wtl_gpu_chunk *chunk, const struct wtl_gpu_learned *learned);
 
 /*
@@ -79,7 +79,7 @@ int wtl_gpu_chunk_add(struct wtl_gpu_chunk *chunk, const struct wtl_gpu_learned 
 void wtl_gpu_learned_weigh(struct wtl_gpu_learned *learned, struct wtl_gpu_chunk *chunk,
 			   uint64_t energy_uj, struct wtl_learned_uses *ret_uses);
 
-/* What its users' programs draw is known for the next session. */
+/* Keeps what its users' programs draw for the next session. */
 void wtl_gpu_learned_keep(struct wtl_gpu_learned *learned, int64_t t_utc_ns);
 
 /* Uses as told, in proportion to what they draw: for what is shown of a moment. Valid until the next call. */

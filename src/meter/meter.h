@@ -109,7 +109,7 @@ struct wattle_meter {
 	bool io_lent;	 /* somebody beside the meter never gives the io back: it is not freed */
 	char *nvml_path; /* the option's, or NULL; goes with the io */
 	struct wtl_fed *fed; /* what its caller feeds it with, or NULL: it reads sensors */
-	bool is_unfed;	     /* so far */
+	bool is_unfed;	     /* nothing was fed so far */
 	bool only_observed;  /* the observer is told of samples, and nothing is computed of them */
 
 	/* What programs ask of the GPUs, and its lock, which is taken before the other. NULL: nobody has asked. */
@@ -154,7 +154,7 @@ int wtl_window_read(struct wattle_meter *meter, const char *name, struct wattle_
 /* Writes a whole window as far as its caller knows it. */
 void wtl_window_give(const struct wattle_window *window, struct wattle_window *ret_window);
 
-/* With the meter's lock held: what a window used up to now, a sample having just been taken, and when that is; and its end. */
+/* With the lock held. _tell: right after a sample, what a window used; returns when that is. _close: its end. */
 int64_t wtl_window_tell(struct wattle_meter *meter, const struct wtl_window *window,
 			struct wattle_window *ret_window, struct wattle_energy *ret_energies,
 			size_t n_energies);
@@ -191,11 +191,11 @@ int64_t wtl_meter_sample_asked(struct wattle_meter *meter);
 int wtl_meter_open_windows(struct wattle_meter *meter, size_t n); /* window.c */
 /* The open window of that name; NULL: there is none. */
 struct wtl_window *wtl_window_find(struct wattle_meter *meter, const char *name);
-/* One whose name no caller of the library can choose. */
+/* A window whose name no caller of the library can choose. */
 #define WTL_WINDOW_OF_SESSION "\n"
 int wtl_window_begin_own(struct wattle_meter *meter);
-/* That one begins anew, as of the newest sample: reads nothing, and no observer is told. Takes the lock; not for
- * attached meters, whose session has the window. */
+/* That window begins anew, as of the newest sample: reads nothing, and no observer is told. Takes
+ * the lock; not for attached meters, whose session has the window. */
 int wtl_window_mark(struct wattle_meter *meter);
 void wtl_meter_close_windows(struct wattle_meter *meter);
 int wtl_meter_start_sampler(struct wattle_meter *meter); /* sampler.c */

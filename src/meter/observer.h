@@ -70,7 +70,7 @@ struct wtl_observer {
  */
 void wtl_meter_observe(struct wattle_meter *meter, const struct wtl_observer *observer);
 void wtl_consumers_observe(struct wtl_consumers *consumers, const struct wtl_observer *observer);
-/* A sample that its sources would give, for the observer alone. Its times are whole microseconds. */
+/* Gives a sample to the observer alone, as if the sources had given it. Its times are whole microseconds. */
 void wtl_meter_pass_on(struct wattle_meter *meter, const struct wtl_sample *sample);
 
 /* The scan that the newest event is about, and its GPUs, in an order that never changes. */
@@ -90,14 +90,14 @@ struct wtl_workload *wtl_consumers_workload(struct wtl_consumers *consumers);
 /* .domain is as it was. weight and uses are borrowed until the next one is told. */
 void wtl_consumers_restore_gpu(struct wtl_consumers *consumers, size_t i,
 			       const struct wtl_gpu_scan *gpu);
-/* After wtl_consumers_begin(), when those who are gone by it have been restored as nobody: whoever has their slots next
- * has not what they were learned to draw on GPUs. */
+/* After wtl_consumers_begin(), when consumers that are gone have been restored as nobody: the next
+ * owners of their slots do not inherit what they were learned to draw on GPUs. */
 void wtl_consumers_reset_gpu_watts(struct wtl_consumers *consumers);
 
 /* Watts are learned (WTL_WEIGHT_LEARNED), before the first bill; is_told: with those whom the restored consumers'
  * watts_key names. -ENOMEM. */
 int wtl_consumers_learn_watts(struct wtl_consumers *consumers, bool is_told);
-/* After that: of GPUs' users, too. -ENOMEM. */
+/* After that: learns of GPUs' users, too. -ENOMEM. */
 int wtl_consumers_learn_gpus(struct wtl_consumers *consumers);
 bool wtl_consumers_learns_gpus(const struct wtl_consumers *consumers);
 /* Then, for what is gone through twice: meter/learned.h. Before each bill; and behind the last one of the first time.
@@ -107,8 +107,8 @@ int wtl_consumers_use_past(struct wtl_consumers *consumers, struct wtl_watts_pas
 void wtl_consumers_reach(struct wtl_consumers *consumers, int64_t end_ns);
 int wtl_consumers_smooth(struct wtl_consumers *consumers);
 
-/* Whose watts were known when they were first learned, the i-th, with the key; NULL: nobody more. Told again by
- * wtl_consumers_know_watts(). */
+/* The i-th consumer whose watts were known before they were first learned, with its key; NULL: no
+ * more. A replay gives them to wtl_consumers_know_watts(). */
 struct wtl_known_watts;
 const struct wtl_known_watts *wtl_consumers_begun(const struct wtl_consumers *consumers, size_t i);
 

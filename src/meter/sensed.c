@@ -32,8 +32,8 @@ static bool is_live(const struct wtl_channel *channel)
 	return strcmp(channel->source, "nvml") == 0;
 }
 
-/* Is it the one that the line is of? Of a file, energy counters and scrapes (class "mean") are not: their times are not
- * the sensor's own. */
+/* Is the line of this channel? Never for a file's energy counters and scrapes (class "mean"), whose
+ * times are not the sensor's own. */
 static bool is_of(const struct wtl_channel *channel, const char *kept_key)
 {
 	char key[WTL_KEPT_KEY_SIZE];

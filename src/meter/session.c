@@ -12,8 +12,8 @@
 #include "meter/observer.h"
 #include "meter/sensed.h"
 
-/* Looking at every process has its price. Where processes are counted, those that are found need one scan
- * before the first that can weigh them: it shall be soon. */
+/* Looking at every process has its price. Where the hardware counts processes, a new one must be
+ * found by one scan before the next can weigh it: so they come sooner. */
 #define BILL_NS		WTL_NS_PER_S
 #define BILL_COUNTED_NS (WTL_NS_PER_S / 4)
 

@@ -26,7 +26,7 @@ struct wtl_session_options {
 struct wtl_session {
 	struct wattle_meter *meter;
 	struct wtl_io *io;
-	const char *window; /* that is billed: its name */
+	const char *window; /* name of the window that is billed */
 	const char *idle_path;
 	struct wtl_consumers *consumers;
 	struct wattle_energy *energies; /* one a domain */
@@ -36,7 +36,7 @@ struct wtl_session {
 	struct wtl_settings_watch settings; /* where watts are learned */
 };
 
-/* What calibrations there are of this machine beside that file (NULL: none), for a meter without a session. 0 or -ENOMEM. */
+/* Loads this machine's calibrations from beside that file (NULL: none), for a meter without a session. 0 or -ENOMEM. */
 int wtl_session_load_kept(struct wattle_meter *meter, const char *idle_path, struct wtl_err *err);
 
 /* Nothing is known of the machine at rest before wtl_session_load_idle(). To be closed in any case. 0 or negative. */
@@ -69,7 +69,7 @@ void wtl_session_bill_look(struct wtl_session *session, const struct wattle_wind
 bool wtl_session_can_learn_idle(const struct wtl_session *session);
 bool wtl_session_learned_idle(const struct wtl_session *session);
 
-/* What users are called (""; not known), and UTC when a process started that did so long after the machine. */
+/* What users are called (""; not known), and the UTC of a process's start, given since boot. */
 struct wtl_consumers_naming {
 	void (*user)(void *context, uint32_t uid, char *name, size_t size);
 	int64_t (*start_utc_ns)(void *context, int64_t start_ns);

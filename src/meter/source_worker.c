@@ -44,7 +44,7 @@ struct wtl_source_worker *wtl_source_worker_new(const struct wtl_sensor *sensor)
 	source->state = sensor->state;
 	source->n = sensor->n;
 	source->answer = calloc(sensor->n, sizeof(*source->answer));
-	/* What the source has read last: it may leave that as it is. */
+	/* Begins with the source's last readings: a read may leave them as they are. */
 	if (source->answer)
 		memcpy(source->answer, sensor->readings, sensor->n * sizeof(*source->answer));
 	if (!source->answer || wtl_worker_new(read_source, NULL, source, &source->worker) < 0) {

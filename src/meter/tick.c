@@ -125,8 +125,8 @@ static int64_t whole_us(int64_t t_ns)
 	return t_ns - t_ns % 1000;
 }
 
-/* Who keeps readings keeps their times to the microsecond: the rest is noise, and would be most of what is
- * kept. The accounts go by the same; what they took before, and the observer was told first, stays as it is. */
+/* Who keeps readings keeps their times to the microsecond: the rest is noise, and would be most of what is kept. The
+ * accounts use the same times. Readings up to the first sample that was observed stay as they are. */
 static void coarsen(struct wattle_meter *meter)
 {
 	for (size_t i = 0; i < meter->catalog.n_channels; i++) {

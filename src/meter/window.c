@@ -10,8 +10,8 @@
 #include "meter/meter.h"
 #include "meter/observer.h"
 
-/* A longer wait for a sensor to tell the rest is not worth it (judgement): batteries, boards. Nor is one where the rest is
- * less than that part of what is not known. */
+/* A longer wait for a sensor to tell the rest is not worth it (judgement): batteries, boards. Nor
+ * is it where the rest is no more than this part of the whole uncertainty. */
 #define HOLD_MAX_NS (3 * WTL_NS_PER_S)
 #define HOLD_PART   0.5
 
@@ -262,7 +262,7 @@ static bool is_sampled(const struct wtl_domain_state *state)
 	return state->account && state->account->channel->quantity == WTL_QUANTITY_POWER;
 }
 
-/* Of a held window, later readings tell more of sampled power alone. */
+/* In a held window, later readings change only the figures of sampled power. */
 static void tell_domain(const struct wattle_meter *meter, const struct wtl_window *window, size_t i,
 			int64_t now_ns, struct wtl_told *ret)
 {
@@ -357,7 +357,7 @@ void wtl_window_close(struct wattle_meter *meter, struct wtl_window *window, int
 	forget(meter, window);
 }
 
-/* What a recording keeps must be told from the names of others. A session's window is none of the caller's: its
+/* A recording must be able to tell names apart. A session's own window is not the caller's: its
  * name is not plain. */
 static bool is_callers(const char *name)
 {
@@ -432,7 +432,7 @@ static bool are_sized(const struct wattle_window *window, const struct wattle_en
 	return wtl_abi_is_sized(window) && (n_energies == 0 || wtl_abi_is_sized(energies));
 }
 
-/* For the library's own, which knows what it was compiled against. */
+/* For callers within the library: the sizes that it was compiled with. */
 static void set_sizes(struct wattle_window *window, struct wattle_energy *energies,
 		      size_t n_energies)
 {
