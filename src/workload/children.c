@@ -17,10 +17,10 @@ void wtl_children_add(struct wtl_workload *workload, uint32_t parent, uint32_t c
 {
 	struct wtl_children *children = &workload->children;
 
-	/* Without exit records nobody knows of each. */
+	/* Without exit records, not every end is known. */
 	if (workload->exits < 0)
 		return;
-	/* Of a storm, all are in the row of the one before. */
+	/* When many end at once, all are in the same row as the one before. */
 	for (uint32_t i = children->n; i-- > 0;) {
 		struct wtl_ended_children *some = &children->at[i];
 

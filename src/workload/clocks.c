@@ -13,8 +13,8 @@ enum {
 	STAT_FIRST = 16384,
 	STAT_MAX = 1 << 20,
 	LISTED_MIN = 8,
-	/* Whoever used so much since the last scan is worth the file that says whether it is still who
-	 * we think: reading it takes a thousandth of that. */
+	/* For a process that used so much since the last scan, the file that says whether it is
+	 * still the same one is read: that takes a thousandth of this time. */
 	DOUBT_NS = 2 * WTL_NS_PER_TICK,
 };
 
@@ -124,9 +124,9 @@ static bool is_in_doubt(const struct wtl_place *place, int64_t clock_ns)
 static uint32_t owner(struct wtl_workload *workload, uint32_t slot, int64_t clock_ns)
 {
 	struct wtl_place *place = &workload->roster.places[slot];
-	/* Two ways to learn a clock may differ by as much. */
+	/* Two ways to read a process's clock may differ by this much. */
 	int64_t slack_ns = workload->has_clocks ? WTL_NS_PER_MS : 2 * WTL_NS_PER_TICK;
-	/* A process's clock never steps back: this is another one, whatever can be read. */
+	/* A process's clock never steps back: this is another process, whatever its files say. */
 	bool is_other = clock_ns + slack_ns < place->clock_ns;
 	int64_t billed_ns = place->clock_ns, taken;
 	uint64_t start_ticks = 0;
@@ -141,7 +141,7 @@ static uint32_t owner(struct wtl_workload *workload, uint32_t slot, int64_t cloc
 	taken = wtl_workload_replace(workload, slot);
 	if (taken < 0)
 		return WTL_NO_SLOT;
-	/* There at the last scan already: up to then it is billed, to the one that we took it for. */
+	/* It was there at the last scan: its use up to then is billed already, to the process that we took it for. */
 	if (start_ticks > 0 && start_ticks < workload->before_ticks)
 		workload->roster.places[taken].clock_ns = billed_ns;
 	return (uint32_t)taken;
@@ -166,7 +166,7 @@ static void judge(struct wtl_workload *workload, uint32_t slot, int64_t clock_ns
 	if (slot == WTL_NO_SLOT)
 		return;
 	place = &workload->roster.places[slot];
-	/* Whoever we come upon late did not do all of it since the last scan. */
+	/* A process that is found late did not use all of that since the last scan. */
 	if (place->clock_ns == 0 && capacity_ns > 0 && clock_ns > capacity_ns)
 		place->clock_ns = clock_ns - capacity_ns;
 	if (clock_ns > place->clock_ns) {
@@ -199,7 +199,7 @@ void wtl_clocks_read(struct wtl_workload *workload)
 		workload->has_clocks = false;
 		ask(workload, roster->pids, roster->clocks, roster->n_live);
 	}
-	/* From the end: whoever leaves the list is replaced by one who had a turn. */
+	/* From the end: one that leaves the list is replaced by one that had its turn. */
 	for (uint32_t i = roster->n_live; i-- > 0;)
 		judge(workload, roster->slots[i], roster->clocks[i]);
 }

@@ -58,7 +58,7 @@ static int counter_open(struct wtl_io *io, uint64_t config, int task)
 	return wtl_io_perf_open(io, &event);
 }
 
-/* Ourselves, or whoever is always there. */
+/* This process, or else one that is always there. */
 static int probe_task(struct wtl_io *io)
 {
 	char text[32];
@@ -70,12 +70,12 @@ static int probe_task(struct wtl_io *io)
 	return (int)pid;
 }
 
-/* 0, or why that weight is not to be had for a process. */
+/* 0, or why that weight cannot be had for the process. */
 static int probe(struct wtl_workload *workload, enum wtl_weight weight, int task)
 {
 	int file;
 
-	/* The system call would take the numbers for other processes'. */
+	/* In the system call, these numbers would mean other processes. */
 	if (workload->numbers_differ)
 		return -EXDEV;
 	file = counter_open(workload->io, configs[weight], task);
@@ -266,7 +266,7 @@ static void counter_take(struct wtl_counted *counted, struct wtl_process_counter
 	counter->last = *now;
 	if (running_ns <= 0 || enabled_ns < running_ns || now->count < last->count)
 		return;
-	/* While others had the hardware's counter, it would have gone on like that. */
+	/* While other events had the hardware's counter, this one is taken to have gone on at the same rate. */
 	count = (uint64_t)((unsigned __int128)count * (uint64_t)enabled_ns / (uint64_t)running_ns);
 	counted->count_now += count;
 	counted->over_now_ns += enabled_ns;
@@ -354,7 +354,7 @@ static void weigh_rest(struct wtl_roster *roster, uint64_t rest_ns, uint64_t res
 	}
 }
 
-/* Whoever used anything has a weight: at the expense of the heaviest. */
+/* Everybody that used anything gets a weight, taken from the heaviest. */
 static void none_is_nothing(struct wtl_roster *roster)
 {
 	struct wtl_place *places = roster->places;
@@ -374,7 +374,7 @@ static void none_is_nothing(struct wtl_roster *roster)
 	}
 }
 
-/* Of all that was used in this scan; whoever is in works[] and used nothing is only an example. */
+/* Weighs all that was used in this scan. One in works[] that used nothing only helps to tell what is typical. */
 static void weigh(struct wtl_roster *roster, struct wtl_counters *counters, uint32_t n)
 {
 	uint64_t rest_ns = 0;

@@ -27,8 +27,8 @@ struct wtl_counters {
 		uint32_t slot;
 		int pid;
 		int64_t used_ns; /* in the newest scan */
-		/* Counted in over_ns of its CPU time: in the newest scan, and in the last one in which
-		 * that was enough to tell. */
+		/* What was counted in over_ns of CPU time: in the newest scan, and in the last scan
+		 * in which that was enough for a rate. */
 		uint64_t count_now, count;
 		int64_t over_now_ns, over_ns;
 		/* Used in the scan before it was counted (0: settled), and what that weighed. */

@@ -72,7 +72,7 @@ static void bill_up_to(struct wtl_workload *workload, uint32_t slot, int64_t cpu
 	if (more_ns <= 0)
 		return;
 	place->clock_ns = cpu_ns;
-	/* One that has left the live list has been held against its parent's child times already. */
+	/* One that has left the live list was already counted among its parent's ended children. */
 	parent = wtl_roster_find(&workload->roster, workload->roster.consumers[slot].parent);
 	if (place->live == WTL_NOT_LIVE && parent != WTL_NO_SLOT)
 		wtl_workload_child_used(workload, parent, more_ns, WTL_NO_SLOT);
@@ -90,7 +90,7 @@ static const struct wtl_exit *pending_find(const struct wtl_workload *workload, 
 	return NULL;
 }
 
-/* At the latest then. */
+/* It started then at the latest. */
 static uint64_t started_ticks(const struct wtl_workload *workload, const struct wtl_exit *exit)
 {
 	int64_t start_ns = workload->t_boot_ns - exit->elapsed_ns + BIRTH_SLACK_NS;
@@ -183,7 +183,7 @@ static void bill_unseen(struct wtl_workload *workload, const struct wtl_exit *ex
 	uint32_t from = ancestor(workload, exit, &is_adopted), row;
 	struct wtl_row_key key;
 
-	/* One that was there before, and that nobody saw: only what it can have used since. */
+	/* It was there before the last scan, unseen: bill only what it can have used since. */
 	if (!exit->is_group && exit->elapsed_ns > duration_ns + BIRTH_SLACK_NS &&
 	    cpu_ns > duration_ns)
 		cpu_ns = duration_ns;
@@ -202,8 +202,8 @@ static void bill_unseen(struct wtl_workload *workload, const struct wtl_exit *ex
 		wtl_workload_child_used(workload, from, cpu_ns, row);
 }
 
-/* Those of pending[] whose number still answers are not waited for yet, or live on as a process
- * whose first thread ended: they are followed like any other. */
+/* Where a number in pending[] still answers, the process is not waited for yet, or lives on after
+ * its first thread ended: it is followed like any other. */
 static void pending_flush(struct wtl_workload *workload)
 {
 	for (uint32_t i = 0; i < workload->n_pending; i++)
@@ -255,7 +255,7 @@ static void exit_take(struct wtl_workload *workload, const struct wtl_exit *exit
 		pending_flush(workload);
 }
 
-/* Records tell of everybody. Where /proc hides others' processes, these are numbers here as well. */
+/* Records are of everybody. Where /proc hides other users' processes, their names and users are hidden here too. */
 static void hide(const struct wtl_workload *workload, struct wtl_exit *exit)
 {
 	if (!workload->find.is_closed || exit->uid == workload->uid)

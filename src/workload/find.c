@@ -21,7 +21,7 @@ enum {
 	LISTED_MIN_LOOKS = 10, /* between two full listings */
 	/* A process that was being made while the number was read does not answer yet. */
 	OVERLAP = 128,
-	/* So many finds of one full listing, and the newest number is not worth its name. */
+	/* When a full listing finds so many that were missed, the newest number is not to be trusted. */
 	LATE_MAX = 64,
 	NAMES_MAX = 64 << 20,
 	PID_LIMIT = 4 << 20, /* PID_MAX_LIMIT in include/linux/threads.h */
@@ -113,8 +113,8 @@ static bool is_given_out(int pid, int from, int to)
 	return from <= to ? pid > from && pid <= to : pid > from || pid <= to;
 }
 
-/* Takes up everyone in /proc that is not there. With a newest number, those born since it was read are not
- * what this is for: they are taken as anybody new, and not counted. Returns how many, or a negative errno. */
+/* Takes up everyone in /proc that is not there. With a newest number, those born since it was read
+ * are taken up as any new process, and not counted. Returns how many, or a negative errno. */
 static int list(struct wtl_workload *workload, bool needs_base, int newest)
 {
 	struct wtl_buf *names = &workload->find.names;
@@ -144,7 +144,7 @@ static int list(struct wtl_workload *workload, bool needs_base, int newest)
 	return n_new;
 }
 
-/* Known numbers that may be somebody else's by now: all of them, where the newest one was not known for a while. */
+/* Marks known numbers that may have a new owner: all of them, where the newest number was not known for a while. */
 static void mark_stale(struct wtl_roster *roster, int from, int to)
 {
 	for (uint32_t i = 0; i < roster->n_live; i++)
@@ -152,7 +152,7 @@ static void mark_stale(struct wtl_roster *roster, int from, int to)
 			roster->places[roster->slots[i]].is_stale = true;
 }
 
-/* A listing in its turn. Finds are late, unless nobody could have been found before. */
+/* A regular full listing. Those found are late, unless they could not have been found before. */
 static void list_all(struct wtl_workload *workload, int newest, bool is_late)
 {
 	struct wtl_finder *find = &workload->find;
@@ -207,7 +207,7 @@ void wtl_find_new(struct wtl_workload *workload)
 	}
 	if (newest != find->newest || !find->is_settled) {
 		from = find->newest > OVERLAP ? find->newest - OVERLAP + 1 : 1;
-		/* Whoever could not be asked for is asked for again. */
+		/* Numbers that could not be asked for are asked for again. */
 		if (probe(workload, from, newest - from + 1, find->newest, false) == 0) {
 			find->is_settled = newest == find->newest;
 			find->newest = newest;

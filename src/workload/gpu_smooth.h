@@ -12,16 +12,16 @@
  * exponential average with that time constant, in the form that is stable for any step:
  * v += (x - v)·dt / (T + dt), where T is how long was averaged so far, 4 s at most.
  *
- * A sample tells of the time up to it, and drivers have none of who did nothing. So who has none in an
- * answer that has others' did nothing since the answer before. An answer without any tells nothing: the
- * driver may not have sampled yet. That time is left out.
+ * A sample tells of the time up to it, and drivers give none for a process that did nothing. So a
+ * process without one, in an answer that has others', did nothing since the answer before. An
+ * answer without any tells nothing: the driver may not have sampled yet. That time is left out.
  */
 
 #define WTL_GPU_SMOOTH_NS (4 * INT64_C(1000000000))
 /* The first sample counts for so long. */
 #define WTL_GPU_FIRST_NS (1 * INT64_C(1000000000))
-/* Drivers have a new sample of somebody every second or sooner. Who nothing is known of for so long did
- * nothing. */
+/* Drivers have a new sample of somebody every second or sooner. A process of which nothing is known
+ * for this long did nothing. */
 #define WTL_GPU_SAMPLE_NS (3 * INT64_C(500000000))
 
 enum { WTL_GPU_SMOOTH_MAX = 1024 };
@@ -57,7 +57,7 @@ bool wtl_gpu_smooth_reserve(struct wtl_gpu_smooth *smooth, size_t n_more);
  * WTL_GPU_SMOOTH_MAX, or no memory: false, and it has none). */
 bool wtl_gpu_smooth_sample(struct wtl_gpu_smooth *smooth, int pid, uint32_t ppm, int64_t now_ns);
 
-/* An answer is at its end. is_whole: all of it could be read, so that who was not in it did nothing. */
+/* An answer is at its end. is_whole: all of it could be read, so that a process that was not in it did nothing. */
 void wtl_gpu_smooth_step(struct wtl_gpu_smooth *smooth, int64_t now_ns, bool is_whole);
 
 uint32_t wtl_gpu_smooth_get(struct wtl_gpu_smooth *smooth, int pid);

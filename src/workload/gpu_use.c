@@ -296,7 +296,7 @@ static void list_processes(struct wtl_gpu_use *use, struct one *one, struct wtl_
 		struct wtl_gpu_use_process before = {.pid = 0}, *process;
 		size_t k = gpu->n_processes;
 
-		/* Where it was, or further on if others have left the list. */
+		/* Its place in the old list is this one, or a later one if others have left. */
 		while (k < n_before && one->processes[k].pid != one->list.at[i].pid)
 			k++;
 		if (k < n_before)
@@ -334,8 +334,8 @@ static void weigh_samples(struct one *one, struct wtl_gpu_use_gpu *gpu, int64_t 
 	}
 	for (size_t i = one->n_entered; i < one->list.n; i++)
 		gpu->unseen_weight += wtl_gpu_smooth_get(&one->weights, one->list.at[i].pid);
-	/* Whoever was never in a list came and went between two of them, or the list was cut. Who is not in
-	 * it any more has ended, and weighs what it weighed in the last one. */
+	/* A process that was never listed came and went between two lists, or the list was cut. One
+	 * that is no longer listed has ended, and weighs what it weighed in the last list. */
 	gpu->unseen_weight += wtl_gpu_smooth_forget(&one->weights);
 }
 
@@ -414,7 +414,7 @@ static void tick_nvidia(struct wtl_gpu_use *use, struct one *one, struct wtl_gpu
 		return;
 	}
 	list_processes(use, one, gpu);
-	/* A sample is told once: what there is no room for would be missed until the next one. */
+	/* Each sample is given only once: without room for it, it would be lost. */
 	code = -ENOMEM;
 	if (wtl_gpu_smooth_reserve(&one->weights, one->list.n))
 		code = wtl_nvml_use_list_read(&one->uses, &use->lib, one->handle);

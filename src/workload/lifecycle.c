@@ -14,7 +14,7 @@ static int64_t child_ns(const struct wtl_place *place)
 	return (int64_t)place->child_ticks * WTL_NS_PER_TICK;
 }
 
-/* Who has ended is told of nothing any more: its parent is. */
+/* The process that the kernel tells of a child's end: an ended one is passed over, for its parent. */
 static uint32_t told(const struct wtl_roster *roster, uint32_t slot)
 {
 	for (int i = 0; i < PARENTS_MAX && slot != WTL_NO_SLOT; i++) {

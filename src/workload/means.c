@@ -81,7 +81,7 @@ static void mounts_read(struct wtl_workload *workload)
 	free(text);
 }
 
-/* Does /proc number processes as the system calls do? Sets whose we are, and is_own: is it a namespace apart
+/* Does /proc number processes as the system calls do? *ret_is_own: are we in a PID namespace apart
  * from the machine's first one? */
 static bool numbers_agree(struct wtl_workload *workload, bool *ret_is_own)
 {

@@ -64,8 +64,8 @@ static bool takes_turns(const struct wtl_workload *workload, uint32_t slot, uint
 }
 
 /*
- * By slots, which a process keeps as long as it lives: whoever comes and goes, nobody is passed over.
- * Who cannot be walked yet keeps that turn, and RSS has turns of its own.
+ * By slots, which a process keeps as long as it lives: so nobody is passed over, whoever comes and
+ * goes. One that cannot be walked yet keeps its turn, and RSS has turns of its own.
  */
 static unsigned read_in_turn(struct wtl_workload *workload, struct wtl_memory_turns *turns,
 			     uint32_t least_ppm, unsigned budget, uint64_t may_walk_bytes)
@@ -98,7 +98,7 @@ static unsigned read_in_turn(struct wtl_workload *workload, struct wtl_memory_tu
 	return n_read;
 }
 
-/* Returns what was not needed of it. */
+/* Pays off walked bytes. Returns what is left of `bytes`. */
 static uint64_t pay_off(struct wtl_memory_turns *turns, uint64_t bytes)
 {
 	uint64_t paid_bytes = turns->walked_bytes < bytes ? turns->walked_bytes : bytes;
@@ -122,7 +122,7 @@ unsigned wtl_workload_read_memory(struct wtl_workload *workload, unsigned budget
 
 /* Memory takes time to fill: nobody can have touched some MiB more in less (judgement). */
 #define RESIDENT_LEAST_NS (WTL_NS_PER_MS / 2)
-/* Who ran for so long is read at the next scan, others when it is their turn. */
+/* A process that ran for this long is read at the next scan, others when it is their turn. */
 #define RESIDENT_SOON_NS (4 * WTL_NS_PER_MS)
 
 enum { RESIDENT_TURNS = 4 /* scans */ };

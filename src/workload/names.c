@@ -152,14 +152,14 @@ uint64_t wtl_names_successor(struct wtl_workload *workload, uint32_t slot)
 		return 0;
 	if (place->has_stat)
 		return stat.start_ticks != place->start_ticks ? stat.start_ticks : 0;
-	/* Whoever was never read was there at the first scan. A start to come is another machine's,
-	 * whose files these are. */
+	/* A process whose files were never read was there at the first scan. A start in the future
+	 * means that the files are another machine's. */
 	is_later = stat.start_ticks > workload->begin_ticks + SCAN_TICKS &&
 		   stat.start_ticks <= now_ticks + SCAN_TICKS;
 	return is_later ? stat.start_ticks : 0;
 }
 
-/* Who has ended is in "/", or where the kernel puts it, until its parent has waited for it. */
+/* A process that has ended is in "/", or where the kernel puts it, until its parent has waited for it. */
 static bool has_left(struct wtl_workload *workload, uint32_t slot)
 {
 	struct wtl_proc_stat stat;
@@ -177,7 +177,7 @@ static void group_read(struct wtl_workload *workload, uint32_t slot)
 	if (len <= 0 || wtl_group_parse(workload->text, (size_t)len, &group) < 0)
 		return;
 	now = wtl_groups_intern(workload->groups, &group);
-	/* What it used is its group's of then. */
+	/* What it used belongs to the group that it was in. */
 	if (consumer->group && now != consumer->group && has_left(workload, slot))
 		return;
 	consumer->group = now;
@@ -245,7 +245,7 @@ static void turn_read(struct wtl_workload *workload, uint32_t slot)
 	if (wtl_names_read_all(workload, slot) != 1)
 		return;
 	taken = wtl_workload_replace(workload, slot);
-	/* Up to there it is billed, to the one that we took it for. */
+	/* Its use up to there is billed already, to the process that we took it for. */
 	if (taken >= 0)
 		workload->roster.places[taken].clock_ns = clock_ns;
 }

@@ -34,8 +34,8 @@ struct wtl_place {
 	bool needs_base : 1; /* the first answer of its clock counts from there */
 	bool is_kernel : 1;
 	bool is_stale : 1;	 /* its number may have been given to another process */
-	bool has_record : 1;	 /* of its end: another one may answer to its number at any time */
-	bool is_uncountable : 1; /* the hardware's counters are not to be had for it (counters.c) */
+	bool has_record : 1;	 /* of its end: another process may get its number at any time */
+	bool is_uncountable : 1; /* the hardware's counters cannot be had for it (counters.c) */
 	bool is_weighed : 1;	 /* by its own counters, in this scan */
 	uint16_t n_reads;    /* how often its names were read, or more often than this can say */
 	uint32_t live;	     /* its index in the live list; WTL_NOT_LIVE */
@@ -51,7 +51,7 @@ struct wtl_place {
 	int64_t clock_ns;	   /* CPU time since birth, as far as it is billed */
 	int64_t resident_clock_ns; /* that, when its RSS was read last (memory.c) */
 	char *command; /* the consumer's, to be freed; NULL: there is none, or it is borrowed (restored) */
-	/* What its parent's child times are held against (short_lived.c). */
+	/* For comparing its child times with what was billed to its children (short_lived.c). */
 	uint64_t child_ticks;
 	int64_t children_ns; /* of children that ended, as far as billed, since child_ticks was read */
 };

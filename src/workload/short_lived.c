@@ -95,8 +95,8 @@ static void children_key(struct wtl_workload *workload, uint32_t parent, struct 
 	memcpy(key->name, consumer->name, sizeof(key->name));
 }
 
-/* A parent was told of more than anybody used. With exit records we know who ended, and it is what the kernel used to
- * take them apart; where some were lost, it may be whole lives. */
+/* A parent's child times are more than its known children used. With exit records we know who ended: it is what the
+ * kernel used to take them apart, or, where records were lost, whole lives. */
 static void children_bill(struct wtl_workload *workload, uint32_t parent, int64_t use_ns)
 {
 	const struct wtl_children *children = &workload->children;
@@ -124,7 +124,7 @@ static void parent_read(struct wtl_workload *workload, uint32_t slot)
 	more_ns = (int64_t)(stat.child_ticks - place->child_ticks) * WTL_NS_PER_TICK -
 		  place->children_ns;
 	if (more_ns < -CHILD_SLACK_NS) {
-		/* It did not wait for those, or somebody else did. */
+		/* The parent did not wait for those children, or somebody else did. */
 		place->child_ticks = stat.child_ticks;
 		place->children_ns = 0;
 	}
@@ -136,12 +136,12 @@ static void parent_read(struct wtl_workload *workload, uint32_t slot)
 		children_bill(workload, slot, billed_ns);
 	if (billed_ns < more_ns)
 		workload->scan_stirred = workload->n_scans;
-	/* Against the same base for ever, so that cuts do not add up. A little that there is no room
-	 * for waits for some; much is use that is billed to somebody already. */
+	/* The base stays the same, so that rounding does not add up. A small excess without room in
+	 * the busy time waits for it; a large one is use that is billed to somebody already. */
 	workload->roster.places[slot].children_ns += more_ns <= CHILD_WAIT_NS ? billed_ns : more_ns;
 }
 
-/* May it have been told of a child, as far as we know? With exit records we know of each. */
+/* May a child of the process have ended, as far as we know? With exit records we know of each. */
 static bool may_be_told(const struct wtl_workload *workload, const struct wtl_place *place)
 {
 	if (place->live == WTL_NOT_LIVE || !place->has_stat || place->is_kernel)
@@ -150,8 +150,8 @@ static bool may_be_told(const struct wtl_workload *workload, const struct wtl_pl
 	       (place->scan_child > 0 && place->scan_child + 1 >= workload->n_scans);
 }
 
-/* A parent is told of a child that has ended: of one that we followed, or of one that was born since. So there is nothing to
- * be told while neither happens; a scan more, because clocks and files are not read at one moment. */
+/* A parent's child times rise when a child ends: one that we followed, or one that was born since. They need not be
+ * read while neither happens; but for one scan more, as clocks and files are not read at one moment. */
 static bool is_stirred(const struct wtl_workload *workload)
 {
 	return workload->n_scans <= workload->scan_stirred + 1;
@@ -311,7 +311,7 @@ static int unit_usage(struct wtl_workload *workload, const struct wtl_unit_use *
 	return 0;
 }
 
-/* What this scan billed to members of known groups. One that was gone is there again when a member runs. */
+/* What this scan billed to members of known groups. A group that was gone is back when a member runs. */
 static void units_count(struct wtl_workload *workload)
 {
 	const struct wtl_roster *roster = &workload->roster;
@@ -370,7 +370,7 @@ void wtl_short_lived_read(struct wtl_workload *workload)
 
 	if (workload->exits >= 0 || (has_unseen && is_stirred(workload)))
 		parents_read(workload);
-	else if (is_stirred(workload)) /* until there is room for what they are told */
+	else if (is_stirred(workload)) /* until there is room for what is unseen */
 		workload->scan_stirred = workload->n_scans;
 	if (workload->tree_cpu_ns > 0)
 		tree_end(workload);

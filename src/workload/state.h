@@ -110,7 +110,7 @@ struct wtl_workload {
 	struct wtl_workload_scan scan;
 	struct wtl_workload_means means;
 	uint32_t n_scans;
-	bool is_restored;	/* it asks nobody (restored.c) */
+	bool is_restored;	/* reads nothing of this machine (restored.c) */
 	bool has_restored_scan; /* that no tick has taken */
 	uint32_t scan_replaced; /* the last one in which a number had a new owner */
 	uint32_t
@@ -121,7 +121,7 @@ struct wtl_workload {
 	bool clocks_failed;    /* not in this scan */
 	bool no_memory;	       /* in this scan */
 	bool has_own_pids;     /* a PID namespace apart from the first one */
-	bool numbers_differ;   /* /proc is that of another one */
+	bool numbers_differ;   /* /proc is another namespace's */
 	uint32_t uid;	       /* our own; UINT32_MAX: not known */
 	bool follows_tree;
 	uint16_t chosen_trees; /* those of the sets that are processes and their descendants */
@@ -172,21 +172,20 @@ int64_t wtl_workload_take(struct wtl_workload *workload, int pid, bool needs_bas
 void wtl_workload_end(struct wtl_workload *workload, uint32_t slot);
 /* Another process has that number now: the slot's ended, and the new one's slot (or negative). */
 int64_t wtl_workload_replace(struct wtl_workload *workload, uint32_t slot);
-/* CPU time of an ended process that we learn of after its end: `ancestor` is the nearest one that is
- * followed, and will be told of it, or whoever of its own lives. child: the slot that it is in, if it has ended just now, or
- * WTL_NO_SLOT. */
+/* CPU time of an ended process that we learn of later. `ancestor` is the nearest followed one: its child times get it,
+ * or those of its nearest live ancestor. child: the slot of one that has just ended, or WTL_NO_SLOT. */
 void wtl_workload_child_used(struct wtl_workload *workload, uint32_t ancestor, int64_t cpu_ns,
 			     uint32_t child);
 
 /* ---- children.c ---- */
 
-/* Use that was told to somebody else is this slot's. It may move the places. */
+/* Use that a parent's child times showed is this slot's. It may move the places. */
 void wtl_children_bill_slot(struct wtl_workload *workload, uint32_t slot, int64_t use_ns);
 /* A child of the parent ended, and is in that slot: its own, or a row. */
 void wtl_children_add(struct wtl_workload *workload, uint32_t parent, uint32_t child);
-/* The parent ended: its own one is told all that it was. WTL_NO_SLOT: nobody is. */
+/* The parent ended: its ended children now count as the heir's. WTL_NO_SLOT: as nobody's. */
 void wtl_children_inherit(struct wtl_workload *workload, uint32_t parent, uint32_t heir);
-/* What was in one slot is in another. */
+/* What was in slot `from` is in `into` now. */
 void wtl_children_fold(struct wtl_workload *workload, uint32_t from, uint32_t into);
 /* Those with slots of their own that ended before this scan: a part of a recording that begins here does not know them. */
 void wtl_children_forget(struct wtl_workload *workload);

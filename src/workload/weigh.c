@@ -34,7 +34,7 @@ static void sort(struct wtl_work works[], size_t n)
 	}
 }
 
-/* With what it has got too little before, or without what it has got too much. */
+/* The work that it is due now: plus what it got too little before, or minus what it got too much. */
 static uint64_t work_due(const struct wtl_work *work, uint64_t all_work, uint64_t all_ns)
 {
 	uint64_t cpu_ns = (uint64_t)work->cpu_ns, before_ns = (uint64_t)work->before_ns;

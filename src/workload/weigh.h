@@ -14,8 +14,8 @@
  * others. Weights are nanoseconds, and add up to all the CPU time.
  *
  * Whoever is counted from now on was weighed as a typical one until then: before_ns weighed
- * before_weight. It is given what that was too little, or loses what it was too much, now; for as long
- * a stretch as it ran now at the most, as others may run now than did then.
+ * before_weight. If that was too little or too much, it gets or loses the difference now; but over
+ * no longer a stretch than it ran now, as others may run now than did then.
  */
 struct wtl_work {
 	uint32_t slot;	/* whose it is: not looked at */

@@ -122,7 +122,7 @@ static void give_up_groups(struct wtl_workload *workload)
 	for (uint32_t slot = 0; slot < roster->n_used; slot++)
 		if (roster->places[slot].kind != WTL_PLACE_FREE && roster->consumers[slot].group)
 			used[n++] = roster->consumers[slot].group;
-	/* Its units know theirs by address and by number. */
+	/* short_lived.c's units refer to groups by address and by number. */
 	wtl_short_lived_close(workload);
 	wtl_groups_sweep(workload->groups, used, n);
 	workload->n_groups_kept = wtl_groups_count(workload->groups);
@@ -266,7 +266,7 @@ void wtl_workload_reset(struct wtl_workload *workload)
 		if (roster->places[slot].kind == WTL_PLACE_OUTSIDER) {
 			wtl_roster_remove(roster, slot);
 		} else {
-			/* Whom an earlier tree left behind is none of the next one. */
+			/* What is left of an earlier tree does not belong to the next one. */
 			roster->consumers[slot].is_in_tree = false;
 			roster->consumers[slot].cpu_ns = roster->consumers[slot].counted_ns = 0;
 		}
@@ -395,7 +395,7 @@ void wtl_workload_probe_weights(struct wtl_workload *workload)
 
 /* ---- The tree ---- */
 
-/* Takes over what a parent is in, of the sets that are trees; false: it had all of that. */
+/* Puts the consumer into the trees that its parent is in; false: it was in all of them. */
 static bool take_over(struct wtl_consumer *consumer, const struct wtl_consumer *parent,
 		      uint16_t trees)
 {

@@ -40,7 +40,7 @@ struct wtl_workload_options {
 	uint32_t max_exited;	 /* ended processes with an account of their own; 0: 4096 */
 	uint32_t reads_per_scan; /* processes whose names are read in one scan; 0: 256 */
 	bool names_on_use;	 /* those of processes that do nothing are not read */
-	bool without_exits;	 /* as if there was no privilege for exit records */
+	bool without_exits;	 /* as if there were no privilege for exit records */
 };
 
 /* One slot's account is to be moved to another's; the slot may have a new owner already. */
@@ -72,7 +72,7 @@ int wtl_workload_new(const struct wtl_env *env, const struct wtl_workload_option
 void wtl_workload_free(struct wtl_workload *workload); /* NULL is fine */
 
 /*
- * One scan. 0, or -ENOMEM: somebody new could not be taken up (its use is unseen); the scan is
+ * One scan. 0, or -ENOMEM: a new process could not be taken up (its use is unseen); the scan is
  * right all the same, and is to be billed.
  */
 int wtl_workload_tick(struct wtl_workload *workload);
@@ -104,7 +104,7 @@ uint32_t wtl_workload_next(const struct wtl_workload *workload, uint32_t slot);
 /* The next scan reads the names of everybody that has none yet, however many: for one picture. */
 void wtl_workload_name_all(struct wtl_workload *workload);
 
-/* Reads who a live process is, if nobody ever did: whoever matters without using the processors. */
+/* Reads who a live process is, if nobody ever did: for one that matters without using the processors. */
 void wtl_workload_name(struct wtl_workload *workload, uint32_t slot);
 
 /* The slot of a live process, or -ESRCH. */
