@@ -171,9 +171,9 @@ static uint64_t step_of(const int64_t values[], size_t n)
 }
 
 /*
- * What times the step is x again, modulo 2^64: the quotient, where the step divides x as signed numbers. Else, something
- * wrapped around; but whatever does, the powers of two in the step still divide x, and the rest of it is odd and has an
- * inverse.
+ * Times the step, this is x again, modulo 2^64: the quotient, where the step divides x as signed
+ * numbers. Else something wrapped around; but even then the powers of two in the step divide x, and
+ * the rest of the step is odd and has an inverse.
  */
 static inline uint64_t divided(uint64_t x, const struct divisor *by)
 {
@@ -186,7 +186,7 @@ static inline uint64_t token(enum how how, const struct divisor *by, const int64
 	return zigzag(divided(coded(how, values, i), by));
 }
 
-/* No more than most is of interest. */
+/* A result above `most` need not be exact. */
 static inline __attribute__((always_inline)) size_t tokens_len(enum how how, uint64_t step,
 							       const int64_t values[], size_t n,
 							       size_t most)
@@ -267,9 +267,9 @@ static struct wtl_code_plan plan_of(enum how how, uint64_t step, const int64_t v
 }
 
 /*
- * The shortest; of equal ones the first in the order of their numbers. What is mostly the longest is tried last. What
- * divides differences divides those of them, and the values have a divisor in common with their differences that the first
- * value has.
+ * The shortest way; of equal ones that with the lowest number. The way that is mostly the longest
+ * is tried last. A divisor of the differences also divides the differences of these; and of the
+ * values, if it divides the first of them.
  */
 static struct wtl_code_plan shortest_plan(const int64_t values[], size_t n)
 {

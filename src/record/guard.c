@@ -22,7 +22,7 @@ enum {
 
 /* ---- What is compiled ---- */
 
-/* It is asked for each column. */
+/* The last table comes first, as SQLite asks for each column. */
 static bool is_own_table(struct wtl_guard *guard, const char *name)
 {
 	const struct wtl_table *table = guard->table;

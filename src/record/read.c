@@ -90,7 +90,7 @@ static int begin_snapshot(sqlite3 *db)
 	return rc;
 }
 
-/* The snapshot is in these files whatever a writer does. */
+/* The snapshot lies in the file and its WAL as they are now, whatever a writer does. */
 static int check_snapshot(struct wtl_store_reader *reader, struct wtl_err *err)
 {
 	char sql[64];
@@ -175,7 +175,7 @@ static int take_recording(void *context, const void *row)
 	return 0;
 }
 
-/* A row that is none beside the others: its name or number is another's, or before the first. */
+/* A row that does not fit the others: its name or number is another row's, or before the first. */
 static int note_misfit(struct wtl_store_reader *reader, const struct wtl_table *table)
 {
 	reader->is_damaged = true;

@@ -83,7 +83,7 @@ int wtl_reader_let_go(struct wtl_store_reader *reader)
 		rc = copy_tables(reader);
 	if (rc == 0)
 		rc = wtl_reader_prepare_lookups(reader);
-	/* What cannot be read is an error where it is read, as in any other file. */
+	/* Damage is reported where a caller reads it, as in any other file. */
 	if (rc == -ENOMEM)
 		return rc;
 	if (rc == 0)

@@ -89,7 +89,7 @@ static bool is_damage(int code)
 
 bool wtl_reader_is_copied(const struct wtl_table *table)
 {
-	/* Of these, a reader knows all that it needs, or looks them up by their number. */
+	/* Not these: a reader knows all that it needs of them, or looks their rows up by number. */
 	return table != &wtl_table_recording && table != &wtl_table_fact &&
 	       table != &wtl_table_series && table != &wtl_table_period &&
 	       table != &wtl_table_part && table != &wtl_table_chunk;
@@ -180,7 +180,7 @@ struct each {
 		int (*account)(void *, const struct wtl_stored_account *);
 		int (*baseline)(void *, const struct wtl_stored_baseline *);
 	} row;
-	/* Of windows; energies that are not yet told, in the file or of the copies. */
+	/* For windows: energies that no callback has had yet, in the file or in the copies. */
 	struct wtl_rows energy_rows;
 	const uint8_t *copies_at, *copies_end;
 	struct wattle_energy *energies;
@@ -271,7 +271,7 @@ int wtl_store_each_consumer(struct wtl_store_reader *reader,
 	return each(&all, &wtl_table_consumer, consumer_row);
 }
 
-/* The next one of that window, of which the windows before it are passed over. false: there is none. */
+/* The next row of that window; rows of windows before it are passed over. false: there is none. */
 static bool next_copy(struct each *each, uint32_t window, struct wtl_row_energy *row)
 {
 	while (each->copies_at < each->copies_end) {

@@ -133,7 +133,7 @@ int wtl_store_create(const char *path, const struct wtl_store_options *options,
 
 /* ---- Rows ---- */
 
-/* The next commit returns it. */
+/* Notes that memory ran out: the next commit returns that. */
 int wtl_store_fail(struct wtl_store_writer *writer)
 {
 	pthread_mutex_lock(&writer->lock);
@@ -163,7 +163,7 @@ int64_t wtl_store_series(struct wtl_store_writer *writer, const char *name)
 
 	if (found >= 0)
 		return found;
-	/* What is being written has its runs to itself, and is widened when it is taken. */
+	/* The stretch that is being written has runs of its own: it is widened when it is taken again. */
 	rc = stretch_widen(writer->front, n, wtl_writer_room(writer));
 	if (rc == 0)
 		rc = wtl_names_add(&writer->names, row.id, name);
@@ -300,7 +300,7 @@ bool wtl_store_put_more(struct wtl_store_writer *writer, uint32_t series, int64_
 {
 	struct wtl_value_run *run = &writer->front->runs[series];
 
-	/* A recording that has stopped is nobody's concern any more. */
+	/* Values of a recording that has stopped are dropped. */
 	if (writer->is_stopped)
 		run->n = 0;
 	else if (!run_grow(writer, run))
@@ -350,7 +350,7 @@ static int hand_over(struct wtl_store_writer *writer, int64_t t_mono_ns, int64_t
 	struct wtl_stretch *back = &writer->stretches[front == &writer->stretches[0]];
 	bool ends;
 
-	/* It grows until there is memory, or it is lost; behind the last one, nothing is put. */
+	/* Without memory for the next stretch, this one grows, or is lost. After the last one, nothing is put. */
 	if (!writer->is_last && stretch_widen(back, writer->names.n, wtl_writer_room(writer)) < 0)
 		return 0;
 	writer->period_commits++;

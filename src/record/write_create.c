@@ -205,7 +205,7 @@ static int enter_wal(struct wtl_file *file, uint64_t wal_bytes)
 	return wtl_file_run(file, sql);
 }
 
-/* Where others may rename files, SQLite may have opened another one than was made: then nothing is in ours. */
+/* Where others may rename files, SQLite may have opened other files than were made: then ours are empty. */
 static bool is_ours(struct wtl_file *file)
 {
 	struct stat st;

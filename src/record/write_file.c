@@ -19,8 +19,8 @@ const char *const wtl_file_ends[WTL_FILE_ENDS] = {"", "-wal", "-shm", "-journal"
 
 /* ---- FILE-shm ---- */
 
-/* In the middle of something, so all of it is left as it is, but for its locks: POSIX gives those of a process back
- * when it closes any descriptor of the file. */
+/* SQLite was interrupted, so all of its connection is left as it is, but for its locks: POSIX
+ * releases those of a process when it closes any descriptor of the file. */
 static void abandon(struct wtl_file *file)
 {
 	int fd = open(file->names[WTL_FILE_SHM], O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -60,7 +60,7 @@ int wtl_file_guarded(struct wtl_file *file, int (*work)(void *), void *context)
 	return job.rc;
 }
 
-/* Where it was removed, or another one has its name, SQLite still has the one that it began with. */
+/* Where FILE-shm was removed, or another file has its name, SQLite still has the one that it began with. */
 static int check_shm(struct wtl_file *file)
 {
 	struct stat st;
@@ -172,7 +172,7 @@ static int may_write(struct wtl_file *file)
 	return rc == -ENOSPC ? SQLITE_FULL : SQLITE_IOERR;
 }
 
-/* Else it would go on being written where nobody can ever find it. */
+/* Without this, a moved or removed file would go on being written where nobody can find it. */
 static int check_names(struct wtl_file *file)
 {
 	struct stat wal;
@@ -183,7 +183,7 @@ static int check_names(struct wtl_file *file)
 		return SQLITE_READONLY_DBMOVED;
 	if (file->lock < 0 || fstat(file->lock, &wal) < 0 || wal.st_nlink > 0)
 		return SQLITE_OK;
-	/* It has no name any more, but what is in it has been committed. */
+	/* FILE-wal has no name any more, but what is in it has been committed. */
 	rc = sqlite3_wal_checkpoint_v2(file->db, NULL, SQLITE_CHECKPOINT_FULL, NULL, NULL);
 	return rc ? rc : WTL_FILE_WAL_GONE;
 }

@@ -83,8 +83,8 @@ static int keep(struct wtl_packer *packer, struct wtl_row_chunk *chunk)
 }
 
 /*
- * Would tokens be? What as planes cannot be compressed to a quarter of either is noise, of which tokens are no smaller. And
- * they cannot be compressed to nothing either.
+ * Would tokens be smaller? Values whose planes cannot be compressed to a quarter of either are
+ * noise, of which tokens are no smaller. And tokens cannot be compressed to nothing either.
  */
 static bool may_be_smaller(const struct wtl_row_chunk *planes, const struct wtl_code_plan *plan,
 			   size_t less_than)

@@ -35,7 +35,7 @@ static int encode(struct wtl_store_writer *writer, const struct wtl_stretch *str
 	return SQLITE_OK;
 }
 
-/* What comes of the period is for who commits it. */
+/* *period becomes what the row will be: the caller keeps that once it is committed. */
 static int put_part(struct wtl_store_writer *writer, const struct wtl_stretch *stretch,
 		    struct wtl_row_period *period)
 {
@@ -151,7 +151,7 @@ static int write_stretch(void *context)
 
 	wtl_buf_clear(&writer->part);
 	if (stretch->is_lost)
-		writer->next_period++; /* what is missing is missed by its number */
+		writer->next_period++; /* the gap in the numbers shows what is missing */
 	else if (writer->gather.period.id == 0)
 		begin_period(writer, stretch);
 	whole = is_whole(writer, stretch);
