@@ -80,7 +80,7 @@ static int call_pid_text(void *function, const struct wtl_lib_arg args[])
 		(unsigned)args[0].word, args[1].memory, (unsigned)args[2].word);
 }
 
-/* NVML answers with a text of its own, which stays. */
+/* NVML returns a text of its own, which stays valid. */
 static int call_error_text(void *function, const struct wtl_lib_arg args[])
 {
 	const char *text = ((const char *(*)(int))function)((int)args[0].word);

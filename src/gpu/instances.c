@@ -166,8 +166,8 @@ static int compare(struct wtl_nvml_lib *lib, uint64_t before, uint64_t after, ui
 	for (size_t i = 0; i < 2 && code == WTL_NVML_OK; i++) {
 		double percent = metrics[i].value;
 
-		/* Not for what is no number either. More than 100 % has been seen of MIG instances by
-		 * another tool (NVIDIA/DCGM#152). */
+		/* A NaN is refused, too. More than 100 % has been seen of MIG instances by another
+		 * tool (NVIDIA/DCGM#152). */
 		if (metrics[i].code != WTL_NVML_OK || !(percent >= 0.0))
 			continue;
 		*ret_ppm = (uint32_t)((percent < 100.0 ? percent : 100.0) * PPM_PER_PERCENT + 0.5);

@@ -26,7 +26,7 @@ int wtl_nvml_lib_load(struct wtl_nvml_lib *lib, const char *path, struct wtl_err
 	return 0;
 }
 
-/* Not there at all; with a path that was named, that is the caller's to know. */
+/* The library is not there at all. Where the user named a path, that is no such case. */
 static bool is_not_installed(int rc, const char *path)
 {
 	return !path && (rc == -WTL_EABSENT || rc == -ENOENT);

@@ -22,7 +22,7 @@ struct wtl_nvml_process_list {
 	struct wtl_gpu_process *at; /* names are not filled in; in NVML's order, each process once
 				       per MIG instance */
 	size_t n, room;
-	bool is_cut;	 /* there were more, who are nobody that can be named */
+	bool is_cut;	 /* there were more processes, of which nothing is known */
 	void *raw;	 /* what a call fills */
 	size_t raw_size; /* bytes */
 };
@@ -45,14 +45,14 @@ struct wtl_nvml_process_use {
 };
 
 /*
- * The samples of one GPU. Processes have moments of their own: a sample is new if it is newer than
- * the one before of the same process, and NVML is asked for all that are newer than the oldest of
- * the last answer.
+ * The samples of one GPU. Each process is sampled at times of its own: a sample is new if it is
+ * newer than the one before of the same process, and NVML is asked for all that are newer than the
+ * oldest of the last answer.
  */
 struct wtl_nvml_use_list {
 	struct wtl_nvml_process_use *at; /* the new ones of the last read; room for `room` */
 	size_t n;
-	bool is_whole; /* nothing of that answer was cut off, or a rubbish value */
+	bool is_whole;			     /* nothing of that answer was cut off or rubbish */
 	struct wtl_nvml_process_use *before; /* the newest of each process so far, bounded */
 	size_t n_before, room_before;
 	uint64_t asked_us; /* of the last question: last_seen */

@@ -13,8 +13,8 @@ enum {
 	ROOM_MAX = WTL_NVML_USES_MAX,
 };
 
-/* What an answer to the first question may be older than the newest of it: the rest are averages
- * over nobody knows how long. */
+/* By how much a sample of the first answer may be older than the newest one: older ones are
+ * averages over an unknown time. */
 #define STALE_US UINT64_C(2000000)
 
 /* For that many samples, in place of what there is. */
@@ -135,8 +135,8 @@ static bool is_new(struct wtl_nvml_use_list *list, const struct wtl_nvml_process
 }
 
 /*
- * The next question is for what is newer than the oldest answer of this one. Who was not in this
- * answer is forgotten: what comes of it later is newer than the question.
+ * The next question is for what is newer than the oldest answer of this one. A process that was not
+ * in this answer is forgotten: its later samples are newer than the question.
  */
 static void advance(struct wtl_nvml_use_list *list, uint64_t oldest_us)
 {

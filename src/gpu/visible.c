@@ -64,7 +64,7 @@ static bool has_name(const struct wtl_gpu_names *names, size_t gpu)
 	return false;
 }
 
-/* A name that is nobody's may be that of any GPU whose name is not known. */
+/* A name that matches no GPU may be that of any GPU whose name is not known. */
 static bool mark_nameless(const struct wtl_gpu_names *names, enum wtl_gpu_visible visible[],
 			  size_t n_gpus)
 {

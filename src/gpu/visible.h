@@ -29,7 +29,7 @@ enum wtl_gpu_visible {
 	WTL_GPU_HIDDEN,
 	WTL_GPU_VISIBLE,
 	WTL_GPU_VISIBLE_BY_MIG, /* one of its MIG devices is */
-	WTL_GPU_VISIBLE_PERHAPS /* it has no name here, and the list has one that is nobody else's */
+	WTL_GPU_VISIBLE_PERHAPS /* its name is not known, and the list has a name that is no other GPU's */
 };
 
 /* Does the list have entries that are not indices, so that names are needed; and MIG devices? */
