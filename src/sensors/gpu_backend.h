@@ -31,7 +31,7 @@ struct wtl_gpu_backend {
 		    const struct wtl_source_options *options, struct wtl_gpu_list *list);
 	/* Reads what is asked for (enum in gpu_info.h) of its own rows. */
 	void (*read)(void *state, unsigned what, struct wtl_gpu_list *list);
-	/* NULL: its GPUs cannot. gpu is one of its rows, and its status is OK. */
+	/* NULL: its GPUs cannot be set. gpu is one of its rows, and its status is OK. */
 	int (*set_limit)(void *state, const struct wtl_gpu *gpu, size_t index, uint64_t limit_uw,
 			 struct wtl_err *err);
 	int (*set_persistence)(void *state, const struct wtl_gpu *gpu, size_t index, bool on,

@@ -19,7 +19,7 @@ struct wtl_source_options;
  */
 struct wtl_gpu_reader;
 
-/* What to read, added. Each is a price of its own; identity is read once, by wtl_gpu_reader_new(). */
+/* What to read: a sum of these. Each has a cost of its own; identity is read once, by wtl_gpu_reader_new(). */
 enum {
 	WTL_GPU_READ_NUMBERS = 1,   /* all numbers but the rest's: some 1 to 10 ms a GPU */
 	WTL_GPU_READ_PCIE = 2,	    /* its throughput: 40 ms a GPU where the driver has no counters;

@@ -216,7 +216,7 @@ static int add_from_bus(struct finding *finding, size_t i, int code)
 		fall_asleep(gpu);
 	} else if (code != WTL_NVML_OK) {
 		fail(gpu, code);
-		if (finding->nvml->lib.handle < 0) /* not a word of NVML's */
+		if (finding->nvml->lib.handle < 0) /* the code is not an answer of NVML */
 			wtl_gpu_fail(gpu, WATTLE_STATUS_FAILED, code, finding->nvml->trouble);
 	} else {
 		connect(finding->nvml, own, gpu, 0);

@@ -32,7 +32,7 @@ struct wtl_gpu_nvml_gpu {
 	int index;	/* NVML's, < 0: it was found on the bus */
 	bool is_on_bus; /* bus_id is a directory of sysfs: sleep shows */
 	struct wtl_held_file power;
-	bool is_foreign; /* another driver has it, and that is that */
+	bool is_foreign; /* another driver has it, for good */
 	int64_t retry_ns;
 
 	/* Numbers that were refused for good are left alone until then, by enum wtl_gpu_number. */

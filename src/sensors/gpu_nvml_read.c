@@ -217,7 +217,7 @@ static void read_memory(struct wtl_gpu_nvml_read *read)
 	wtl_gpu_nvml_put(read, WTL_GPU_MEMORY_FREE_BYTES, code, v2.free);
 }
 
-/* Below 0 °C a GPU is not; it would be taken for a very hot one. */
+/* No GPU is below 0 °C: a negative value would be taken for a very hot one. */
 static void read_temperature(struct wtl_gpu_nvml_read *read)
 {
 	struct wtl_nvml_temperature temperature = {

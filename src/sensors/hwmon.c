@@ -16,7 +16,7 @@
 #include "sensors/source.h"
 
 #define CLASS_DIR "/sys/class/hwmon"
-/* Of chips that say nothing of it (judgement). */
+/* The update interval of chips that do not state one (judgement). */
 #define UPDATE_UNKNOWN_NS (100 * WTL_NS_PER_MS)
 
 enum { DRAFTS_MAX = 1024, NAMES_MAX = 1 << 20, INTERVAL_MAX_MS = 3600000 };
@@ -127,7 +127,7 @@ static void name_domain(struct scan *scan, struct draft *draft, int number)
 		snprintf(channel->inside, sizeof(channel->inside), "%s-%u", rule->inside, n);
 }
 
-/* Adds a draft for the sensor at `path`, unless the rules say that it is nobody's business. */
+/* Adds a draft for the sensor at `path`, unless the rules say to ignore it. */
 static int add_draft(struct scan *scan, const struct chip *chip, struct draft *draft,
 		     int64_t update_ns)
 {

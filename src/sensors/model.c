@@ -21,11 +21,11 @@
 #define STRETCH_NS WTL_NS_PER_S
 
 /*
- * The kernel makes all of /proc/stat for each read, which costs more than all else here: who samples
- * faster than it ticks has it read every other tick. In between the machine is taken to idle on as it
- * did, but for a moment that somebody asks about: there it is read again if it may have ticked. (Not
- * more seldom: what a guess was wrong about is in the power of the 100 ms around it.) A little less
- * than ticks, so that samples every 10 ms read each time, whatever their jitter.
+ * The kernel makes all of /proc/stat for each read, which costs more than all else here: who
+ * samples faster than it ticks has it read every other tick. In between the machine is taken to
+ * idle on as it did, but for a moment that somebody asks about: there it is read again if it may
+ * have ticked. (Not less often: the error of a guess goes into the power of the 100 ms around it.)
+ * A little less than ticks, so that samples every 10 ms read each time, whatever their jitter.
  */
 #define READ_NS	     (WTL_NS_PER_TICK - WTL_NS_PER_TICK / 20)
 #define READ_FAST_NS (READ_NS + WTL_NS_PER_TICK)
@@ -34,8 +34,8 @@ enum {
 	CPUS_MAX = 1024,
 	PACKAGES_MAX = 64,
 	STAT_SIZE = 512,
-	/* So many samples in a row make fast sampling. Not fewer: the end of a slow measurement is
-	 * up to three close together, and a tape tells the time of those only that read something. */
+	/* So many close samples in a row count as fast sampling. Not fewer: a slow measurement ends with up to three
+	 * close together, and a tape has the times only of those that read something. */
 	FAST_MIN = 8,
 };
 

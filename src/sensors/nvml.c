@@ -137,7 +137,7 @@ static bool find_again(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu, int64_t 
 		*t_ns = wtl_io_mono_ns(nvml->io); /* the search is not a part of the reading */
 		return true;
 	}
-	/* While other GPUs work, NVML is left as it is for their sake. */
+	/* While other GPUs work, NVML stays initialised for them. */
 	if (code == WTL_NVML_UNINITIALIZED || code == WTL_NVML_DRIVER_NOT_LOADED ||
 	    !is_any_left(nvml))
 		lose_all(nvml, now_ns);
@@ -214,7 +214,7 @@ static void set_missing(const struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu, i
 		set_gone(gpu, now_ns);
 		return;
 	}
-	if (code < 0) { /* not a word of the GPU: it is the library that is not there */
+	if (code < 0) { /* not an answer of the GPU: the library is not there */
 		reading.status = WATTLE_STATUS_FAILED;
 		reading.error = code;
 		reading.reason = wtl_nvml_load_reason(code, nvml->path);

@@ -24,7 +24,7 @@
 
 #define DEVICES "/sys/bus/event_source/devices"
 
-/* Fakes show at once where powercap is: Linux registers a zone only if its counter is not 0. */
+/* Where powercap is there, it shows fake counters at once: Linux registers a zone only if its counter is not 0. */
 #define FIRST_ZONE_ENERGY "/sys/class/powercap/intel-rapl:0/energy_uj"
 
 enum {
@@ -208,7 +208,7 @@ static int counter_value(struct wtl_io *io, struct counter *counter, int64_t now
 	if (rc < 0) {
 		bool is_first = counter->error == 0;
 
-		/* The sum so far is the descriptor's: it is not given up for one failure. */
+		/* The sum so far is kept by the descriptor, which is not closed for one failure. */
 		counter->error = rc;
 		if (is_first)
 			return rc;
@@ -325,7 +325,7 @@ static int counter_try(struct scan *scan, struct counter *counter, const struct 
 			 counter->event.config, counter->event.cpu, wtl_err_text(rc));
 		return wtl_rapl_miss(scan->catalog, part, WATTLE_STATUS_FAILED, NULL, reason);
 	}
-	/* Elsewhere a new counter at 0 is what perf always shows. */
+	/* On real hardware, 0 is what perf always shows of a new counter. */
 	if (scan->is_fake && value == 0) {
 		counter_fail(io, counter, -ENODATA);
 		return wtl_rapl_miss(scan->catalog, part, WATTLE_STATUS_FAILED, NULL,
@@ -472,7 +472,7 @@ static int pmus_open(struct scan *scan)
 
 /* ---- With rights that the user lacks ---- */
 
-/* Without those, would the user be let at the counters, by perf or by powercap? */
+/* Without those rights, could the user read the counters, by perf or by powercap? */
 static bool is_users_own(const struct scan *scan)
 {
 	uint64_t energy_uj;

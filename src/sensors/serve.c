@@ -154,7 +154,7 @@ static int dial_again(struct serve *state)
 		return rc;
 	for (size_t i = 0; i < state->n; i++) {
 		state->list[i].place = -1;
-		/* Its counters are others. */
+		/* The new agent's counters are not the old one's. */
 		state->list[i].has_epoch = false;
 		state->list[i].anew_ns = -1;
 	}
@@ -178,7 +178,7 @@ static void fail_all(struct serve *state, int64_t now_ns, struct wtl_reading rea
 	}
 }
 
-/* Follows the epochs: whoever reads more seldom than the agent samples must still see each break. */
+/* Follows the epochs: a client that reads less often than the agent samples must still see each break. */
 static bool begins_anew(struct told *own, const struct wtl_share_reading *told)
 {
 	int64_t t_ns = told->reading.t_mono_ns;
@@ -220,7 +220,7 @@ static void take_reading(struct serve *state, struct told *own, int64_t now_ns,
 
 static int read_agent(struct serve *state)
 {
-	/* What an answer leaves out is not told. */
+	/* Channels that the answer leaves out are failed. */
 	for (size_t i = 0; i < state->hello.n_channels; i++)
 		state->readings[i] = (struct wtl_share_reading){
 			.reading = {.status = WATTLE_STATUS_FAILED, .error = -EIO}};

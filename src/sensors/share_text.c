@@ -283,7 +283,7 @@ static int parse_word(const char *text, size_t len, const struct field *field, v
 	return -EPROTO;
 }
 
-/* One that this program's table does not have is not known: the same as for a sensor of its own. */
+/* A class that this program's table lacks counts as not known, as for a sensor of this machine. */
 static void parse_class(const char *text, size_t len, void *at)
 {
 	const struct wtl_sensor_class *row;
@@ -418,7 +418,7 @@ void wtl_share_print_channel(struct wtl_buf *buf, size_t i, const struct wtl_sha
 		print_field(buf, field, channel);
 }
 
-/* What no meter would take in, or has no name. */
+/* false: no meter would take such a channel, or it has no name. */
 static bool is_sound(const struct wtl_share_channel *told)
 {
 	const struct wtl_channel *channel = &told->channel;

@@ -48,13 +48,13 @@ void wtl_share_print_question(char text[WTL_SHARE_QUESTION_MAX], enum wtl_share_
 
 /* The question for a power limit of GPUs, which goes to another process of the agent's: it answers itself. */
 struct wtl_share_limit {
-	bool holds; /* until the client says so, or is gone; else it stays */
+	bool holds; /* the limit ends when the client says so or is gone; else it stays */
 	bool has_power, to_default, has_persistence, persistence;
 	uint64_t power_uw;
 	char gpus[WTL_SHARE_GPUS_SIZE]; /* their bus ids or UUIDs, with commas between */
 };
 
-/* What a client says when it wants the limits of before. */
+/* What a client sends to have the old limits back. */
 #define WTL_SHARE_RELEASE "release"
 
 bool wtl_share_asks_limit(const char *text, size_t len);

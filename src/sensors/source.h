@@ -51,7 +51,7 @@ struct wtl_source_options {
 struct wtl_source_ops {
 	const char *name; /* "rapl-powercap": stable, appears in every output */
 	size_t state_size;
-	bool answers_at_once; /* however long its reads seem to take: no thread is for it */
+	bool answers_at_once; /* however long its reads seem to take: it gets no thread of its own */
 	bool may_hang;	      /* a driver is asked that can keep its caller for seconds */
 
 	/*
@@ -68,8 +68,8 @@ struct wtl_source_ops {
 	 */
 	void (*read)(void *state, struct wtl_reading readings[]);
 
-	/* NULL, or: somebody asks about the moment of the next read(), say a window begins or ends. A
-	 * source that guesses between its readings does not then. */
+	/* NULL, or called when somebody asks about the moment of the next read(), say when a window
+	 * begins or ends. A source that else guesses between its readings must not guess then. */
 	void (*ask_for)(void *state);
 
 	void (*close)(void *state); /* of a half-opened state too */
