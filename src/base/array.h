@@ -25,8 +25,8 @@ int wtl_array_reserve(void *array, size_t *room, size_t n, size_t size);
 int wtl_array_widen(void *array, size_t *n_now, size_t n, size_t size);
 
 /*
- * How many of n elements are up to a value, which is the place of the first one behind it: they are in order by a 64-bit
- * field, of times (which have a sign) or of addresses (which have none).
+ * How many of n elements are up to a value: also the place of the first one above it. They are in
+ * order by a 64-bit field: of times (which have a sign) or of addresses (which have none).
  */
 #define WTL_TIMES_UP_TO(list, n, field, t_ns)                                               \
 	wtl_array_up_to((list), (n), sizeof(*(list)), offsetof(__typeof__(*(list)), field), \

@@ -157,7 +157,7 @@ static int exits_register(struct wtl_exits *exits)
 
 	if (rc == 0)
 		rc = answer_take(exits);
-	/* The list is the kernel's own: what it minds is the namespace we are in. */
+	/* The list of CPUs is the kernel's own, so it is our namespace that the kernel refuses. */
 	return rc == -EINVAL ? -EPERM : rc;
 }
 
@@ -251,7 +251,7 @@ ssize_t wtl_exits_read(const struct wtl_exits *exits, void *buf, size_t size)
 
 void wtl_exits_close(struct wtl_exits *exits)
 {
-	/* Without an answer: the kernel would also see by itself that nobody listens. */
+	/* The answer is not waited for: the kernel would also see by itself that nobody listens. */
 	request_send(exits, exits->family, TASKSTATS_CMD_GET, TASKSTATS_CMD_ATTR_DEREGISTER_CPUMASK,
 		     exits->cpus);
 	close(exits->fd);

@@ -21,7 +21,7 @@ bool wtl_fd_end_is_asked_for(void)
 		sigismember(&pending, SIGHUP));
 }
 
-/* What is written at once to what is said to have room: a pipe takes that much then. 0: it never has to be asked. */
+/* How much to write at once when poll() reports room: a pipe takes that much then. 0: no poll() is needed. */
 static size_t most_at_once(int fd)
 {
 	struct stat st;
@@ -29,7 +29,7 @@ static size_t most_at_once(int fd)
 	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? 0 : PIPE_BUF;
 }
 
-/* Some of it, once there is room. 0: there is none so far. */
+/* Writes some of it, once there is room. 0: there is no room so far. */
 static ssize_t write_piece(int fd, const void *data, size_t len, size_t most, int timeout_ms)
 {
 	struct pollfd room = {.fd = fd, .events = POLLOUT};

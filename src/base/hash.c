@@ -125,7 +125,7 @@ uint64_t wtl_hash_more(uint64_t sum, const void *bytes, size_t len)
 	return sum;
 }
 
-/* Eight bytes at a time, and the upper half into the lower one, which the next factor does not reach (xxHash's primes). */
+/* Eight bytes at a time. Products only spread upwards: so the upper half goes into the lower (xxHash's primes). */
 uint32_t wtl_hash_bytes(const void *bytes, size_t len)
 {
 	const unsigned char *at = bytes;

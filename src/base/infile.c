@@ -18,7 +18,7 @@ bool wtl_infile_is_descriptor(const char *path)
 {
 	static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
 
-	/* What is below a directory's is no descriptor. */
+	/* A path below a directory's descriptor is not that of a descriptor. */
 	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
 		if (wtl_text_starts(path, folders[i]))
 			return !strchr(path + strlen(folders[i]), '/');
@@ -43,7 +43,7 @@ int wtl_infile_open_at(int folder, const char *path)
 	fd = openat(folder, path, FLAGS);
 	if (fd < 0)
 		return -errno;
-	/* It may have become another one meanwhile. */
+	/* The name may belong to another file by now. */
 	rc = fstat(fd, &st) < 0 ? -errno : check_kind(&st);
 	if (rc == 0)
 		return fd;

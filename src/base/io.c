@@ -280,6 +280,6 @@ bool wtl_io_exists(struct wtl_io *io, const char *path)
 	int file = wtl_io_file_open(io, path);
 
 	wtl_io_file_close(io, file);
-	/* What is closed to us is there. */
+	/* What we may not open is there, too. */
 	return file >= 0 || file == -EACCES || file == -EPERM;
 }

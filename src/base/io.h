@@ -138,15 +138,15 @@ struct wtl_io_ops {
 	void (*agent_close)(struct wtl_io *io, int agent);
 
 	/*
-	 * What only the one who measures knows, and a tape must keep to be the same measurement again:
-	 * which process is the command, say. text is a line of less than `size` bytes. 1: it is as text
-	 * says; the machine takes the caller's word, a tape being replayed puts the next note of that
-	 * name in its frame there. 0: the tape has none (left), and text is as it was.
+	 * What only the caller knows, and a tape must keep so that a replay is the same measurement: say, which process
+	 * is the command. text is a line of less than `size` bytes. 1: it is as text says; the machine takes the
+	 * caller's word, a tape being replayed puts the next note of that name in its frame there. 0: the tape has none
+	 * (left), and text is as it was.
 	 */
 	int (*note)(struct wtl_io *io, const char *name, char *text, size_t size);
 
-	/* Whether a tape that is replayed has the processes' CPU time here, so that who looks at them now sees them as they
-	 * were: 1 or 0. -EOPNOTSUPP: any time is as good. NULL: it is. */
+	/* Whether a tape that is replayed has the processes' CPU time here, so that a look at them
+	 * now shows them as they were: 1 or 0. -EOPNOTSUPP: any time is as good. NULL: it is. */
 	int (*has_process_cpu)(struct wtl_io *io);
 
 	/* While a tape is recorded, the clocks are the tape's, as a replay will show them: they stand
@@ -203,9 +203,9 @@ struct wtl_env {
 int wtl_io_real_new(const char *root, struct wtl_io **ret_io, struct wtl_err *err);
 
 /*
- * Opens the machine's exit records for whoever is the first to ask for them, who may come when the
- * process has no right to them any more. Where that fails, that one will be told. Nothing for another kind of
- * wtl_io.
+ * Opens the machine's exit records in advance, since the first caller to ask for them may come when
+ * the process has no right to them any more. Where this fails, that caller gets the error. Nothing
+ * for another kind of wtl_io.
  */
 void wtl_io_real_open_exits(struct wtl_io *io);
 
@@ -267,7 +267,7 @@ int wtl_io_note(struct wtl_io *io, const char *name, char *text, size_t size);
 int wtl_io_has_process_cpu(struct wtl_io *io);
 int64_t wtl_io_mono_ns(struct wtl_io *io);
 int64_t wtl_io_boot_ns(struct wtl_io *io);
-/* UTC. By a clock that says what recordings cannot keep, it is as if it had not been set: the time since boot. */
+/* UTC. Where the clock is set to what recordings cannot keep, it is taken as not set: the time since boot. */
 int64_t wtl_io_real_ns(struct wtl_io *io);
 bool wtl_io_lacks_utc(struct wtl_io *io);
 int wtl_io_wait_until(struct wtl_io *io, int64_t t_mono_ns);

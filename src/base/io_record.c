@@ -514,7 +514,7 @@ static void cpu_entry(struct record *record, int pid, int64_t cpu_ns, uint32_t *
 	uint32_t its_ask;
 	int rc;
 
-	/* What can be no process needs no words: a replay knows it too. */
+	/* A number that no process can have is not recorded: a replay knows its answer, too. */
 	if (pid <= 0 || record->error < 0)
 		return;
 	rc = cpu_note(record, pid, cpu_ns, &its_ask);

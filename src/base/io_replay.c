@@ -66,7 +66,7 @@ static const struct wtl_tape_frame *frame_now(const struct replay *replay)
 	return wtl_tape_frame(replay->tape, replay->frame);
 }
 
-/* Virtual time is at least there when an answer comes. */
+/* Virtual time moves on at least to when the answer came. */
 static void time_pass(struct replay *replay, const struct wtl_tape_record *record, bool fresh)
 {
 	int64_t then = frame_now(replay)->mono_ns + record->offset_ns;
@@ -495,7 +495,7 @@ static int replay_exits_open(struct wtl_io *io)
 	} else if (!record && !key) {
 		rc = -ENODATA;
 	} else {
-		/* What ended before is not told. */
+		/* Exits from before are skipped. */
 		if (key)
 			wtl_tape_skip(replay->tape, key, replay->frame);
 		rc = handle_new(replay, key);

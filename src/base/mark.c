@@ -30,7 +30,7 @@ static int find_verb(const char *text, size_t len)
 	return -EINVAL;
 }
 
-/* What is kept of a name must be told from what is kept of others: it is neither cut nor cleaned. */
+/* Names in a recording must stay distinct, so this one is neither cut nor cleaned. */
 static int take_name(char name[WTL_MARK_NAME_SIZE], const char *text, size_t len)
 {
 	if (len >= WTL_MARK_NAME_SIZE)

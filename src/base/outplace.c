@@ -32,8 +32,8 @@ bool wtl_outplace_is_privileged(void)
 	return sets[0].effective || sets[0].permitted || sets[1].effective || sets[1].permitted;
 }
 
-/* In a folder like /tmp, nothing of others is written to; in their own folder, no file of a third one that has another
- * name, too. */
+/* In a folder like /tmp, no file of others is written to, and none with a second name (a hard
+ * link). In one that others can change, none with a second name but its owner's. */
 int wtl_outplace_check(const struct wtl_outplace *place, const struct stat *st)
 {
 	bool is_linked = S_ISREG(st->st_mode) && st->st_nlink > 1;
@@ -54,7 +54,7 @@ struct walk {
 	struct {
 		dev_t dev;
 		ino_t ino;
-	} passed[DEPTH_MAX]; /* the folders above it, as far as it came by them */
+	} passed[DEPTH_MAX]; /* the folders above it that it came through */
 	size_t depth;
 	unsigned links;
 	bool is_privileged;
@@ -112,7 +112,7 @@ static int go_up(struct walk *walk)
 		       : -WTL_EOTHERS;
 }
 
-/* Others can make a link to whatever this user alone may write: only what is theirs as well was meant. */
+/* Others can make a link to what only this user may write: their link may only lead to what is theirs, too. */
 static int note_link(struct walk *walk, const struct stat *link)
 {
 	if (!walk->is_privileged || !is_others(&walk->st) || link->st_uid == geteuid() ||

@@ -269,7 +269,7 @@ const struct wtl_tape_record *wtl_tape_exit(struct wtl_tape *tape, struct wtl_ta
 		if (record->frame > frame)
 			return NULL;
 		key->cursor++;
-		/* That an earlier frame had none left is no matter. */
+		/* "There was none" does not matter when it is an earlier frame's. */
 		if (record->frame == frame || record->code < 0 || record->data_len > 0)
 			return record;
 	}

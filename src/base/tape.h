@@ -34,7 +34,7 @@ enum wtl_tape_class {
 	WTL_TAPE_CALL = 'S',
 	WTL_TAPE_WRITE = 'W',
 	WTL_TAPE_NOTE = 'N',
-	/* The key goes on with the PID (an int); with nothing: what the whole question was answered;
+	/* The key goes on with the PID (an int); with nothing: the answer to the whole question;
 	 * with WTL_TAPE_CPU_MORE: a line that goes on with the question before. */
 	WTL_TAPE_CPU = 'C',
 	/* The datagrams' key has no more bytes; that of opening goes on with WTL_TAPE_EXITS_OPEN. */

@@ -436,7 +436,7 @@ static bool parse_cpu_entries(struct parser *parser, const struct wtl_tape_recor
 	return !parser->error;
 }
 
-/* The question for CPU times: what the processes were told becomes records before `record`. */
+/* The question for CPU times: the answer for each process becomes a record before `record`. */
 static bool parse_cpu(struct parser *parser, struct wtl_tape_record *record)
 {
 	struct token token;

@@ -7,7 +7,7 @@
 
 #define NS_PER_S INT64_C(1000000000)
 
-/* Of other libraries nobody knows what they take; by default a thread has as much as ulimit -s says. */
+/* Nobody knows how much stack other libraries take; by default a thread has as much as ulimit -s says. */
 #define STACK_LEAST (1u << 20)
 
 static void take_large_stack(pthread_attr_t *attributes)
@@ -28,7 +28,7 @@ int wtl_thread_start(pthread_t *ret_thread, void *(*run)(void *), void *argument
 		return -error;
 	take_large_stack(&attributes);
 	sigfillset(&all);
-	/* That is of what the thread does itself: where it is blocked, the kernel asks no handler. */
+	/* The thread itself causes that one: where it is blocked, the kernel calls no handler. */
 	sigdelset(&all, SIGBUS);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	error = pthread_create(ret_thread, &attributes, run, argument);
