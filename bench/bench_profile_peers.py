@@ -7,7 +7,7 @@ What wattle profile and other profilers cost a program at 1000 Hz, and what they
 
 One program is native code, one Python that does little else than call functions, and one Python whose work C functions do. Each does a fixed
 amount of work, and tells its own CPU time and the time on the clock for it, its start left out, and for how long it waited for a
-processor meanwhile (/proc/self/schedstat: what others do on the machine changes that least). Programs run alone, below each profiler, and alone
+processor meanwhile (/proc/self/schedstat): what a profiler does in its place shows there, and so does other load. Programs run alone, below each profiler, and alone
 again: the ratios are those to the mean of both, and their medians are told. A profiler's own CPU time, of those that are a process of their own, is from a short and a long run, so that what it does
 once is not in it; it is told per second of the program's. Others are looked for on PATH and beside PYTHON: perf, py-spy, austin, pyinstrument,
 scalene; those that are not there are left out.
@@ -125,7 +125,7 @@ def run(words):
         raise RuntimeError((done.stderr or done.stdout).strip().splitlines()[-1:] or [f"status {done.returncode}"])
     cpu, wall, wait, whole = map(float, told.groups())
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return cpu, wall, used - whole, wait / wall
+    return cpu, wall, used - whole, wait
 
 
 def below(tool, program, work, folder):
@@ -152,7 +152,7 @@ def measure(options, name, program, folder):
                 few = below(tool, program, short, folder)
                 cpus.append(2 * many[0] / (before[0] + after[0]))
                 walls.append(2 * many[1] / (before[1] + after[1]))
-                waits.append(many[3] - (before[3] + after[3]) / 2)
+                waits.append((2 * many[3] - before[3] - after[3]) / (before[1] + after[1]))
                 own.append((many[2] - few[2]) / (many[0] - few[0]))
         except (RuntimeError, subprocess.TimeoutExpired) as error:
             print(f"| {name} | {tool[0]} | it failed: {error} | | | |", flush=True)

@@ -85,9 +85,8 @@ SWAPS = (
 )
 CONSTANT = re.compile(r"(?<![\w.-])(\d+)[uU]?[lL]{0,2}(?![\w.])")  # of -1, which stands for none, only the sign is asked for
 # The greater or lesser of two, and a difference or nothing: whether equal ones are greater changes nothing.
-CAST = r"(?:\((?:\w+ )*\w+\))?"
-WORD = CAST + r"([\w.\[\]]+(?:->[\w.\[\]]+)*)"
-ONE, OTHER = rf"{CAST}\1", rf"{CAST}\3"
+WORD = r"(?:\((?:double|u?int64_t|wtl_u128)\))?([\w.\[\]]+(?:->[\w.\[\]]+)*)"
+ONE, OTHER = (rf"(?:\(\w+\))?\{group}" for group in (1, 3))
 EITHER = re.compile(
     rf"(?<![\w.>)\]]){WORD}( [<>]=?) {WORD}"
     rf"(?: \?\s+(?:{ONE}\s+: {OTHER}|{OTHER}\s+: {ONE}|(?:{ONE} - {OTHER}|{OTHER} - {ONE})\s+: 0(?:\.0)?)(?![\w.(\[-])|\)\s+(?:\1 = \3|\3 = \1);)"

@@ -57,7 +57,8 @@ static double difference(uint64_t a, uint64_t b)
 	return (double)((int64_t)a - (int64_t)b);
 }
 
-/* How long a changed reading holds: for its own averaging window. Before that, the old one held. */
+/* For how long before it appeared a changed reading holds: its averaging window, or its update period if that is
+ * longer. Before that, the old one held. */
 static int64_t hold_ns(const struct wtl_integral *in)
 {
 	return max_ns(in->class.window_ns, in->class.update_ns);

@@ -79,7 +79,7 @@ static int play_bill(struct wtl_player *player, struct wtl_played *played)
 	return 0;
 }
 
-/* The file's accounts start again here, the player's go on. What was used since the last bill is billed with the next scan. */
+/* The file's accounts start again here, the player's go on. The energy since the last bill is billed with the next scan. */
 static int skip_reset(struct wtl_player *player, struct wtl_played *played)
 {
 	int rc;

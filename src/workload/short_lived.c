@@ -370,7 +370,7 @@ void wtl_short_lived_read(struct wtl_workload *workload)
 
 	if (workload->exits >= 0 || (has_unseen && is_stirred(workload)))
 		parents_read(workload);
-	else if (is_stirred(workload)) /* until there is room for what is unseen */
+	else if (is_stirred(workload)) /* until there is unseen use to bill them from */
 		workload->scan_stirred = workload->n_scans;
 	if (workload->tree_cpu_ns > 0)
 		tree_end(workload);

@@ -293,7 +293,6 @@ static void test_meter(void **state)
 	meter_bench_done(&bench);
 }
 
-/* Where another machine's readings are read: what has a number of its own is the same sensor. */
 /* The most that a channel can show grows with gain and zero; what is not known stays so, and a negative zero takes nothing off. */
 static void test_most_power(void **state)
 {
@@ -322,6 +321,7 @@ static void test_most_power(void **state)
 	}
 }
 
+/* Where another machine's readings are read: what has a number of its own is the same sensor. */
 static void test_serials_alone(void **state)
 {
 	struct wtl_channel *channels;

@@ -95,6 +95,8 @@ static int drain(struct wtl_profile_watch *watch, int64_t until_ns)
 	if (awaits(watch, until_ns) < UINT_MAX)
 		cpu = wtl_rings_glance(watch->rings, take_glance, watch);
 	n_awaited = awaits(watch, until_ns);
+	if (n_awaited == 1 && !watch->needs_each)
+		watch->n_away = AWAY_GLANCES; /* each one counts now */
 	watch->needs_each = n_awaited == 1;
 	if (n_awaited > 1 ||
 	    until_ns - watch->taken_ns >= wtl_rings_wait_ns(watch->rings, TAKE_SAMPLES)) {

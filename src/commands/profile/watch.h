@@ -29,7 +29,7 @@ struct wtl_profile_watch {
 	bool needs_each;  /* each sample is glanced at as soon as it is there */
 	cpu_set_t cpus;	  /* where the reader may run; none: it is not known */
 	int cpu;	  /* where it is to run; negative: anywhere */
-	int n_away;	  /* glances since a sample came from there */
+	int n_away;	  /* wakes in a row at which it was to run elsewhere */
 	struct wtl_pace pace;
 	int64_t slack_ns; /* of the reader's timers */
 	int reader_stop;  /* readable: the reader is to end; 0: there is none */
