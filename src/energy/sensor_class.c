@@ -148,7 +148,7 @@ enum wtl_gpu_arch wtl_gpu_arch_from_capability(int major, int minor)
 
 uint32_t wtl_sensor_zero_uw(enum wtl_gpu_arch arch)
 {
-	/* The one Ada card in the table needs more; so may Blackwell and unknown ones, of which there is none. */
+	/* The one Ada card in the table needs more; so may Blackwell and unknown ones, which are not in it. */
 	bool is_worse = arch == WTL_GPU_ARCH_ADA || arch == WTL_GPU_ARCH_BLACKWELL ||
 			arch == WTL_GPU_ARCH_UNKNOWN;
 

@@ -256,8 +256,8 @@ def test_c_with_more_stack_than_is_copied(python, tmp_path):
     assert used["one"] < 0.15 + 0.1 and used["three"] < 0.45 + 0.1 and used["one"] + used["three"] > 0.8 * used["burn"], used
 
 
-def in_the_place_of_others(pid):
-    """Whether a thread of the process may run on one processor alone."""
+def has_pinned_thread(pid):
+    """Whether a thread of the process may run on one processor only."""
     counts = []
     for tid in os.listdir(f"/proc/{pid}/task"):
         try:
@@ -270,7 +270,7 @@ def in_the_place_of_others(pid):
 @pytest.mark.parametrize("python", FOUND[:1])
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one processor only")
 def test_the_reader_makes_way(python, tmp_path):
-    """Of functions that call all the time, each sample is read in the program's place. Where any moment will do, the reader runs elsewhere."""
+    """While small functions call each other, the reader is pinned to the program's processor. It is not where samples can wait."""
     script = tmp_path / "sums.py"
     script.write_text("pass\n")
     profile(python, script)  # or it is said why not
@@ -280,13 +280,13 @@ def test_the_reader_makes_way(python, tmp_path):
     running = start_wattle("profile", "-q", "--rate", "1000", "-o", tmp_path / "p.json", "--", python, script, cwd=tmp_path)
     looks = []
 
-    def is_mostly_elsewhere():
-        looks.append(in_the_place_of_others(running.pid))
+    def is_mostly_free():
+        looks.append(has_pinned_thread(running.pid))
         return len(looks) >= 40 and sum(looks[-40:]) < 20
     try:
-        wait_for(lambda: in_the_place_of_others(running.pid), "a reader in the program's place")
+        wait_for(lambda: has_pinned_thread(running.pid), "a reader that is pinned")
         (tmp_path / "seen").touch()
-        wait_for(is_mostly_elsewhere, "a reader that runs elsewhere")
+        wait_for(is_mostly_free, "a reader that runs anywhere")
     finally:
         (tmp_path / "seen").touch()
         (tmp_path / "enough").touch()

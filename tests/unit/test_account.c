@@ -549,7 +549,7 @@ static void test_no_span_to_a_read_that_hung(void **state)
 	assert_false(wtl_account_feed(&b.account, &hung));
 	assert_true(good(&b, 4 * S + 100 * MS, 310 * J));
 	assert_int_equal(b.account.span_uw, 100 * W);
-	/* So does a long one, and the one after it begins there. */
+	/* A stretch that is long against such a read may end with it, and the next one begins there. */
 	init(&b, counter_channel());
 	good(&b, S, 0);
 	hung.t_mono_ns = 21 * S;

@@ -293,7 +293,7 @@ static void test_meter(void **state)
 	meter_bench_done(&bench);
 }
 
-/* The most that a channel can show grows with gain and zero; what is not known stays so, and a negative zero takes nothing off. */
+/* A channel's maximum grows with gain and zero. A negative zero does not lower it, and an unknown maximum stays unknown. */
 static void test_most_power(void **state)
 {
 	static const struct {

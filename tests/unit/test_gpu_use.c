@@ -730,7 +730,8 @@ static int list_many(struct nv *nv, size_t function, struct wtl_lib_arg args[], 
 	return 0;
 }
 
-/* The same, and the first and the last one use the GPU; from 4 s on, more whom nobody lists than there is room for. */
+/* The same, and the first and the last one use the GPU. From 4 s on, there are samples of more unlisted processes than there is
+ * room for. */
 static int use_by_many(struct nv *nv, size_t function, struct wtl_lib_arg args[], int *answer)
 {
 	uint64_t now_us = (uint64_t)nv->bench.now_ns / 1000;

@@ -193,12 +193,13 @@ static void test_refused(void **state)
 	for (int64_t t = 0; t <= SEC(2); t += MS(100))
 		wtl_integral_add(&in, t, W(100 + t % 7));
 	before = energy(&in, MS(500), MS(1500));
+	assert_int_equal(wtl_integral_add(&in, SEC(1), W(900)), -EINVAL);
 	assert_int_equal(wtl_integral_add(&in, SEC(1), WTL_INTEGRAL_MAX_UW), -EINVAL);
 	assert_int_equal(wtl_integral_add(&in, INT64_MIN, W(1)), -EINVAL);
 	assert_int_equal(wtl_integral_add(&in, SEC(3), WTL_INTEGRAL_MAX_UW + 1), -ERANGE);
 	assert_int_equal(wtl_integral_add(&in, SEC(3), UINT64_MAX), -ERANGE);
 	after = energy(&in, MS(500), MS(1500));
-	assert_int_equal(in.rejected, 4);
+	assert_int_equal(in.rejected, 5);
 	assert_int_equal(before.energy_uj, after.energy_uj);
 	assert_int_equal(wtl_integral_add(&in, SEC(2) + MS(100), W(100)), 1);
 }

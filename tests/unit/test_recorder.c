@@ -624,7 +624,7 @@ static void test_own_cpu_time(void **state)
 
 enum { ROWS = 5, CHANNELS_MAX = 16 };
 
-/* Samples one after the other; or all but the last as rows. So many devices are told with each. */
+/* Samples one after the other; or all but the last as rows. Each comes with the first n_devices values of devices. */
 static void record_rows(struct fixture *f, bool as_rows, size_t n_devices)
 {
 	static const struct wtl_device_value devices[] = {{0, WTL_DEVICE_TEMPERATURE_C, 61},

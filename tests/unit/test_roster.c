@@ -370,7 +370,7 @@ static void test_kernel_thread_ends(void **state)
 	wtl_roster_done(&roster);
 }
 
-/* A row's use is known as soon as that of one in it is. */
+/* A row is readable once one process in it was. */
 static void test_unreadable_are_folded(void **state)
 {
 	static const bool readable[] = {false, false, true, false};

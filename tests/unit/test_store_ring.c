@@ -152,15 +152,18 @@ static void test_more_bytes(void **state)
 	run_ring(bench, 8 * MAX_BYTES, 150, 10000);
 }
 
-/* What is kept is whole from the first period's begin on. before: values that were put before each second since then. */
+/* No value is missing from the start of the oldest kept period on. before: values put before each second since start_ns. */
 static void check_whole(const struct store_bench *bench, const uint64_t before[], int64_t start_ns)
 {
 	struct wtl_store_reader *reader = store_bench_open(bench);
+	uint64_t kept = store_bench_verify(reader, NULL);
 	struct wtl_store_period first;
 
 	assert_false(wtl_store_is_damaged(reader));
+	assert_true(kept > 0);
 	assert_int_equal(wtl_store_period(reader, 0, &first), 0);
-	assert_int_equal(store_bench_verify(reader, NULL),
+	assert_in_range(first.begin_mono_ns, start_ns, bench->now_ns - WTL_NS_PER_S);
+	assert_int_equal(kept,
 			 bench->n_put - before[(first.begin_mono_ns - start_ns) / WTL_NS_PER_S]);
 	wtl_store_close(reader);
 }
@@ -183,7 +186,7 @@ static void test_uneven(void **state)
 	check_whole(bench, before, start_ns);
 }
 
-/* All older periods are dropped for one second's values, but nothing of the period that it is in. */
+/* One second's values take the room of all older periods. Nothing of their own period is dropped. */
 static void test_much_of_one_period(void **state)
 {
 	struct store_bench *bench = *state;

@@ -306,7 +306,7 @@ static void test_teardown(void **state)
 	assert_int_equal(world->accounts[WTL_SLOT_UNSEEN], 0);
 }
 
-/* So little that it would not count as unseen is theirs, too. */
+/* Teardown time is the ended process's, even where it is too little to count as unseen. */
 static void test_teardown_of_one(void **state)
 {
 	struct world *world = *state;
@@ -417,7 +417,7 @@ static void test_teardown_of_folded(void **state)
 			390 * (int64_t)MS);
 }
 
-/* More parents than are kept: the older half's children are nobody's by name, and those of the others stay. */
+/* Ended children of more parents than are kept: the older half loses their names, the newer half keeps them. */
 static void test_teardown_of_many(void **state)
 {
 	enum { PARENTS = 513, DROPPED = 256 };
@@ -687,7 +687,7 @@ static void look_beside_unseen(struct world *world, int shell, int64_t unseen_ns
 	world_look(world, WTL_NS_PER_S);
 }
 
-/* Who does not wait for one of its children is told of the others all the same, once it is more than ticks cut off. */
+/* A parent that does not wait for one child still gets the times of its others, once they exceed what rounding to ticks hides. */
 static void test_parents_that_do_not_wait(void **state)
 {
 	struct world *world = *state;
@@ -712,7 +712,7 @@ static void test_parents_that_do_not_wait(void **state)
 	assert_int_equal(world_row(world, "short-lived", NULL)->cpu_ns, 50 * MS);
 }
 
-/* What another one that has the number now was told is not the parent's that had it. */
+/* Where a new process has a parent's number, its child times are not the old parent's. */
 static void test_parents_of_a_reused_number(void **state)
 {
 	struct world *world = *state;

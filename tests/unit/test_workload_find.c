@@ -93,7 +93,7 @@ static void test_wrap(void **state)
 	assert_int_equal(world->dir_reads, dirs + 1);
 }
 
-/* The last two: as many as there is room to ask for, and one more. */
+/* The last two: as many numbers as there is room to ask for, and one more. */
 static void test_great_step(void **state)
 {
 	static const struct {
@@ -570,7 +570,7 @@ static void test_hidepid_of_a_high_number(void **state)
 	assert_int_equal(world_pid_use(world, pid), 6 * MS);
 }
 
-/* Where it is said, they are gone through from the first again after it: for one restored with its number, say. */
+/* Hidden numbers are tried up to pid_max, then from the first again: so a number that was passed before it was used is found. */
 static void test_hidepid_of_a_number_passed(void **state)
 {
 	struct world *world = *state;
@@ -658,7 +658,7 @@ static void test_hidepid_of_others(void **state)
 	assert_true(wtl_workload_means(world->workload)->ways[WTL_WAY_VISIBLE].is_used);
 }
 
-/* Numbers of /proc that mean nobody to the clocks. Of fewer than 8, all may have ended meanwhile. */
+/* /proc lists numbers that the clocks do not know. With fewer than 8, all may just have ended. */
 static void test_foreign_proc(void **state)
 {
 	struct world *world = *state;

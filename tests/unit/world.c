@@ -393,7 +393,7 @@ static int world_exits_open(struct wtl_io *io)
 	assert_false(world->listens);
 	world->listens = true;
 	world->open_now++;
-	return 0; /* as the real one's first */
+	return 0; /* as the real machine's first one */
 }
 
 static ssize_t world_exits_read(struct wtl_io *io, int file, void *buf, size_t size)
