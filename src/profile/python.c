@@ -20,12 +20,9 @@ int wtl_python_init(struct wtl_python *python, struct wtl_modules *modules, stru
 	int64_t name = wtl_tree_name(tree, "[python: unresolved]"), number;
 	struct wtl_frame frame = {.kind = WTL_FRAME_NAMED, .name = (uint32_t)name};
 
-	*python = (struct wtl_python){.memory = wtl_python_memory_real,
-				      .modules = modules,
-				      .tree = tree,
-				      .n_hasten = WTL_PYTHON_HASTE,
-				      .haste = WTL_PYTHON_HASTE,
-				      .together = WTL_PYTHON_TOGETHER};
+	*python = (struct wtl_python){
+		.memory = wtl_python_memory_real, .modules = modules, .tree = tree};
+	wtl_python_when_init(&python->when);
 	number = name < 0 ? name : wtl_tree_frame(tree, &frame);
 	python->unresolved = (uint32_t)number;
 	python->stack = calloc(1, sizeof(*python->stack));
@@ -68,7 +65,7 @@ unsigned wtl_python_awaits(const struct wtl_python *python)
 {
 	for (size_t i = 0; i < python->n; i++)
 		if (!python->list[i]->is_unknown)
-			return python->n_hasten > 0 ? 1 : python->together;
+			return python->when.n_hasten > 0 ? 1 : python->when.together;
 	return UINT_MAX;
 }
 
@@ -293,9 +290,9 @@ void wtl_python_glance(struct wtl_python *python, int pid, int tid, int64_t t_ns
 	if (!process || !prepare(python, process, now_ns))
 		return;
 	seen = wtl_python_seen_of(process, tid);
-	if (!seen || (python->n_hasten == 0 && now_ns - seen->read_ns < LAZY_NS))
+	if (!seen || (python->when.n_hasten == 0 && now_ns - seen->read_ns < LAZY_NS))
 		return;
-	if (python->n_hasten > 0 && now_ns - t_ns > FRESH_NS) {
+	if (python->when.n_hasten > 0 && now_ns - t_ns > FRESH_NS) {
 		python->n_late++;
 		return;
 	}

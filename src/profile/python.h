@@ -8,6 +8,7 @@
 
 #include "profile/python_code.h"
 #include "profile/python_read.h"
+#include "profile/python_when.h"
 #include "profile/space.h"
 #include "profile/unwind.h"
 
@@ -29,8 +30,6 @@ enum {
 	WTL_PYTHON_LEFT =
 		16, /* of a reading, those that a sample may be of: others returned since */
 	WTL_PYTHON_MARKS = 2048,
-	WTL_PYTHON_HASTE = 256, /* samples before the first try without haste */
-	WTL_PYTHON_TOGETHER = 8,
 };
 
 struct wtl_python_named {
@@ -107,10 +106,7 @@ struct wtl_python {
 	size_t *loops;
 	uint8_t *by_row; /* what places of CPython are (wtl_unwind_place); 0: not asked yet */
 	size_t n_rows;
-	/* Samples up to a try without haste, samples of that try, and those of them that no reading fits. */
-	unsigned n_hasten, n_tried, n_misfits;
-	unsigned haste;	    /* samples between tries */
-	unsigned together;  /* samples that are glanced at together, without haste */
+	struct wtl_python_when when;
 	uint64_t n_read;    /* readings that were of one moment */
 	uint64_t n_late;    /* samples that came too late to be read */
 	uint64_t n_hasty;   /* the thread ran too fast */

@@ -14,10 +14,6 @@
 /* What a loop's habit is says that many of its first samples; it has to be so in that many. */
 enum { HABIT_SAMPLES = 128, HABIT_USUAL = 108 };
 
-/* Of so many samples that are not read at once, so many need fit nothing that was read; and how seldom that is tried. With
- * hardly any misfits, more samples come together: each time that frames are read costs the program as much as ten samples. */
-enum { TRY_SAMPLES = 128, TRY_MISFITS = 6, TRY_FEW = 2, HASTE_MAX = 16384, TOGETHER_MAX = 24 };
-
 /* ---- Whose frames ---- */
 
 /* By which the table of places grows. */
@@ -472,34 +468,6 @@ static bool choose_reading(struct merge *merge, const struct wtl_python_seen *se
 	return false;
 }
 
-/*
- * Haste: while a try without shows that the stacks of nearly all samples are known, none; else each sample is read at
- * once, and the next try comes later.
- */
-static void decide(struct wtl_python *python, bool is_known)
-{
-	if (python->n_hasten > 0) {
-		python->n_hasten--;
-		return;
-	}
-	python->n_tried++;
-	python->n_misfits += !is_known;
-	if (python->n_misfits <= TRY_MISFITS && python->n_tried < TRY_SAMPLES)
-		return;
-	if (python->n_misfits > TRY_MISFITS) {
-		python->n_hasten = python->haste;
-		python->haste = 2 * python->haste < HASTE_MAX ? 2 * python->haste : HASTE_MAX;
-		python->together = WTL_PYTHON_TOGETHER;
-	} else {
-		python->haste = WTL_PYTHON_HASTE;
-		if (python->n_misfits > TRY_FEW)
-			python->together = WTL_PYTHON_TOGETHER;
-		else if (python->together < TOGETHER_MAX)
-			python->together += WTL_PYTHON_TOGETHER;
-	}
-	python->n_tried = python->n_misfits = 0;
-}
-
 /* ---- Putting ---- */
 
 /* A loop whose function was not read: one is told, whatever it called. */
@@ -601,7 +569,8 @@ static void choose_callers(struct merge *merge, const struct wtl_python_seen *se
 {
 	struct around around = look_around(seen, merge->sample->t_ns);
 
-	decide(merge->python, around.own || (around.before && around.before == around.after));
+	wtl_python_when_merged(&merge->python->when,
+			       around.own || (around.before && around.before == around.after));
 	merge->reading = around.own;
 	if (!around.own && around.before) {
 		merge->reading = around.before;
@@ -630,13 +599,13 @@ static bool merge_loops(struct merge *merge)
 
 	merge->is_guess = true;
 	if (merge->n_loops == 0 && !merge->is_whole && seen &&
-	    (seen->n > 0 || merge->python->n_hasten > 0))
+	    (seen->n > 0 || merge->python->when.n_hasten > 0))
 		choose_callers(merge, seen);
 	if (merge->n_loops == 0 && !merge->reading)
 		return false;
 	merge->python->n_merged++;
 	if (seen && merge->n_loops > 0)
-		decide(merge->python, choose_reading(merge, seen));
+		wtl_python_when_merged(&merge->python->when, choose_reading(merge, seen));
 	if (merge->reading) {
 		merge->left = merge->reading->n;
 		n_groups = count_groups(merge->reading);
