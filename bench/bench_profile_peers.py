@@ -10,7 +10,7 @@ amount of work, and tells its own CPU time and the time on the clock for it, its
 processor meanwhile (/proc/self/schedstat): what a profiler does in its place shows there, and so does other load. Programs run alone, below each profiler, and alone
 again: the ratios are those to the mean of both, and their medians are told. A profiler's own CPU time, of those that are a process of their own, is from a short and a long run, so that what it does
 once is not in it; it is told per second of the program's. Others are looked for on PATH and beside PYTHON: perf, py-spy, austin, pyinstrument,
-scalene; those that are not there are left out.
+scalene; those that are not there are left out. What perf costs without stacks is the interrupt's own cost, which no profiler of that rate can avoid.
 """
 
 import argparse
@@ -98,6 +98,7 @@ def tools(python, is_python):
     beside = f"{Path(python).parent}:{os.environ['PATH']}"
     found = [("wattle profile", [BUILD / "wattle", "profile", "-q", "--rate", "1000", "-o", "OUT.wprof", "--"], True)]
     if shutil.which("perf"):
+        found.append(("perf, no stacks", ["perf", "record", "-q", "-e", "cpu-clock", "-F", "1000", "-o", "OUT", "--"], True))
         found.append(("perf, frame pointers", ["perf", "record", "-q", "-e", "cpu-clock", "-F", "1000", "-g", "-o", "OUT", "--"], True))
         found.append(("perf, 16 KiB of stack", ["perf", "record", "-q", "-e", "cpu-clock", "-F", "1000", "--call-graph", "dwarf,16384", "-o", "OUT", "--"], True))
     if not is_python:
