@@ -65,7 +65,7 @@ unsigned wtl_python_awaits(const struct wtl_python *python)
 {
 	for (size_t i = 0; i < python->n; i++)
 		if (!python->list[i]->is_unknown)
-			return python->when.n_hasten > 0 ? 1 : python->when.together;
+			return wtl_python_when_awaits(&python->when);
 	return UINT_MAX;
 }
 
@@ -193,6 +193,13 @@ struct wtl_python_seen *wtl_python_seen_of(struct wtl_python_process *process, i
 	return seen;
 }
 
+static void forget_readings(struct wtl_python_seen *seen, int64_t since_ns, int64_t now_ns)
+{
+	for (size_t i = 0; i < seen->n; i++)
+		if (seen->readings[i].t_ns > since_ns && seen->readings[i].gone_ns > now_ns)
+			seen->readings[i].gone_ns = now_ns;
+}
+
 /* What was read of a code object that is not there any more: no sample from now on is of it. */
 static void note_gone(struct wtl_python_process *process, const struct wtl_python_code *gone,
 		      int64_t now_ns)
@@ -208,6 +215,13 @@ static void note_gone(struct wtl_python_process *process, const struct wtl_pytho
 			if (at < reading->n && reading->gone_ns == INT64_MAX)
 				reading->gone_ns = now_ns;
 		}
+}
+
+void wtl_python_forget(struct wtl_python *python, int64_t now_ns)
+{
+	for (size_t i = 0; i < python->n; i++)
+		for (size_t k = 0; k < python->list[i]->n_seen; k++)
+			forget_readings(&python->list[i]->seen[k], python->when.apart_ns, now_ns);
 }
 
 static void name_frames(struct wtl_python *python, struct wtl_python_process *process,
@@ -298,6 +312,10 @@ void wtl_python_glance(struct wtl_python *python, int pid, int tid, int64_t t_ns
 	}
 	rc = wtl_python_read(&process->target, &python->memory, tid, now_ns, python->stack);
 	python->n_hasty += rc == -EAGAIN;
+	if (wtl_python_when_read(&python->when, python->stack->n_tries)) {
+		wtl_python_forget(python, now_ns);
+		return;
+	}
 	if (rc < 0 || python->stack->n == 0)
 		return;
 	python->n_read++;

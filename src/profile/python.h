@@ -20,7 +20,7 @@ struct wtl_tree;
  * interpreter's own ones (merge). A sample shows which function each of its loops runs, and where that one's frame
  * lies. So a reading of another moment is as good, if it is the only one with those, or was read before as after the
  * sample: while that is so for nearly all samples, frames are read after every 8th to 24th of them (see
- * wtl_python_awaits()); else as soon as a sample is there.
+ * python_when.h); else as soon as a sample is there.
  */
 
 enum {
@@ -137,6 +137,8 @@ struct wtl_python_seen *wtl_python_seen_of(struct wtl_python_process *process, i
 bool wtl_python_is_calling(const char *name);
 /* A sample came. */
 void wtl_python_glance(struct wtl_python *python, int pid, int tid, int64_t t_ns, int64_t now_ns);
+/* No sample from now on is of what was read since when.apart_ns. */
+void wtl_python_forget(struct wtl_python *python, int64_t now_ns);
 /* The node of a sample's stack; negative: no memory. */
 int64_t wtl_python_merge(struct wtl_python *python, struct wtl_python_process *process,
 			 const struct wtl_ring_event *sample,

@@ -468,6 +468,12 @@ static bool choose_reading(struct merge *merge, const struct wtl_python_seen *se
 	return false;
 }
 
+static void note_merged(struct merge *merge, bool is_known)
+{
+	if (wtl_python_when_merged(&merge->python->when, is_known, merge->sample->t_ns))
+		wtl_python_forget(merge->python, merge->sample->t_ns);
+}
+
 /* ---- Putting ---- */
 
 /* A loop whose function was not read: one is told, whatever it called. */
@@ -569,8 +575,7 @@ static void choose_callers(struct merge *merge, const struct wtl_python_seen *se
 {
 	struct around around = look_around(seen, merge->sample->t_ns);
 
-	wtl_python_when_merged(&merge->python->when,
-			       around.own || (around.before && around.before == around.after));
+	note_merged(merge, around.own || (around.before && around.before == around.after));
 	merge->reading = around.own;
 	if (!around.own && around.before) {
 		merge->reading = around.before;
@@ -605,7 +610,7 @@ static bool merge_loops(struct merge *merge)
 		return false;
 	merge->python->n_merged++;
 	if (seen && merge->n_loops > 0)
-		wtl_python_when_merged(&merge->python->when, choose_reading(merge, seen));
+		note_merged(merge, choose_reading(merge, seen));
 	if (merge->reading) {
 		merge->left = merge->reading->n;
 		n_groups = count_groups(merge->reading);

@@ -5,6 +5,7 @@ import glob
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 
@@ -254,6 +255,22 @@ def test_c_with_more_stack_than_is_copied(python, tmp_path):
     # All that burn() took is of the one or the other, as far as the machine let the reader come in time.
     assert told["read_later"] > 2 * told["not_whole"], told
     assert used["one"] < 0.15 + 0.1 and used["three"] < 0.45 + 0.1 and used["one"] + used["three"] > 0.8 * used["burn"], used
+
+
+@pytest.mark.parametrize("python", FOUND[-1:])
+def test_small_functions_are_read_seldom(python, tmp_path):
+    """In the place of a thread that calls them the reader sees a stack whole (since 3.11), and it is good for many samples."""
+    script = tmp_path / "small.py"
+    script.write_text("pass\n")
+    profile(python, script)  # or it is said why not
+    script.write_text("def leaf(x): return x + 1\ndef middle(x): return leaf(x) - leaf(x - 1)\n"
+                      "def fib(n): return middle(n) if n < 2 else fib(n - 1) + fib(n - 2)\n"
+                      "for _ in range(60000):\n    fib(12)\n")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw
+    done = run_wattle("profile", "-q", "--rate", "1000", "-o", tmp_path / "p.json", "--", python, script)
+    turns = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw - before
+    told = parse_json((tmp_path / "p.json").read_text())
+    assert done.code == 0 and told["samples"] > 2000 and turns < told["samples"] / 2, (told["samples"], turns)
 
 
 def has_pinned_thread(pid):

@@ -672,6 +672,100 @@ static void test_samples_that_are_not_read(void **state)
 	end_merging(&merging);
 }
 
+/* So many samples without haste: whether readings were thrown away. */
+static bool merge_when(struct wtl_python_when *when, unsigned n, unsigned misfits, int64_t t_ns)
+{
+	bool is_back = false;
+
+	for (unsigned i = 0; i < n; i++)
+		is_back |= wtl_python_when_merged(when, i >= misfits, t_ns);
+	return is_back;
+}
+
+/* So many readings, each of which took so many. */
+static bool read_when(struct wtl_python_when *when, unsigned n, unsigned n_tries)
+{
+	bool is_back = false;
+
+	for (unsigned i = 0; i < n; i++)
+		is_back |= wtl_python_when_read(when, n_tries);
+	return is_back;
+}
+
+/* Frames are read in the thread's place, and apart from it while the thread keeps still for long enough. */
+static void test_where_frames_are_read(void **state)
+{
+	struct wtl_python_when when;
+
+	(void)state;
+	wtl_python_when_init(&when);
+	assert_int_equal(wtl_python_when_awaits(&when), 1);
+	assert_false(read_when(&when, 100, 9));
+	merge_when(&when, WTL_PYTHON_HASTE, 0, 1);
+	assert_int_equal(wtl_python_when_awaits(&when), WTL_PYTHON_TOGETHER);
+	merge_when(&when, 127, 2, 2);
+	assert_false(when.is_apart);
+	merge_when(&when, 1, 0, 3);
+	assert_true(when.is_apart);
+	assert_int_equal(when.apart_ns, 3);
+	/* A reading now and then that has to be repeated is nothing. */
+	for (unsigned i = 0; i < 10; i++)
+		assert_false(read_when(&when, 1, 9) || read_when(&when, 16, 2));
+	assert_true(read_when(&when, 2, 3));
+	assert_false(when.is_apart);
+	/* The next time it takes twice as many samples; and once nothing fits, twice as many again, without haste. */
+	merge_when(&when, 255, 0, 4);
+	assert_false(when.is_apart);
+	merge_when(&when, 1, 0, 5);
+	assert_true(when.is_apart);
+	assert_true(merge_when(&when, 7, 7, 6));
+	assert_false(when.is_apart);
+	assert_true(wtl_python_when_awaits(&when) > 1);
+	merge_when(&when, 511, 0, 7);
+	assert_false(when.is_apart);
+	merge_when(&when, 1, 0, 8);
+	/* Where it went well for longer than that, the next time it takes as many as at first. */
+	merge_when(&when, 5 * 128, 0, 9);
+	assert_true(when.is_apart && read_when(&when, 2, 3));
+	merge_when(&when, 128, 0, 10);
+	assert_true(when.is_apart);
+	assert_true(read_when(&when, 2, 3));
+	/* In the thread's place, haste is what is left. */
+	assert_false(merge_when(&when, 7, 7, 11));
+	assert_int_equal(wtl_python_when_awaits(&when), 1);
+}
+
+/* What was read of a thread apart from it may be of several moments: once that shows, no sample is told by it. */
+static void test_readings_of_several_moments(void **state)
+{
+	static const char *const whole = "main (/a/b.py:30);outer (/a/b.py:20);inner (/a/b.py:10)";
+	struct merging merging;
+
+	(void)state;
+	begin_merging(&merging, 12);
+	put_u64(merging.memory, merging.memory->top, FRAMES + 0x300);
+	run_codes(&merging, MAIN, UNKNOWN, UNKNOWN);
+	for (unsigned i = 0; i < WTL_PYTHON_HASTE + 128; i++)
+		MERGE(true, true, LOOP, START);
+	assert_true(merging.python.when.is_apart);
+	put_u64(merging.memory, merging.memory->top, FRAMES);
+	run_codes(&merging, INNER, MAIN, UNKNOWN);
+	assert_string_equal(MERGE(true, true, LOOP, LOOP, START), whole);
+	merging.t_ns += 1000000000;
+	assert_string_equal(MERGE(true, false, LOOP, LOOP, START), whole);
+	merging.memory->moves = UINT_MAX;
+	for (unsigned i = 0; i < 2; i++) {
+		assert_true(merging.python.when.is_apart);
+		MERGE(true, true, LOOP, LOOP, START);
+	}
+	assert_false(merging.python.when.is_apart);
+	assert_string_equal(MERGE(true, false, LOOP, LOOP, START), "[python: unresolved]");
+	/* What was read before is. */
+	run_codes(&merging, MAIN, UNKNOWN, UNKNOWN);
+	assert_string_equal(MERGE(true, false, LOOP, START), "main (/a/b.py:30)");
+	end_merging(&merging);
+}
+
 /* Another function comes to lie where one lay. Samples from before are of that one, and those from then on are not. */
 static void test_code_that_is_freed(void **state)
 {
@@ -816,6 +910,8 @@ int main(void)
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_merging),
 		cmocka_unit_test(test_samples_that_are_not_read),
+		cmocka_unit_test(test_where_frames_are_read),
+		cmocka_unit_test(test_readings_of_several_moments),
 		cmocka_unit_test(test_code_that_is_freed),
 		cmocka_unit_test(test_calls_that_a_sample_takes),
 		cmocka_unit_test(test_calls_by_c),

@@ -59,10 +59,10 @@ static unsigned awaits(const struct wtl_profile_watch *watch, int64_t now_ns)
 }
 
 /*
- * Where each sample is glanced at, its thread should be where it was when that was taken. So it is, if the reader comes
- * onto its processor in its place, for some microseconds; on another one, a thread that calls fast has gone on, and is
- * read again and again. And no processor that rests is woken. Where samples come together, another moment is as good:
- * the reader runs wherever there is room, and the program does not wait for it.
+ * A thread that is glanced at should be where it was when its sample was taken. So it is, if the reader comes onto its
+ * processor in its place, for some microseconds; on another one, a thread that calls fast has gone on, and is read again
+ * and again. And no processor that rests is woken. Where any moment is as good, the reader runs wherever there is room,
+ * and the program does not wait for it.
  */
 static void follow(struct wtl_profile_watch *watch, int cpu)
 {
@@ -88,19 +88,21 @@ static void follow(struct wtl_profile_watch *watch, int cpu)
 static int drain(struct wtl_profile_watch *watch, int64_t until_ns)
 {
 	unsigned n_awaited;
-	bool is_met;
+	bool is_met, is_in_place;
 	int cpu = -1;
 
 	pthread_mutex_lock(&watch->taking);
 	if (awaits(watch, until_ns) < UINT_MAX)
 		cpu = wtl_rings_glance(watch->rings, take_glance, watch);
 	n_awaited = awaits(watch, until_ns);
-	if (n_awaited == 1 && !watch->needs_each)
-		watch->n_away = AWAY_GLANCES; /* each one counts now */
-	watch->needs_each = n_awaited == 1;
+	is_in_place =
+		n_awaited == 1 || (n_awaited < UINT_MAX && !watch->trace.python.when.is_apart);
+	if (is_in_place && !watch->is_in_place)
+		watch->n_away = AWAY_GLANCES; /* at once */
+	watch->is_in_place = is_in_place;
 	if (n_awaited > 1 ||
 	    until_ns - watch->taken_ns >= wtl_rings_wait_ns(watch->rings, TAKE_SAMPLES)) {
-		is_met = watch->needs_each && watch->pace.is_steady && watch->cpu >= 0 &&
+		is_met = n_awaited == 1 && watch->pace.is_steady && watch->cpu >= 0 &&
 			 watch->cpu == watch->pace.cpu;
 		wtl_rings_await(watch->rings, n_awaited, is_met);
 		wtl_rings_drain(watch->rings, until_ns, take, watch);
@@ -154,7 +156,7 @@ static void *read_rings(void *context)
 
 		if (cpu < 0)
 			wtl_pace_lack(&watch->pace, woke_ns);
-		follow(watch, watch->needs_each ? cpu : -1);
+		follow(watch, watch->is_in_place ? cpu : -1);
 		now_ns = wtl_thread_clock_ns();
 		due_ns = wtl_pace_sleep(&watch->pace, now_ns, now_ns - woke_ns);
 	}

@@ -26,7 +26,7 @@ struct wtl_profile_watch {
 	size_t n_denied;	  /* descendants that may not be looked at */
 	pthread_t reader;
 	int64_t taken_ns; /* all samples before */
-	bool needs_each;  /* each sample is glanced at as soon as it is there */
+	bool is_in_place; /* the reader comes onto the processor of the thread that was sampled */
 	cpu_set_t cpus;	  /* where the reader may run; none: it is not known */
 	int cpu;	  /* where it is to run; negative: anywhere */
 	int n_away;	  /* wakes in a row at which it was to run elsewhere */
