@@ -12,7 +12,7 @@
 #define UJ_PER_KWH 3.6e12
 #define J_PER_KWH  3.6e6
 
-/* Everything as it is written: texts, and numbers of which negative ones are blank. */
+/* The cells as they are written: texts, and numbers, of which negative ones stay blank. */
 struct cells {
 	struct wtl_codecarbon row;
 	char time[32], version[64], gpu_model[128];

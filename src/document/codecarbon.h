@@ -13,18 +13,18 @@ struct wtl_buf;
 
 enum wtl_codecarbon_format { WTL_CODECARBON_2023 /* v2.2.3 to v2.6 */, WTL_CODECARBON_LATEST };
 enum wtl_codecarbon_part {
-	WTL_CODECARBON_CPU, /* all that is in no other one */
+	WTL_CODECARBON_CPU, /* every kind but GPU and DRAM */
 	WTL_CODECARBON_GPU,
 	WTL_CODECARBON_RAM,
 	WTL_CODECARBON_ALL,
 	WTL_CODECARBON_PARTS
 };
 
-/* What a row tells. Negative numbers are not known: their cells are blank. */
+/* The contents of a row. Negative numbers are not known: their cells are blank. */
 struct wtl_codecarbon {
 	int64_t end_utc_ns;
 	const char *project, *run_id, *os, *cpu_model;
-	const char *gpu_model; /* the first one's; "": not known */
+	const char *gpu_model; /* of the first GPU; "": not known */
 	const struct wattle_carbon *carbon;
 	double seconds, pue, kg, n_cpus, n_gpus, memory_bytes;
 	double kwh[WTL_CODECARBON_PARTS]; /* times PUE */

@@ -46,7 +46,7 @@ int wtl_command_text(struct wtl_buf *buf, char *const command[])
 	return buf->error;
 }
 
-/* What stands in $'…', from behind its first quote. Returns what follows the last; NULL: it is none. */
+/* Unescapes the text of $'…', which begins after its first quote. Returns what follows the last; NULL: none does. */
 static const char *take_escaped(const char *text, char **to)
 {
 	const char *end = strchr(text, '\'');

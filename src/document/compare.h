@@ -7,8 +7,8 @@
 /* Commands that ran in turn (`wattle compare`), as plain data. Everything is borrowed for the time of the call. */
 
 struct wtl_compared_command {
-	const char *line; /* as it was typed; raw */
-	const char *name; /* that it was given; raw, NULL: none */
+	const char *line; /* as the user typed it; raw */
+	const char *name; /* its given name; raw, NULL: none */
 	struct wtl_series series;
 	size_t n_failed;	       /* of its runs */
 	struct wtl_statistics power_w; /* of the energy that is compared */
@@ -19,8 +19,8 @@ struct wtl_compared_command {
 struct wtl_compare {
 	const struct wtl_compared_command *commands;
 	size_t n;
-	const size_t *order; /* their places, by energy: the best one first */
-	/* WTL_RUN_COMMAND_DYNAMIC_J or WTL_RUN_ENERGY_J: the same of all. why: that it is not the first; static. */
+	const size_t *order; /* indices into commands, by energy: the best one first */
+	/* WTL_RUN_COMMAND_DYNAMIC_J or WTL_RUN_ENERGY_J, for all commands. why: why not the former; static. */
 	enum wtl_run_figure figure;
 	const char *why;
 	const char *reason; /* NULL, or why nothing can be compared; static */
@@ -29,7 +29,7 @@ struct wtl_compare {
 	bool converged;	    /* it was reached */
 };
 
-/* What a command goes by. */
+/* The name or, without one, the command line: what reports show. */
 static inline const char *wtl_compared_name(const struct wtl_compared_command *command)
 {
 	return command->name ? command->name : command->line;

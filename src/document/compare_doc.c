@@ -12,7 +12,7 @@ static const struct wtl_doc_table table = {
 	"commands", "1:command,name,runs,failed 0:compared 2:energy_j,energy_ci95_j,duration_s,"
 		    "duration_ci95_s,mean_w,mean_ci95_w,ratio,ratio_low,ratio_high"};
 
-/* What a row calls values of its command: those of which object, by which key. */
+/* The names of a row's cells, and the object and the key in it of the command that each is copied from. */
 static const struct {
 	const char *name, *object, *key;
 } cells[] = {

@@ -49,8 +49,8 @@ enum { WTL_DOC_SCOPES_MAX = 8 };
 
 struct wtl_doc_table {
 	const char *name; /* what its rows are */
-	/* "0:start_utc 1:run,domain 2:kind": the names, each the key of its cells in the row's object of
-	 * that number. */
+	/* "0:start_utc 1:run,domain 2:kind": the columns' names, which are the keys of
+	 * their cells. The number says in which of the row's objects (scopes) they are. */
 	const char *columns;
 };
 
@@ -60,7 +60,7 @@ struct wtl_doc_column {
 	unsigned scope;
 };
 
-/* From a zeroed one to the first column, and on to the next. false: there are no more. */
+/* Call it with a zeroed column for the first one, then for each next one. false: there are no more. */
 bool wtl_doc_next_column(const struct wtl_doc_table *table, struct wtl_doc_column *column);
 
 /* The objects that a row's cells come from; NULL: those cells are empty. */
@@ -112,7 +112,7 @@ void wtl_doc_integer(struct wtl_node *to, const char *key, int64_t value);
 void wtl_doc_double(struct wtl_node *to, const char *key, double value, unsigned decimals);
 void wtl_doc_flag(struct wtl_node *to, const char *key, bool value);
 void wtl_doc_utc(struct wtl_node *to, const char *key, int64_t t_utc_ns);
-/* Another one's value, without what is in it; NULL puts nothing. */
+/* A copy of another node, which shares its children; NULL puts nothing. */
 void wtl_doc_copy(struct wtl_node *to, const char *key, const struct wtl_node *value);
 void wtl_doc_null(struct wtl_node *to, const char *key);
 
@@ -124,7 +124,7 @@ struct wtl_node *wtl_doc_aside(struct wtl_doc *doc);
 /* Adds a row to the document's table, which has to be set. */
 void wtl_doc_add_row(struct wtl_doc *doc, const struct wtl_node *const scopes[], size_t n);
 
-/* The value of a key, or NULL; of an object that is NULL as well. */
+/* The value of a key, or NULL: also where the object is NULL. */
 const struct wtl_node *wtl_node_get(const struct wtl_node *object, const char *key);
 /* The value of a row's column, or NULL. */
 const struct wtl_node *wtl_doc_cell(const struct wtl_doc_row *row,

@@ -42,7 +42,7 @@ enum wtl_field {
 	WTL_FIELDS
 };
 
-/* What a field is counted in. */
+/* The unit of a field's values. */
 enum wtl_measure {
 	WTL_MEASURE_TEXT,
 	WTL_MEASURE_NUMBER,
@@ -63,8 +63,8 @@ struct wtl_field_info {
 	bool falls; /* the largest comes first when the table is sorted by it */
 	bool is_default;
 	int keep; /* columns with a lower number go first when there is no room */
-	/* Where struct wtl_consumer or its group has it; WTL_FIELD_ELSEWHERE: in neither. Of a number its
-	 * size, and the value that means that it is not known. */
+	/* Whether struct wtl_consumer or its group has it, and at which offset; WTL_FIELD_ELSEWHERE:
+	 * neither. For a number, its size, and the value that means "not known". */
 	enum wtl_field_place { WTL_FIELD_ELSEWHERE, WTL_FIELD_OWN, WTL_FIELD_OF_GROUP } place;
 	size_t offset, size;
 	uint64_t unknown;

@@ -166,7 +166,7 @@ uint64_t wtl_format_round(uint64_t micro, unsigned last_digit)
 	return rounded;
 }
 
-/* The part that went up (down) by the most: it costs the least to send it the other way. n: none. */
+/* The part that was rounded up (down) by the most, and so costs least to round the other way. n: none. */
 static size_t nearest_to_middle(const uint64_t parts[], const uint64_t rounded[], size_t n, bool up)
 {
 	uint64_t most = 0;
@@ -272,7 +272,7 @@ int wtl_format_age(struct wtl_buf *buf, int64_t age_ns)
 	int64_t seconds = age_ns > 0 ? age_ns / WTL_NS_PER_S : 0;
 	size_t i = 0;
 
-	/* From two of a unit on: 90 min says more than 1 h. */
+	/* Each unit from two of it on: 90 min says more than 1 h. */
 	while (i < 3 && seconds < 2 * units[i].seconds)
 		i++;
 	return wtl_buf_printf(buf, "%" PRId64 " %s", seconds / units[i].seconds, units[i].unit);

@@ -45,7 +45,7 @@ unsigned wtl_format_power_digit(uint64_t micro, uint64_t uncertainty_micro);
 /* A value rounded to that last digit, in units of 10^scale millionths, without the unit. */
 int wtl_format_rounded(struct wtl_buf *buf, uint64_t micro, unsigned last_digit, unsigned scale);
 
-/* The same for an uncertainty: one unit of the last digit at least, for none is never known. */
+/* The same for an uncertainty: one unit of the last digit at least, since no uncertainty is known to be 0. */
 int wtl_format_rounded_up(struct wtl_buf *buf, uint64_t micro, unsigned last_digit, unsigned scale);
 
 /* "4213 ± 126 J"; without ± when the uncertainty is 0. */
@@ -78,7 +78,7 @@ int wtl_format_duration(struct wtl_buf *buf, int64_t duration_ns, bool ascii);
 /* How long ago, in its largest whole unit: "8 s", "15 min", "3 h", "12 d". Below 0 is 0. */
 int wtl_format_age(struct wtl_buf *buf, int64_t age_ns);
 
-/* A period that someone chose: "1 ms", "20 s"; what is not round as a duration. */
+/* A period that someone chose: "1 ms", "20 s"; like a duration if it is not in whole milliseconds. */
 int wtl_format_period(struct wtl_buf *buf, int64_t period_ns, bool ascii);
 
 /* "4.2 MiB". */
@@ -98,8 +98,8 @@ size_t wtl_format_utf8(const char *text, size_t len, uint32_t *ret_point);
 /* Text as wtl_text_clean() makes it, within an XML element or attribute. */
 int wtl_format_xml(struct wtl_buf *buf, const char *clean);
 
-/* A command as one would type it into a shell: words with anything unusual are in quotes,
- * without a backslash where it can be helped. Raw bytes. */
+/* A command as one would type it into a shell: words with anything
+ * unusual are in quotes, and no backslash is added. Raw bytes. */
 int wtl_format_word(struct wtl_buf *buf, const char *word);
 int wtl_format_command(struct wtl_buf *buf, char *const command[]);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* JSON and JSON lines. In ASCII alone: what could move a terminal's cursor or turn its text is escaped. */
+/* JSON and JSON lines, in ASCII alone: what could move a terminal's cursor or reverse its text is escaped. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static void put_escaped(struct wtl_buf *buf, uint32_t point)
 			       0xdc00 + ((point - 0x10000) & 0x3ff));
 }
 
-/* How much of the text stands for itself. */
+/* How many of the first bytes need no escape. */
 static size_t plain_len(const char *text, size_t len)
 {
 	size_t n = 0;
@@ -34,7 +34,7 @@ static size_t plain_len(const char *text, size_t len)
 	return n;
 }
 
-/* What is not UTF-8 becomes U+FFFD, byte for byte. */
+/* Each byte that is not UTF-8 becomes U+FFFD. */
 void wtl_json_inner(struct wtl_buf *buf, const char *text)
 {
 	size_t len = strlen(text);

@@ -7,7 +7,7 @@
 #include "document/report.h"
 #include "document/doc.h"
 
-/* What several documents have. docs/format-json.md describes every key. */
+/* Parts that several documents share. docs/format-json.md describes every key. */
 
 /* "command" (its words, or null) to "interrupted": what ran, and how it ended. */
 void wtl_doc_ran(struct wtl_node *to, const struct wtl_report *report);
@@ -21,12 +21,12 @@ void wtl_doc_about(struct wtl_node *to, const struct wattle_domain *domain);
 /* "total" */
 void wtl_doc_total(struct wtl_node *to, const struct wattle_energy *total);
 
-/* "start_utc" to "ledger": when, and what was measured. end_utc_ns: what the clock showed at its end, to be
- * told as well; NULL: nothing is known of it but the duration. */
+/* "start_utc" to "ledger": when, and what was measured. end_utc_ns: the clock's
+ * time at the end, which is put too; NULL: only the duration is known. */
 void wtl_doc_measured(struct wtl_node *to, const struct wtl_report *report,
 		      const int64_t *end_utc_ns);
 
-/* "carbon"; "notes"; "self", which is returned: there may be more to tell */
+/* "carbon"; "notes"; "self", which is returned for the caller to add to */
 void wtl_doc_carbon(struct wtl_node *to, const struct wtl_report *report);
 struct wtl_node *wtl_doc_self(struct wtl_node *to, const struct wtl_report_self *self);
 void wtl_doc_notes(struct wtl_node *to, const struct wtl_report *report);
@@ -34,15 +34,15 @@ void wtl_doc_notes(struct wtl_node *to, const struct wtl_report *report);
 void wtl_doc_statistics(struct wtl_node *to, const char *key, const struct wtl_statistics *of,
 			unsigned decimals);
 
-/* "schema" to "statistics": what a series has, without how it came to its end */
+/* "schema" to "statistics": what a series has, without the reason why it ended */
 void wtl_doc_runs_of(struct wtl_node *to, const struct wtl_series *series);
 
-/* "statistics" of runs, which is returned: there may be more to tell */
+/* "statistics" of runs, which is returned for the caller to add to */
 struct wtl_node *wtl_doc_run_statistics(struct wtl_node *to,
 					const struct wtl_statistics of[WTL_RUN_FIGURES],
 					bool has_power, bool has_command);
 
-/* The rows of a run that is in the tree: one a domain, and its total. */
+/* The rows of a run that is in the tree: one for each domain, and one for its total. */
 void wtl_doc_report_rows(struct wtl_doc *doc, const struct wtl_node *run,
 			 const struct wtl_report *report, size_t number);
 

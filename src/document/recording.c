@@ -46,14 +46,14 @@ bool wtl_run_rate_ng_per_s(const struct wtl_run *run, uint64_t *ret_ng_per_s)
 	if (wtl_words_not_all_emitted(&run->report.carbon, &window->total) ||
 	    window->duration_ns <= 0)
 		return false;
-	/* 1e9 ns in a s. */
+	/* 1e9 ns in a second. */
 	rate = (unsigned __int128)wtl_words_emitted_ng(&run->report.carbon) * 1000000000u /
 	       (uint64_t)window->duration_ns;
 	*ret_ng_per_s = rate > UINT64_MAX ? UINT64_MAX : (uint64_t)rate;
 	return true;
 }
 
-/* A grouping is the same consumers in other rows. */
+/* A grouping holds the same consumers in other rows, so its sum is theirs. */
 static bool is_same_sum(const struct wtl_recording_grouping *grouping, uint64_t processes_uj)
 {
 	uint64_t sum_uj = grouping->others.all.full_uj;

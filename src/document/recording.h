@@ -18,7 +18,7 @@ struct wtl_buf;
  * strings from outside are raw.
  */
 
-/* What energy is put together by. */
+/* What consumers can be grouped by. */
 enum wtl_by {
 	WTL_BY_PROCESS,
 	WTL_BY_USER,
@@ -32,7 +32,7 @@ enum wtl_by {
 	WTL_BYS
 };
 
-/* The field that consumers are put together by; WTL_FIELDS: it is none. */
+/* The field that consumers are grouped by; WTL_FIELDS: it is none. */
 enum wtl_field wtl_by_field(enum wtl_by by);
 const char *wtl_by_name(enum wtl_by by);   /* "process", "user", … */
 const char *wtl_by_plural(enum wtl_by by); /* of the list in JSON */
@@ -40,10 +40,10 @@ extern const char *const wtl_by_names[];   /* all of them, ended by NULL */
 
 /* Consumers that have something in common: a user, a container. */
 struct wtl_recording_group {
-	const char *name; /* "": what belongs to none */
+	const char *name; /* "": those that belong to no group */
 	uint64_t n_processes;
 	int64_t cpu_ns;
-	struct wtl_share_energy all, gpu; /* ± is the sum of theirs */
+	struct wtl_share_energy all, gpu; /* their ± is the sum of the members' ± */
 };
 
 struct wtl_recording_grouping {
@@ -58,9 +58,9 @@ struct wtl_recording_window {
 	uint32_t id;
 	const char *name;
 	bool is_open; /* it had not ended when the recording (or the part) did */
-	bool is_cut;  /* a ring has dropped its start, or it began before the part that is told */
+	bool is_cut;  /* its start was dropped by a ring, or is before the part that is reported */
 	bool is_main; /* the measurement itself, not marked within it */
-	int32_t pid;  /* of whoever marked it from outside; 0: from within */
+	int32_t pid;  /* of the process that marked it from outside; 0: marked from within */
 	struct wattle_window window;
 	const struct wattle_energy *energies; /* one a domain; NULL: not known */
 	struct wtl_report_carbon carbon;
@@ -80,12 +80,12 @@ struct wtl_recording_carbon {
 	struct wtl_emission emission;
 };
 
-/* What is recomputed otherwise than it was recorded: "package-0: 12 W". */
+/* Where figures are computed otherwise than when they were recorded. idle_given: "package-0: 12 W". */
 struct wtl_recording_policy {
 	const char *idle; /* "recorded", "learned", "none" */
 	const char *const *idle_given;
 	size_t n_idle_given;
-	bool is_smoothed; /* what was learned of watts, backwards */
+	bool is_smoothed; /* learned watts are smoothed backwards in time */
 };
 
 struct wtl_recording {
@@ -98,16 +98,16 @@ struct wtl_recording {
 	int64_t begin_utc_ns, begin_mono_ns, span_ns; /* of the whole file */
 	bool is_part;				      /* --from, --to, or what a ring has left */
 	struct wtl_report report;
-	int64_t end_utc_ns; /* of the report's window: what the clock on the wall showed then */
-	/* In a comparison: whole runs in it, of several of which the mean is compared; and when the last of those
-	 * began, which the report need not be of. 0 otherwise. */
+	int64_t end_utc_ns; /* of the report's window, by the wall clock */
+	/* In a comparison: how many whole runs it has (of several, the mean is compared),
+	 * and when the last of them began: the report may be of another one. 0 otherwise. */
 	size_t n_runs;
 	int64_t compared_utc_ns;
 	struct wtl_recording_carbon carbon;
 	struct wtl_recording_policy policy;
 	const struct wtl_recording_grouping *groupings;
 	size_t n_groupings;
-	bool has_by;	/* one way was asked for */
+	bool has_by;	/* a grouping was asked for */
 	enum wtl_by by; /* then: which */
 	const struct wtl_recording_window *windows;
 	size_t n_windows;
@@ -127,7 +127,7 @@ enum wtl_compared_quantity { WTL_COMPARED_S, WTL_COMPARED_J, WTL_COMPARED_W, WTL
 struct wtl_compared_value {
 	bool is_known;
 	struct wtl_measured measured;
-	bool has_difference;	/* to the first recording's, which has this too */
+	bool has_difference;	/* from the first recording's value, which is known too */
 	bool is_common;		/* by the same sensors */
 	bool is_incomplete;	/* a domain that counts has no figure, or a gap */
 	bool has_other_domains; /* than the first: then no difference is significant */
@@ -158,7 +158,7 @@ struct wtl_run {
 	bool is_live;	    /* then: it is still running */
 };
 
-/* What runs that ended come to together; ± is added as it stands, since a sensor errs alike in all of them. */
+/* The sums over runs that ended. Their ± are added up, since a sensor errs alike in all of them. */
 struct wtl_runs_sum {
 	size_t n; /* runs that ended */
 	uint64_t duration_ns;
@@ -182,13 +182,13 @@ struct wtl_runs {
 /* Emissions over time, in nanograms CO2e a second. False: no figure, or no time. */
 bool wtl_run_rate_ng_per_s(const struct wtl_run *run, uint64_t *ret_ng_per_s);
 
-/* As documents, and what has a page of its own as well. */
+/* As documents. The things have a text page of their own as well. */
 void wtl_doc_recording(struct wtl_doc *doc, const void *what);
 void wtl_doc_comparison(struct wtl_doc *doc, const void *what);
 void wtl_doc_runs(struct wtl_doc *doc, const void *what);
 extern const struct wtl_thing wtl_thing_recording, wtl_thing_comparison, wtl_thing_runs;
 
-/* 0, or -EPROTO: the report's ledgers are closed, and each grouping holds what its consumers do. */
+/* 0, or -EPROTO: a ledger of the report is not closed, or a grouping's sum is not that of its consumers. */
 int wtl_recording_check(const void *recording);
 int wtl_comparison_check(const void *comparison); /* of all its recordings */
 int wtl_runs_check(const void *runs);		  /* of all their reports */

@@ -203,7 +203,7 @@ static void put_recording(struct wtl_node *to, const struct wtl_recording *recor
 
 /* ---- Its table: who used it, or windows (docs/report.md) ---- */
 
-/* ROW is what the table alone has; FIGURE a process, a group, or a domain within a window. */
+/* ROW has what only the table has; FIGURE is a process, a group, or a domain within a window. */
 enum { OF, ROW, FIGURE, EMITTED, SCOPES };
 
 static const struct wtl_doc_table group_table = {
@@ -214,7 +214,7 @@ static const struct wtl_doc_table window_table = {
 		   "2:energy_j,uncertainty_j,mean_w,max_w,measured_s,gap_s,flags 3:gco2e,"
 		   "gco2e_uncertainty 1:is_cut"};
 
-/* Returns what only the table has of it. */
+/* Returns the object for cells that only the table has. */
 static struct wtl_node *add_group_row(struct wtl_doc *doc, enum wtl_by by, const char *name,
 				      const struct wtl_node *figure)
 {
@@ -227,7 +227,7 @@ static struct wtl_node *add_group_row(struct wtl_doc *doc, enum wtl_by by, const
 	return row;
 }
 
-/* What is nobody's, so that the rows add up to the total. */
+/* The energy of no process, so that the rows add up to the total. */
 static void add_nobody_row(struct wtl_doc *doc, const struct wtl_recording *recording,
 			   enum wtl_by by)
 {
@@ -349,7 +349,7 @@ void wtl_doc_recording(struct wtl_doc *doc, const void *what)
 
 /* ---- Several, side by side ---- */
 
-/* A key for each enum wtl_compared_quantity, and one without a unit for the table, which has a column of it. */
+/* A key for each enum wtl_compared_quantity, and one without a unit: the column of the table. */
 enum { PLAIN = WTL_COMPARED_G + 1, KEYS };
 static const char *const value_keys[KEYS] = {"value_s", "value_j", "value_w", "value_gco2e",
 					     "value"};
@@ -394,7 +394,7 @@ static void put_value(struct wtl_node *to, const struct wtl_compared *row,
 		return;
 	}
 	wtl_doc_micro(to, value_keys[key], value->measured.value);
-	/* One time is exact: a mean of several has an error. */
+	/* A single duration is exact; a mean of several has an error. */
 	if (row->quantity != WTL_COMPARED_S || value->measured.uncertainty > 0)
 		wtl_doc_micro(to, uncertainty_keys[key], value->measured.uncertainty);
 	if (value->is_incomplete || key == PLAIN)

@@ -17,7 +17,7 @@
 struct wtl_buf;
 
 /*
- * What the commands have to tell, as plain data. Everything here is borrowed for the time of the call.
+ * What the commands report, as plain data. Everything here is borrowed for the time of the call.
  * Strings from outside (commands, device names) are raw: each format escapes them.
  */
 
@@ -65,21 +65,21 @@ struct wtl_report_carbon {
 	struct wattle_carbon carbon;
 	uint64_t emitted_ug;	 /* micrograms CO2e of the total, without PUE */
 	uint64_t uncertainty_ug; /* k = 2: energy and intensity together */
-	/* To be added to those two for whoever reads more than people do: within a microgram. */
+	/* To be added to those two where more digits are written than people read: less than a microgram. */
 	int32_t emitted_rest_ng, uncertainty_rest_ng;
 	struct wtl_report_sci sci;
 	const char *reason; /* NULL, or why neither of these nor the intensity is known; static */
 	uint64_t
-		missing_uj; /* what the total used while the intensity was not known: not in them */
+		missing_uj; /* the total's energy while no intensity was known; not in emitted_ug */
 	bool is_default;    /* no location was given: world average */
 	uint32_t
 		pue_milli; /* power usage effectiveness × 1000, or 0: not given. Never in the energies */
 };
 
-/* What the machine drew at the wall, by a calibration against a wattmeter: beside the total, never in it. */
+/* What the machine drew from the wall, by a calibration against a wattmeter: beside the total, never in it. */
 struct wtl_report_wall {
 	bool is_known;
-	uint64_t energy_uj, uncertainty_uj; /* k = 2, without what the wattmeter itself errs by */
+	uint64_t energy_uj, uncertainty_uj; /* k = 2, without the wattmeter's own error */
 	int64_t calibrated_utc_ns;
 };
 
@@ -111,7 +111,7 @@ struct wtl_report {
 	size_t n_notes;
 };
 
-/* What a run is told by, and several of them by its statistics. The unit is the last word. */
+/* The figures of a run, and of the statistics of several. The unit is the last word. */
 enum wtl_run_figure {
 	WTL_RUN_DURATION_S,
 	WTL_RUN_ENERGY_J,
@@ -120,7 +120,7 @@ enum wtl_run_figure {
 	WTL_RUN_COMMAND_FULL_J,
 	WTL_RUN_EMITTED_G,
 	WTL_RUN_FIGURES,
-	WTL_RUN_DOMAIN_J = WTL_RUN_FIGURES, /* and its number among the domains */
+	WTL_RUN_DOMAIN_J = WTL_RUN_FIGURES, /* to be followed by the domain's index */
 };
 
 /* Several runs of the same command. */
@@ -129,8 +129,8 @@ struct wtl_series {
 	size_t n_reports;
 	double until;	/* 0, or the relative half-width that was asked for */
 	bool converged; /* it was reached */
-	/* Of the runs that were not interrupted; every one of them has a duration. Of the command alone: n = 0 where it
-	 * is not known in every run. */
+	/* Of the runs that were not interrupted; every one of them has a duration.
+	 * Figures of the command alone have n = 0 unless every run has them. */
 	struct wtl_statistics of[WTL_RUN_FIGURES];
 	const struct wtl_statistics *domain_j; /* n_domains of them; n = 0: not known */
 };
@@ -164,7 +164,7 @@ struct wtl_doctor {
 	const char *summary; /* one sentence */
 };
 
-/* As documents, and what has a page of its own as well. */
+/* As documents. The things have a text page of their own as well. */
 void wtl_doc_report(struct wtl_doc *doc, const void *what);
 void wtl_doc_series(struct wtl_doc *doc, const void *what);
 void wtl_doc_doctor(struct wtl_doc *doc, const void *what);

@@ -12,7 +12,7 @@ static const char report_schema[] = "wattle.report/1";
 
 /* ---- The table: one row a domain and run, and one for each run's total (docs/format-csv.md) ---- */
 
-/* ROW is what the table alone has; FIGURE a domain, or the total; EMITTED the carbon where all of it is known. */
+/* ROW has what only the table has; FIGURE is a domain, or the total; EMITTED the carbon if all of it is known. */
 enum { RUN, ROW, FIGURE, LEDGER, CARBON, EMITTED, SCOPES };
 
 static const struct wtl_doc_table report_table = {
@@ -34,7 +34,7 @@ static struct wtl_node *new_row(struct wtl_doc *doc, size_t number, const char *
 
 	wtl_doc_count(row, "run", number);
 	wtl_doc_text(row, "domain", domain);
-	/* What has no figure has nothing to be ok about. */
+	/* Without a figure, "ok" would say nothing. */
 	if (energy->has_energy || status != WATTLE_STATUS_OK)
 		wtl_doc_text(row, "status", wattle_status_name(status));
 	return row;
@@ -185,7 +185,7 @@ static void put_all_domains(struct wtl_node *to, const struct wtl_report_domain 
 		put_domain(array, &domains[i], t_utc_ns);
 }
 
-/* The terms apart: E x I is gco2e above, with the PUE where there is one. */
+/* The terms of the SCI: E x I is gco2e above, with the PUE if there is one. */
 static void put_sci(struct wtl_node *to, const struct wtl_report_carbon *carbon, bool is_known)
 {
 	struct wtl_node *object;

@@ -60,7 +60,7 @@ void wtl_doc_ledgers(struct wtl_node *to, const struct wtl_report *report)
 	}
 }
 
-/* What has no baseline has no dynamic part; the ± is that of the best figure there is. */
+/* Without a baseline there is no dynamic part; the ± is that of the dynamic part, else of the full figure. */
 void wtl_doc_share(struct wtl_node *to, const struct wtl_share_energy *share)
 {
 	if (share->has_dynamic)

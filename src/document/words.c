@@ -109,7 +109,7 @@ bool wtl_words_ledger(const struct wtl_report *report, struct wtl_ledger *ret_le
 
 		if (!is_counted(&report->domains[i]))
 			continue;
-		/* The accounts of a closed ledger are not more than its total. */
+		/* These sums cannot overflow: the accounts of a closed ledger are not more than its total. */
 		if (!add(&sum.total_uj, ledger->total_uj))
 			return false;
 		sum.has_idle = sum.has_idle && ledger->has_idle;
@@ -162,7 +162,7 @@ static bool dynamic_uj(const struct wtl_report_attribution *attribution, uint64_
 	return true;
 }
 
-/* A part of something: its GPU energy, or a row of the machine's. */
+/* Is a part (GPU energy, or a row) not more than its whole? */
 static bool is_within(const struct wtl_share_energy *part, uint64_t whole_uj)
 {
 	return part->full_uj <= whole_uj &&
@@ -178,7 +178,7 @@ static bool is_attribution_sound(const struct wtl_report *report)
 	if (!wtl_words_ledger(report, &ledger) || !wtl_words_processes_uj(report, &full_uj) ||
 	    !dynamic_uj(attribution, &all_dynamic_uj))
 		return false;
-	/* What is unattributed is no process's, nor the idle energy that came with it. */
+	/* Unattributed energy belongs to no process, and idle energy to no dynamic part. */
 	for_processes_uj = ledger.total_uj - ledger.unattributed_uj;
 	if (full_uj > for_processes_uj ||
 	    (ledger.has_idle && all_dynamic_uj > for_processes_uj - ledger.idle_uj))

@@ -13,7 +13,7 @@
 #include "energy/ledger.h"
 #include "document/report.h"
 
-/* What every format says of a report in the same words. */
+/* What every format words in the same way. */
 
 /* "SIGKILL", or NULL for a signal without a well-known name. Static. */
 const char *wtl_words_signal(int number);
@@ -39,8 +39,8 @@ const char *wtl_words_total_reason(const struct wattle_energy *total);
 int wtl_ledgers_check(const void *report);
 int wtl_series_check(const void *series); /* of all its reports */
 
-/* The ledgers of all counted domains with a figure, added up; has_idle: each of them has a baseline.
- * false: it does not fit in 64 bits. */
+/* The ledgers of all counted domains with a figure, added up; has_idle:
+ * each of them has a baseline. false: the sum does not fit in 64 bits. */
 bool wtl_words_ledger(const struct wtl_report *report, struct wtl_ledger *ret_ledger);
 
 /* What all consumers, shown or among the others, have of the counted energy (full). The rest of it
@@ -66,7 +66,7 @@ extern const char *const wtl_words_figures[WTL_RUN_FIGURES];
 /* Has any GPU that counts a figure? */
 bool wtl_words_has_gpu(const struct wtl_report *report);
 
-/* What a consumer is called: its command, its name, or what it stands for. Raw. */
+/* The name of a consumer: its command, its name, or what it stands for. Raw. */
 const char *wtl_words_consumer(const struct wtl_consumer *consumer);
 
 /* ± of an idle baseline, k = 2. */
@@ -80,7 +80,7 @@ int64_t wtl_words_end_utc_ns(const struct wattle_window *window);
 
 /* Micrograms of CO2e with the power usage effectiveness. */
 uint64_t wtl_words_with_pue(const struct wtl_report_carbon *carbon);
-/* As programs are told them, without and with PUE, and ± without. */
+/* In nanograms, for formats that programs read: without and (below) with PUE, and ± without. */
 uint64_t wtl_words_emitted_ng(const struct wtl_report_carbon *carbon);
 /* (E x I + M) / R of what was emitted: with the PUE where that is known. In nanograms a unit, like its ±, which is of
  * E x I alone. */
@@ -92,7 +92,7 @@ uint64_t wtl_words_uncertainty_ng(const struct wtl_report_carbon *carbon);
 /* NULL: it is known what this total emitted. Else why not; static. */
 const char *wtl_words_not_emitted(const struct wtl_report_carbon *carbon,
 				  const struct wattle_energy *total);
-/* The same where there is no room to tell what is missing: then only all of it will do. */
+/* The same for a place that cannot show what is missing: there, emissions that lack a part are not known. */
 const char *wtl_words_not_all_emitted(const struct wtl_report_carbon *carbon,
 				      const struct wattle_energy *total);
 

@@ -7,7 +7,7 @@
 
 const struct wtl_writer wtl_writer_text = {.name = "text", .doc = "for people"};
 
-/* A page in Markdown, for README files and issues: of things whose text minds style->markdown. */
+/* A page in Markdown, for README files and issues: for things whose text() heeds style->markdown. */
 const struct wtl_writer wtl_writer_markdown = {.name = "markdown",
 					       .doc = "for README files and issues"};
 

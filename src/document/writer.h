@@ -28,7 +28,7 @@ struct wtl_writer {
 	const char *name; /* as --format takes it */
 	const char *doc;
 	bool is_flat; /* it writes the document's table, not its tree */
-	/* NULL: for people, who are not shown the document but a page of their own. */
+	/* NULL: text for people, which is not made from the document: each thing has its own text(). */
 	int (*document)(struct wtl_buf *buf, const struct wtl_doc *doc,
 			const struct wtl_output_style *style);
 	/* A table of any length, row by row. row NULL: not in this format; begin, end NULL: nothing. */
@@ -59,9 +59,9 @@ void wtl_csv_put_text(struct wtl_buf *buf, const char *raw, size_t raw_len);
 void wtl_json_text(struct wtl_buf *buf, const char *text);
 void wtl_json_inner(struct wtl_buf *buf, const char *text); /* without its quotes */
 
-/* Something that can be told: how it becomes a document, and a page for people. */
+/* Something that can be written: how it becomes a document, and a page for people. */
 struct wtl_thing {
-	/* 0, or -EPROTO: it does not add up, and must not be told. NULL: nothing has to. */
+	/* 0, or -EPROTO: it does not add up, and must not be written. NULL: there is nothing to check. */
 	int (*check)(const void *what);
 	void (*build)(struct wtl_doc *doc, const void *what);
 	int (*text)(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style);

@@ -8,12 +8,12 @@
 
 enum { NAME_COLUMNS = 160, NAME_BESIDE = 12, UNIT = 6 };
 
-/* A ± is told where both sides of an interval are alike, within a quarter. */
+/* An interval is written with ± where both of its sides are alike, within a quarter. */
 #define UNEVEN 1.25
 
 /* ---- What a command is called ---- */
 
-/* Markdown takes any text as it is between more backquotes than stand together in it. */
+/* Markdown takes text literally between backquotes if there are more of them than anywhere within it. */
 static void put_fence(struct wtl_buf *buf, const char *text)
 {
 	size_t most = 0;
@@ -55,7 +55,7 @@ static void put_quoted(const struct wtl_report_text *text,
 	wtl_buf_puts(text->buf, quote);
 }
 
-/* A paragraph: a program that shows Markdown wraps it itself, and a line of it must not begin with a sign. */
+/* A paragraph. Not wrapped in Markdown, where a line that began with a sign such as - would become a list. */
 static void end_paragraph(const struct wtl_report_text *text, size_t start, size_t indent)
 {
 	if (text->style->markdown)
@@ -66,7 +66,7 @@ static void end_paragraph(const struct wtl_report_text *text, size_t start, size
 
 /* ---- Ratios ---- */
 
-/* Is anything to be said of it? Not where it may be this or a hundred times as much. */
+/* Is the ratio worth printing? Not where its interval spans a factor of a hundred. */
 static bool is_known(const struct wtl_ratio *ratio)
 {
 	return ratio->n == 1 || wtl_ratio_is_significant(ratio) ||
@@ -171,7 +171,7 @@ static unsigned scale_of(double largest)
 	return wtl_format_scale(wtl_format_micro(largest));
 }
 
-/* As the row's first cell; a longer one, of any row, as a line above it. */
+/* The name is the row's first cell. If that of any row is too long, each is a line above its row. */
 static void begin_row(struct wtl_grid *grid, const struct wtl_compared_command *command,
 		      enum wtl_tone tone, bool is_long)
 {
@@ -243,7 +243,7 @@ static size_t whole(const struct wtl_compare *compare, size_t command)
 	return compare->commands[command].series.of[WTL_RUN_DURATION_S].n;
 }
 
-/* Those that come first in a round may have one more. */
+/* The commands that come first in a round may have run once more. */
 static void put_title(const struct wtl_report_text *text, const struct wtl_compare *compare)
 {
 	size_t most = whole(compare, 0), least = whole(compare, compare->n - 1);
@@ -285,7 +285,7 @@ static void put_legend(const struct wtl_report_text *text, const struct wtl_comp
 	end_paragraph(text, start, 0);
 }
 
-/* Of a command, NULL: of none. The format takes two numbers, %z, at most. */
+/* About a command, whose name comes first; NULL: about none. The format takes at most two numbers, %z. */
 static void remark(const struct wtl_report_text *text, enum wtl_report_text_bullet bullet,
 		   const struct wtl_compared_command *command, const char *format, size_t a,
 		   size_t b)

@@ -8,7 +8,7 @@
 #include "text/layout.h"
 #include "document/words.h"
 
-/* The line of the head that tells what the machine draws at idle. */
+/* The line of the head that says what the machine draws at idle. */
 
 enum { BASELINES_MAX = 6 };
 
@@ -24,7 +24,7 @@ static bool has_baseline(const struct wtl_report_domain *domain)
 	return domain->domain.in_total && domain->idle.is_known;
 }
 
-/* What scatters, scatters in each domain on its own: the uncertainties add in quadrature. */
+/* Scatter is independent between domains: the uncertainties add in quadrature. */
 static struct idle idle_of(const struct wtl_report_domain *domains, size_t n, int64_t t_utc_ns)
 {
 	struct idle all = {.age_ns = -1};

@@ -84,7 +84,7 @@ const char *wtl_layout_plus_minus(const struct wtl_output_style *style)
 	return style->ascii ? "+/-" : "±";
 }
 
-/* Where what is after `start` no longer fits into so many columns. */
+/* The offset from which what is after `start` no longer fits into `room` columns. */
 static size_t end_of(const struct wtl_buf *buf, size_t start, size_t room)
 {
 	size_t at = start, used = 0;
@@ -124,7 +124,7 @@ int wtl_layout_cut_begin(struct wtl_buf *buf, size_t start, size_t columns,
 		return 0;
 	for (; left > room; left -= wide)
 		at += step(buf->data + at, len - at, &wide);
-	/* At the end it makes room for itself. */
+	/* Appended first, which makes room for the mark at the start. */
 	if (wtl_buf_puts(buf, mark) < 0)
 		return buf->error;
 	memmove(buf->data + start + strlen(mark), buf->data + at, len - at);
@@ -368,7 +368,7 @@ static const char *render_row(const struct wtl_grid *grid, struct wtl_buf *buf, 
 	return at;
 }
 
-/* Cells that are close to the one before belong to it. */
+/* A 'u' cell goes into the same Markdown cell as the one before it. */
 static const char *render_markdown_row(const struct wtl_grid *grid, struct wtl_buf *buf,
 				       const char *at, const char *end)
 {
@@ -391,7 +391,7 @@ static const char *render_markdown_row(const struct wtl_grid *grid, struct wtl_b
 	return at;
 }
 
-/* The first row is its heading. */
+/* The first row is the heading. */
 static void render_markdown(const struct wtl_grid *grid, struct wtl_buf *buf, const char *at,
 			    const char *end)
 {

@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "document/report.h"
 
-/* How text for people lies on a terminal: columns, wrapping, colours. */
+/* The layout of text for people on a terminal: columns, wrapping, colours. */
 
 enum { WTL_LAYOUT_WIDTH = 80, WTL_GRID_COLUMNS = 11 };
 
@@ -31,8 +31,8 @@ int wtl_layout_text(struct wtl_buf *buf, const char *text, const struct wtl_outp
 /* "±", or "+/-". */
 const char *wtl_layout_plus_minus(const struct wtl_output_style *style);
 
-/* Cuts what was appended since `start` to a number of columns (3 or more; 8 for its middle), the cut marked by "…"
- * ("..."): its end, its start, or its middle, where ends tell it apart from others. */
+/* Cuts what was appended since `start` to a number of columns, and marks the cut by "…" ("..."). What goes is its
+ * end, its start, or its middle, for names that differ at their ends. columns: 3 or more; 8 for the middle. */
 int wtl_layout_cut(struct wtl_buf *buf, size_t start, size_t columns,
 		   const struct wtl_output_style *style);
 int wtl_layout_cut_begin(struct wtl_buf *buf, size_t start, size_t columns,
@@ -51,8 +51,8 @@ int wtl_layout_tone_end(struct wtl_buf *buf, enum wtl_tone tone,
 /* Makes every blank since `start` such a blank. */
 void wtl_layout_keep(struct wtl_buf *buf, size_t start);
 
-/* The same within each command ("sudo …") of a remedy, so that its lines can be pasted: a shell goes on in the
- * next line only behind "&&". */
+/* The same within each command ("sudo …") of a remedy, so that its lines can
+ * be pasted: a shell takes the next line as a continuation only after "&&". */
 void wtl_layout_keep_commands(struct wtl_buf *buf, size_t start);
 
 /* Makes a paragraph of the escaped text since `start`, which stands at `column`: wrapped at the width, further
@@ -83,7 +83,7 @@ struct wtl_grid {
 void wtl_grid_init(struct wtl_grid *grid, const char *align, const struct wtl_output_style *style);
 void wtl_grid_begin(struct wtl_grid *grid, enum wtl_tone tone);
 void wtl_grid_next(struct wtl_grid *grid);
-/* Append and next. */
+/* Append the text, and go on to the next cell. */
 void wtl_grid_cell(struct wtl_grid *grid, const char *escaped);
 void wtl_grid_text(struct wtl_grid *grid, const char *text); /* from outside: escaped here */
 void wtl_grid_number(struct wtl_grid *grid, uint64_t number);

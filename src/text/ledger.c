@@ -62,7 +62,7 @@ static void add_cell(struct table *table, bool is_known, bool is_modelled, uint6
 	wtl_grid_next(&table->grid);
 }
 
-/* The accounts that are shown, of rounded_uj in all; the columns' sums grow by them. */
+/* A domain's row: the accounts that are shown, which add up to rounded_uj. They are added to the columns' sums. */
 static void add_row(struct table *table, const struct wtl_report *report,
 		    const struct wtl_report_domain *domain, uint64_t rounded_uj,
 		    uint64_t sums_uj[ACCOUNTS])
@@ -120,7 +120,7 @@ static void add_rows(struct table *table, const struct wtl_report *report,
 		add_total(table, report, sums_uj, whole_uj);
 }
 
-/* Is there more to tell than that nothing is known of anybody? */
+/* Does the table say more than that all energy is unattributed? */
 static bool is_worth_it(const struct wtl_report *report, const struct wtl_ledger *total)
 {
 	if (total->unattributed_uj < total->total_uj)

@@ -171,7 +171,7 @@ size_t wtl_report_text_begin_remark(const struct wtl_report_text *text,
 
 void wtl_report_text_end_remark(const struct wtl_report_text *text, size_t start)
 {
-	/* Behind "->" it begins a column later. */
+	/* After "->" the text begins a column later. */
 	size_t indent = start >= 2 && text->buf->data[start - 2] == '>' ? 3 : 2;
 
 	if (text->choice && text->choice->n - 1 != text->choice->wanted) {

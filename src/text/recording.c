@@ -62,7 +62,7 @@ static void put_made(const struct wtl_report_text *text, const struct wtl_record
 	wtl_report_text_end_line(text, start);
 }
 
-/* An intensity that changes: from where to where, or that the file does not say. */
+/* An intensity that changes: its mean, its range if it is known, and the file that it is from. */
 static void put_varying(const struct wtl_report_text *text, const struct wtl_recording *recording)
 {
 	const struct wtl_emission *emission = &recording->carbon.emission;
@@ -114,7 +114,7 @@ static void put_head(const struct wtl_report_text *text, const struct wtl_record
 	wtl_report_text_ended(text, report);
 }
 
-/* ---- What is to be known of the file ---- */
+/* ---- Remarks on the file ---- */
 
 static void remark_on_file(const struct wtl_report_text *text,
 			   const struct wtl_recording *recording)
@@ -177,7 +177,7 @@ static int text_recording(struct wtl_buf *buf, const void *what,
 	wtl_report_text_gaps(&text, recording);
 	remark_on_file(&text, recording);
 	wtl_report_text_end_remarks(&text, start);
-	/* What another tool took is not known. */
+	/* What another tool itself used is not known. */
 	if (!recording->imported[0]) {
 		wtl_buf_putc(buf, '\n');
 		wtl_report_text_recording_self(&text, &report->self);

@@ -31,7 +31,7 @@ void wtl_report_text_file_remarks(const struct wtl_report_text *text, const char
 	if (recording->is_part)
 		wtl_report_text_remark(text, WTL_TEXT_NOTE, "%s is told in part: %t of %t", label,
 				       recording->report.window.duration_ns, recording->span_ns);
-	/* Also gaps that leave a figure as it is: the machine was not what it was in the others. */
+	/* Also gaps that leave a figure as it is: the machine did not run as it did in the other recordings. */
 	if (recording->n_gaps == 1)
 		wtl_report_text_remark(text, WTL_TEXT_DOUBT, "%s has a gap: %s", label,
 				       gap->text && gap->text[0] ? gap->text : gap->kind);
@@ -122,7 +122,7 @@ static bool has_emissions(const struct wtl_report *report)
 	return !wtl_words_not_all_emitted(&report->carbon, &report->window.total);
 }
 
-/* Of no energy, a row of a file does not tell it. */
+/* A mean intensity of 0 where there was no energy is no intensity. */
 static bool has_intensity(const struct wtl_report *report)
 {
 	return has_emissions(report) && (report->window.total.energy_uj > 0 ||

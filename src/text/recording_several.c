@@ -47,7 +47,7 @@ static void put_path(const struct wtl_report_text *text, const char *path, size_
 	wtl_layout_cut_middle(text->buf, start, columns, text->style);
 }
 
-/* The last of a line that begins at line_start. */
+/* The last item of a line that begins at line_start. */
 static void put_command(const struct wtl_report_text *text, size_t line_start,
 			char *const command[])
 {
@@ -114,7 +114,7 @@ static void add_value(struct wtl_grid *grid, const struct wtl_compared_value *va
 	wtl_report_text_add_uncertainty(grid, measured->uncertainty, last, scale);
 }
 
-/* is_exact: what is not said to have an error has none, as one time has not. */
+/* is_exact: a value without a ± has no error, such as a single duration. */
 static void add_difference(struct wtl_grid *grid, const struct wtl_compared_value *value,
 			   unsigned scale, bool is_exact)
 {
@@ -126,7 +126,7 @@ static void add_difference(struct wtl_grid *grid, const struct wtl_compared_valu
 
 	if (!value->has_difference)
 		return;
-	/* What rounds to 0 has none. */
+	/* A difference that rounds to 0 has no sign. */
 	wtl_buf_puts(&grid->rows, wtl_format_round(difference->value, last) > 0 ? sign : "");
 	wtl_format_rounded(&grid->rows, difference->value, last, scale);
 	wtl_grid_next(grid);
@@ -231,7 +231,7 @@ static void put_other_domains(const struct wtl_report_text *text,
 	wtl_report_text_end_remark(text, start);
 }
 
-/* What keeps them from being compared as they stand; whose emissions are in no row, and why. */
+/* What keeps the recordings from being compared as they are; which have no emissions, and why. */
 static void put_remarks(const struct wtl_report_text *text, const struct wtl_comparison *comparison)
 {
 	const struct wtl_report_text_several several = {
@@ -305,7 +305,7 @@ static uint64_t rate_ug(const struct wtl_run *run)
 	return rate_ng_per_s / 1000 + (rate_ng_per_s % 1000 >= 500);
 }
 
-/* Without its ± in the table, as the statistics below have it. */
+/* Without its ±, which is in the statistics below the table. */
 static void add_plain(struct wtl_grid *grid, bool is_known, uint64_t micro, unsigned scale)
 {
 	if (is_known)
@@ -315,7 +315,7 @@ static void add_plain(struct wtl_grid *grid, bool is_known, uint64_t micro, unsi
 	wtl_grid_next(grid);
 }
 
-/* What is the same of all rows. */
+/* What is the same in all rows. */
 struct look {
 	unsigned scale, scale_g, scale_rate;
 	bool is_one_day, has_end;
@@ -407,7 +407,7 @@ static void put_table(const struct wtl_report_text *text, const struct wtl_runs 
 	wtl_grid_render(&grid, text->buf);
 }
 
-/* ---- The time series in one line: as high as the greatest, from 0 ---- */
+/* ---- The time series, a line for each figure: bars from 0 to the greatest value ---- */
 
 enum spark { TIME, ENERGY, EMITTED, RATE };
 
@@ -438,7 +438,7 @@ static void put_sparks(const struct wtl_report_text *text, const struct wtl_runs
 	for (size_t i = 0; i < runs->n_runs; i++)
 		greatest = fmax(greatest, spark_of(&runs->runs[i], spark));
 	if (!isfinite(greatest))
-		return; /* nothing is known of any */
+		return; /* no run's value is known */
 	wtl_buf_printf(text->buf, "  %-10s", names[spark]);
 	for (size_t i = 0; i < runs->n_runs; i++) {
 		double part = greatest > 0.0 ? spark_of(&runs->runs[i], spark) / greatest : 0.0;
@@ -501,7 +501,7 @@ static bool goes_on(const struct wtl_runs *runs, size_t i)
 	       is_same_words(runs->runs[i].report.command, runs->runs[i + 1].report.command);
 }
 
-/* Where the runs are, and what each was where they are not all the same. */
+/* Which file and runs are in which rows; and each run's command where they are not all the same. */
 static void put_sources(const struct wtl_report_text *text, const struct wtl_runs *runs)
 {
 	bool is_same = is_same_command(runs);
@@ -545,7 +545,7 @@ static void put_statistics(const struct wtl_report_text *text, const struct wtl_
 	wtl_grid_render(&grid, text->buf);
 }
 
-/* Together: "sum of 12 runs: 1 min 3 s, 3.21 ± 0.20 kJ, 0.42 ± 0.09 g CO2e". */
+/* The sums: "sum of 12 runs: 1 min 3 s, 3.21 ± 0.20 kJ, 0.42 ± 0.09 g CO2e". */
 static void put_sum(const struct wtl_report_text *text, const struct wtl_runs *runs)
 {
 	const struct wtl_runs_sum *sum = &runs->sum;
@@ -634,7 +634,7 @@ static void put_runs_remarks(const struct wtl_report_text *text, const struct wt
 	wtl_report_text_end_remarks(text, start);
 }
 
-/* Of the recordings with the runs, together: their models are wrong in the same way. */
+/* What recording took, summed over the recordings: the ± are added up, since their models err in the same way. */
 static void put_self(const struct wtl_report_text *text, const struct wtl_runs *runs)
 {
 	struct wtl_report_self sum = {.has_energy = true};
@@ -656,7 +656,7 @@ static void put_self(const struct wtl_report_text *text, const struct wtl_runs *
 	wtl_report_text_recording_self(text, &sum);
 }
 
-/* That of any run with emissions, where their intensities are known equally well; or NULL. */
+/* The carbon of the first run with emissions, if the ± of all intensities is the same; or NULL. */
 static const struct wtl_report_carbon *shared_carbon(const struct wtl_runs *runs)
 {
 	const struct wtl_report_carbon *first = NULL;

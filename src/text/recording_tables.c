@@ -13,7 +13,7 @@ enum { WINDOWS_MAX = 20, GAPS_MAX = 10 };
 
 /* ---- Groups ---- */
 
-/* What a group without a name is. */
+/* What is shown for a group without a name. */
 static const char *nameless(enum wtl_by by)
 {
 	switch (by) {
@@ -90,7 +90,7 @@ void wtl_report_text_grouping(const struct wtl_report_text *text,
 			   .n_processes = others->n_processes},
 		.has_others = grouping->n_others > 0,
 		.has_sums = recording->has_by,
-		/* What paths differ by is at their end. */
+		/* Paths differ at their ends, so they are cut at the start. */
 		.columns = grouping->by == WTL_BY_CGROUP ? "br" : "cr",
 		.head = add_group_head,
 		.cells = add_group,
@@ -129,7 +129,7 @@ static bool is_modelled(const struct wtl_recording *recording,
 /* What all rows have in common. */
 struct look {
 	unsigned scale;
-	bool is_one_day; /* that of the page's head */
+	bool is_one_day; /* the day that the page's head names */
 	size_t n;
 };
 

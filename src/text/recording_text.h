@@ -13,7 +13,7 @@ int wtl_report_text_local_minute(struct wtl_buf *buf, int64_t t_utc_ns); /* "202
 int wtl_report_text_zone(struct wtl_buf *buf, int64_t t_utc_ns);	 /* its name */
 bool wtl_report_text_is_same_day(int64_t a_utc_ns, int64_t b_utc_ns);
 
-/* ---- recording_tables.c: each after an empty line; nothing where there is nothing to tell ---- */
+/* ---- recording_tables.c: each after an empty line; left out if it has no rows ---- */
 
 void wtl_report_text_grouping(const struct wtl_report_text *text,
 			      const struct wtl_recording *recording,
@@ -46,11 +46,11 @@ struct wtl_report_text_several {
 	const char *before, *after; /* the number from 1 */
 };
 
-/* Cut off, still being recorded, a part, with gaps; label: raw. */
+/* Whether the recording is cut off, still being written, shown in part, or has gaps; label: raw. */
 void wtl_report_text_file_remarks(const struct wtl_report_text *text, const char *label,
 				  const struct wtl_recording *recording);
-/* Which totals lack what; and whose intensity the emissions are at, or that these are several. first: of
- * the recordings, NULL: there is none. */
+/* Which totals lack energy; and at which intensities the emissions
+ * are. first: the first recording, NULL: there is none. */
 void wtl_report_text_energy_remarks(const struct wtl_report_text *text,
 				    const struct wtl_report_text_several *several);
 void wtl_report_text_carbon_remarks(const struct wtl_report_text *text,

@@ -86,7 +86,7 @@ void wtl_report_text_intensity(const struct wtl_report_text *text,
 	wtl_buf_putc(text->buf, ')');
 }
 
-/* Its three terms, and what they come to. */
+/* The SCI and its three terms. */
 static void put_sci(const struct wtl_report_text *text, const struct wtl_report_carbon *carbon)
 {
 	uint64_t emitted_ug = carbon->pue_milli ? wtl_words_with_pue(carbon) : carbon->emitted_ug;

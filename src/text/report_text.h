@@ -23,7 +23,7 @@ struct wtl_report_text_choice {
 	size_t wanted;	    /* only this one stays; SIZE_MAX: none */
 	unsigned best_rank; /* of the best one */
 	size_t begin;	    /* where the latest begins */
-	size_t of;	    /* with one that stays: how many there are */
+	size_t of;	    /* with one that stays: how many remarks there are */
 };
 
 /* ---- Words (parts.c) ---- */
@@ -45,7 +45,7 @@ bool wtl_report_text_any(const struct wtl_report_text_names *names);
  */
 void wtl_report_text_put(const struct wtl_report_text *text, const char *format, ...);
 
-/* "wattle: COMMAND" as the title, a command as one would type it; without one: `otherwise`, escaped. */
+/* "wattle: COMMAND" as the title, and the command as one would type it. Without a command: `otherwise`, escaped. */
 void wtl_report_text_title(const struct wtl_report_text *text, char *const command[],
 			   const char *otherwise);
 void wtl_report_text_words(const struct wtl_report_text *text, char *const command[],
@@ -57,7 +57,7 @@ void wtl_report_text_end_title(const struct wtl_report_text *text, size_t start)
 size_t wtl_report_text_begin_line(const struct wtl_report_text *text, const char *label);
 void wtl_report_text_end_line(const struct wtl_report_text *text, size_t start);
 
-/* A paragraph below the table. The bullet of what casts doubt on a figure is that of its row. */
+/* A paragraph below the table. Doubt about a figure has the same sign as the figure's row. */
 enum wtl_report_text_bullet {
 	WTL_TEXT_MODEL,	 /* ~ */
 	WTL_TEXT_DOUBT,	 /* ! */
@@ -67,10 +67,10 @@ enum wtl_report_text_bullet {
 size_t wtl_report_text_begin_remark(const struct wtl_report_text *text,
 				    enum wtl_report_text_bullet bullet);
 void wtl_report_text_end_remark(const struct wtl_report_text *text, size_t start);
-/* All of it, as wtl_report_text_put() has it. */
+/* A whole remark. It formats like wtl_report_text_put(). */
 void wtl_report_text_remark(const struct wtl_report_text *text, enum wtl_report_text_bullet bullet,
 			    const char *format, ...);
-/* A paragraph of remarks begins with an empty line, which is taken back at its end where nothing followed. */
+/* A paragraph of remarks begins with an empty line, which is removed again if no remark followed. */
 size_t wtl_report_text_begin_remarks(const struct wtl_report_text *text);
 void wtl_report_text_end_remarks(const struct wtl_report_text *text, size_t start);
 
@@ -81,13 +81,13 @@ enum wtl_report_text_modelled { WTL_TEXT_MEASURED, WTL_TEXT_PARTLY, WTL_TEXT_MOD
 enum wtl_report_text_modelled wtl_report_text_modelled(const struct wtl_report *report);
 bool wtl_report_text_is_modelled(const struct wtl_report *report); /* is any? */
 
-/* Does the total lack a domain that exists but has no figure; or a stretch of it? */
+/* Does the total lack the domain, which has no figure? Does it lack a stretch of time of it? */
 bool wtl_report_text_lacks(const struct wtl_report_domain *domain, const void *unused);
 bool wtl_report_text_has_gap(const struct wtl_report_domain *domain, const void *unused);
-/* Is there energy that the total should have and has not? */
+/* Does the total lack any energy that it should have? */
 bool wtl_report_text_incomplete(const struct wtl_report *report);
 
-/* "412 ms of CPU, 5.2 MiB, ~ 2.1 ± 0.4 J": what measuring took itself. */
+/* "412 ms of CPU, 5.2 MiB, ~ 2.1 ± 0.4 J": what measuring itself took. */
 void wtl_report_text_own(const struct wtl_report_text *text, const struct wtl_report_self *self);
 
 /* Cells of a table. Heading: `before` and the unit in brackets. */
@@ -116,7 +116,7 @@ void wtl_report_text_best_remark(const struct wtl_report_text *text,
 bool wtl_report_text_command_share(const struct wtl_report_text *text,
 				   const struct wtl_report *report);
 void wtl_report_text_energy(const struct wtl_report_text *text, const struct wtl_report *report);
-/* "177 ± 14 W": the total's, whose power is known. */
+/* "177 ± 14 W": the mean power of a total that has one. */
 void wtl_report_text_mean_power(const struct wtl_report_text *text,
 				const struct wattle_energy *total);
 void wtl_report_text_time(const struct wtl_report_text *text, const struct wtl_report *report);
@@ -124,9 +124,9 @@ void wtl_report_text_time(const struct wtl_report_text *text, const struct wtl_r
 void wtl_report_text_self(const struct wtl_report_text *text, const struct wtl_report_self *self);
 /* Domains, ledger and processes, what is remarked on them, and what wattle itself used (run.c). */
 void wtl_report_text_tables(const struct wtl_report_text *text, const struct wtl_report *report);
-/* "~ 1.23 ± 0.04 g CO2e at ": the intensity is to follow. The ~ is the energy's. */
+/* "~ 1.23 ± 0.04 g CO2e at ", for an intensity to follow. ~: the energy is modelled. */
 void wtl_report_text_emitted(const struct wtl_report_text *text, const struct wtl_report *report);
-/* "380 g/kWh (DEU, data set, 2023)": one that does not change, and whose figure it is. */
+/* "380 g/kWh (DEU, data set, 2023)": an intensity that does not change, and its source. */
 void wtl_report_text_intensity(const struct wtl_report_text *text,
 			       const struct wtl_report_carbon *carbon);
 /* The same up to the place: "380 g/kWh (DEU". */
@@ -137,7 +137,7 @@ void wtl_report_text_add_pue(struct wtl_buf *buf, uint32_t pue_milli);
 /* The line after that of the emissions: with PUE. Nothing where none was given. */
 void wtl_report_text_pue(const struct wtl_report_text *text,
 			 const struct wtl_report_carbon *carbon);
-/* Both for an intensity that does not change: what, where, whose figures. */
+/* The lines of the emissions at an intensity that does not change: that of "carbon", of PUE and of the SCI. */
 void wtl_report_text_carbon(const struct wtl_report_text *text, const struct wtl_report *report);
 /* How a run ended, if not well: "exit status 3", "killed by SIGKILL". False: well. */
 bool wtl_report_text_end(struct wtl_buf *buf, const struct wtl_report *report);
@@ -164,23 +164,23 @@ void wtl_report_text_no_figure(struct wtl_grid *grid, const struct wtl_report_do
 void wtl_report_text_walk(const struct wtl_report_domain *domains, size_t n, bool beside,
 			  void (*visit)(void *context, size_t i), void *context);
 enum wtl_report_text_beside { WTL_TEXT_NONE, WTL_TEXT_NO_FIGURES, WTL_TEXT_OPINIONS };
-/* What there is beside the total, for its heading. */
+/* What is listed beside the total, for the heading of those rows. */
 enum wtl_report_text_beside wtl_report_text_beside(const struct wtl_report_domain *domains,
 						   size_t n);
 
-/* The remarks on its figures, and its notes (remarks.c). */
+/* The remarks on a report's figures, and its notes (remarks.c). */
 void wtl_report_text_remarks(const struct wtl_report_text *text, const struct wtl_report *report);
 
-/* ---- Tables, each after an empty line; nothing where there is nothing to tell ---- */
+/* ---- Tables: each after an empty line; left out if it has no rows ---- */
 
 void wtl_report_text_domains(const struct wtl_report_text *text, const struct wtl_report *report);
 /* The report's ledgers have been checked. */
 void wtl_report_text_ledger(const struct wtl_report_text *text, const struct wtl_report *report);
 void wtl_report_text_processes(const struct wtl_report_text *text, const struct wtl_report *report);
-/* The lines of the head that tell what the command used (users.c, as processes). */
+/* The lines of the head that say what the command used (users.c, as processes). */
 void wtl_report_text_command_energy(const struct wtl_report_text *text,
 				    const struct wtl_report *report);
-/* Does the command's line tell its CPU time? */
+/* Is the command's CPU time in its line? */
 bool wtl_report_text_tells_cpu(const struct wtl_report *report);
 
 /* ---- Runs (series.c) ---- */
@@ -188,7 +188,7 @@ bool wtl_report_text_tells_cpu(const struct wtl_report *report);
 /* How it ended as a cell. */
 void wtl_report_text_add_end(struct wtl_grid *grid, const struct wtl_report *report);
 
-/* What the two kinds of ± in a report of runs are; NULL: their emissions share no intensity's ±. */
+/* Explains the two kinds of ± in a report of runs. carbon: whose intensity has the same ± in all runs, or NULL. */
 void wtl_report_text_legend(const struct wtl_report_text *text,
 			    const struct wtl_report_carbon *carbon);
 

@@ -12,7 +12,7 @@
 
 enum { DOMAIN_NAME_MAX = 128 };
 
-/* What a column of the runs has of the command: the same of all. */
+/* Which energy of the command a column of the runs shows: the same in all rows. */
 enum of_command { NOTHING, FULL, DYNAMIC };
 
 static enum of_command of_command(const struct wtl_series *series)
@@ -31,7 +31,7 @@ static enum of_command of_command(const struct wtl_series *series)
 	return best;
 }
 
-/* Where another run has no dynamic part, that of this one is left out; its ± would not be that of full. */
+/* In a column of full energies, a run that has a dynamic part gets no ±: it would be that of the dynamic part. */
 static void add_command(struct wtl_grid *grid, const struct wtl_report *report,
 			enum of_command what, bool modelled, unsigned scale)
 {
@@ -103,7 +103,7 @@ static void add_cell(struct wtl_grid *grid, double value, unsigned last, unsigne
 	wtl_grid_next(grid);
 }
 
-/* A run's own figure is known, however wide the mean's interval is: two digits of it at least. */
+/* A run's own figure is known however wide the mean's interval is, so it has at least two digits. */
 static void add_extreme(struct wtl_grid *grid, double value, unsigned last, unsigned scale)
 {
 	uint64_t micro = wtl_format_micro(value);
@@ -162,7 +162,7 @@ void wtl_report_text_begin_statistics(struct wtl_grid *grid, const struct wtl_ou
 					   "least", "most", NULL});
 }
 
-/* In any run: a source may be lost, and a model take its place. */
+/* Of any run: a source may be lost, and a model take its place. */
 static bool is_domain_modelled(const struct wtl_series *series, size_t domain)
 {
 	for (size_t i = 0; i < series->n_reports; i++)
@@ -172,7 +172,7 @@ static bool is_domain_modelled(const struct wtl_series *series, size_t domain)
 	return false;
 }
 
-/* Runs are billed alike: what holds for the last one's emissions holds for all. */
+/* All runs have the same intensity: the last one's is that of all. */
 static const struct wtl_report_carbon *carbon_of(const struct wtl_series *series)
 {
 	return &series->reports[series->n_reports - 1].carbon;
@@ -319,7 +319,7 @@ static void put_failed(const struct wtl_report_text *text, const struct wtl_seri
 	wtl_report_text_end_remark(text, start);
 }
 
-/* What the mean does not say, below it. */
+/* The remarks below the mean. */
 static void put_brief_end(const struct wtl_report_text *text, const struct wtl_series *series)
 {
 	const struct wattle_energy *total = &series->reports[series->n_reports - 1].window.total;
@@ -372,7 +372,7 @@ static int text_series(struct wtl_buf *buf, const void *what, const struct wtl_o
 	put_interrupted(&text, series);
 	put_until(&text, series);
 	wtl_buf_puts(buf, "\nThe last run:\n\n");
-	/* What wattle itself used is told from its start on: the last run's is that of all. */
+	/* wattle's own use is counted from its start, so that of the last run covers all runs. */
 	wtl_report_text_tables(&text, last);
 	return buf->error;
 }

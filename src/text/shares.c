@@ -21,7 +21,7 @@ static uint64_t cpu_us(int64_t cpu_ns)
 	return cpu_ns > 0 ? (uint64_t)cpu_ns / 1000 : 0;
 }
 
-/* False: it would be 0 in the table's unit, and is one of the others, as all that follow. */
+/* False: the row would be 0 in the table's unit. It and all that follow count as "others". */
 static bool plan_row(struct table *table, const struct wtl_shares_row *row)
 {
 	if (wtl_format_round(row->all.full_uj, table->last_digit) == 0)
@@ -34,7 +34,7 @@ static bool plan_row(struct table *table, const struct wtl_shares_row *row)
 	return true;
 }
 
-/* Which rows are worth one. With none, the columns are those that the others need. */
+/* Which rows are shown. If none is, the columns are those that the others need. */
 static void plan(struct table *table)
 {
 	const struct wtl_shares *shares = table->shares;
@@ -51,7 +51,7 @@ static void plan(struct table *table)
 		plan_row(table, &shares->others);
 }
 
-/* Those that are not shown, in one. */
+/* The others, together with the rows that are not shown. */
 static struct wtl_shares_row others_of(const struct table *table)
 {
 	const struct wtl_shares *shares = table->shares;
@@ -88,7 +88,7 @@ static void add_cpu(struct table *table, int64_t cpu_ns)
 	wtl_grid_next(&table->grid);
 }
 
-/* Dynamic energy with its ±, and full; or full with its ±, where nothing has a dynamic part. */
+/* Dynamic energy with its ±, and full; or full with its ± if no row has a dynamic part. */
 static void add_figures(struct table *table, const struct wtl_shares_row *row, uint64_t rounded_uj,
 			bool has_gpu)
 {
@@ -137,7 +137,7 @@ static void add_head(struct table *table)
 		wtl_grid_cell(grid, "GPU");
 }
 
-/* The full figure alone. */
+/* A row with the full figure alone. */
 static void add_sum(struct table *table, enum wtl_tone tone, const char *name, uint64_t rounded_uj)
 {
 	wtl_grid_begin(&table->grid, tone);
@@ -147,8 +147,8 @@ static void add_sum(struct table *table, enum wtl_tone tone, const char *name, u
 	add_energy(table, rounded_uj, table->last_digit);
 }
 
-/* Figures are rounded together, so that they add up as printed. Both arrays have room for the rows that are shown,
- * the others, and what is no process's. */
+/* Figures are rounded together, so that they add up as printed. Both arrays have
+ * room for the rows that are shown, the others, and the energy of no process. */
 static void add_rows(struct table *table, uint64_t exact_uj[], uint64_t full_uj[])
 {
 	const struct wtl_shares *shares = table->shares;

@@ -23,12 +23,12 @@ struct wtl_shares {
 	struct wtl_shares_row others; /* those that are not among these rows, together */
 	bool has_others, others_lack_gpu;
 	uint64_t total_uj, processes_uj; /* of the report; of all rows and the others */
-	bool has_sums;			 /* what is no process's, and the total, are rows as well */
+	bool has_sums;			 /* rows for no process and the total */
 
 	const char *columns; /* as in wtl_grid_init(), those of its own */
 	void (*head)(struct wtl_grid *grid, const void *of);
 	void (*cells)(struct wtl_grid *grid, const void *of, size_t i);
-	/* Of the others (n: how many) and of sums (NULL). */
+	/* Cells of the others' row (n: how many they are) and of the rows of sums (NULL). */
 	void (*named)(struct wtl_grid *grid, const void *of, const char *name, const uint64_t *n);
 };
 

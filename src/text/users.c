@@ -9,7 +9,7 @@
 #include "text/shares.h"
 #include "document/words.h"
 
-/* Who used it: the command's line of the head, and the table of processes. */
+/* Who used the energy: the command's line of the head, and the table of processes. */
 
 enum { USER_COLUMNS = 10, NAME_WHOLE_BYTES = 30 };
 
@@ -91,7 +91,7 @@ void wtl_report_text_command_energy(const struct wtl_report_text *text,
 
 /* ---- The processes ---- */
 
-/* A long command begins with its program's name: directories would be all that is left of it. */
+/* Of a long command, show it from its program's name on: else its directories might be all that fits. */
 static const char *telling(const char *command)
 {
 	const char *name = command;
@@ -123,7 +123,7 @@ static void add_process_head(struct wtl_grid *grid, const void *of)
 	wtl_grid_cell(grid, "user");
 }
 
-/* Nothing for time that nobody was seen to use. */
+/* Empty for CPU time whose processes were not seen. */
 static void add_times(struct wtl_grid *grid, uint64_t n)
 {
 	if (n > 0)
@@ -160,7 +160,7 @@ static void add_process(struct wtl_grid *grid, const void *of, size_t i)
 	wtl_grid_next(grid);
 }
 
-/* What is no consumer has no mark of the command either. */
+/* A row that is no consumer has blanks where consumers may have the command's mark. */
 static void add_plain_name(struct wtl_grid *grid, const void *of, const char *name,
 			   const uint64_t *n)
 {
