@@ -9,7 +9,7 @@
 #include "document/format.h"
 #include "draw/parts.h"
 
-/* Beyond the one nothing is a figure any more, and nearer to 0 than the other nothing differs from it. */
+/* Values beyond ±LIMIT are drawn as ±LIMIT, and values within ±TINY as 0. */
 #define LIMIT 1e30
 #define TINY  1e-30
 /* Room above the highest and below the lowest value, as a part of the axis. */
@@ -72,7 +72,7 @@ static double cut(double value, double otherwise)
 
 /* ---- Values ---- */
 
-/* A little more than the values, at either end where they come to it. */
+/* Adds some room beyond the values: at both ends (everywhere), or at each end that is not at 0. */
 static void add_room(double low, double high, bool everywhere, struct wtl_plot_axis *axis)
 {
 	double span = high - low;
@@ -101,7 +101,7 @@ static double set_ends(const struct wtl_plot_panel *panel, double low, double hi
 		high = fmax(high, 0);
 	}
 	add_room(low, high, axis->is_cut, axis);
-	/* What cannot be below 0 does not seem to. */
+	/* If no value is below 0, the axis does not go there. */
 	if (low >= 0)
 		axis->low = fmax(axis->low, 0);
 	largest = fmax(fabs(low), fabs(high));
@@ -121,7 +121,7 @@ static double si_unit(double most, const char **ret_prefix)
 		i++;
 	}
 	*ret_prefix = prefixes[i];
-	/* Exactly a power of ten, whatever was multiplied. */
+	/* Not `unit`, which may be a little off after the multiplications. */
 	return pow(10, 3 * ((double)i - PREFIX_UNIT));
 }
 
@@ -175,7 +175,7 @@ static void add_values(struct wtl_plot_axis *axis, double step)
 
 		if (at > axis->high + step * 1e-9)
 			return;
-		/* So far from 0 that a step makes no difference. */
+		/* So far from 0 that adding a step does not change the number. */
 		if (axis->n > 0 && at <= axis->ticks[axis->n - 1].at)
 			return;
 		put_number(label, sizeof(label), at / axis->unit, axis->decimals);
@@ -189,7 +189,7 @@ void wtl_plot_axis_values(const struct wtl_plot_panel *panel, double low, double
 	double step, span, largest;
 
 	memset(ret_axis, 0, sizeof(*ret_axis));
-	/* With fewer, there may be no round number in sight. */
+	/* With fewer ticks, none might fall on a round number. */
 	most = most < LEAST ? LEAST : most;
 	largest = set_ends(panel, low, high, ret_axis);
 	set_unit(panel, largest, ret_axis);
@@ -199,13 +199,13 @@ void wtl_plot_axis_values(const struct wtl_plot_panel *panel, double low, double
 	else
 		step = wtl_plot_step(span, most);
 	ret_axis->decimals = decimals_of(step / ret_axis->unit);
-	/* 0.25, 0.125: halves need a digit each. */
+	/* 0.25, 0.125: each halving needs one more digit. */
 	if (panel->prefix == WTL_PLOT_BINARY && step < ret_axis->unit)
 		ret_axis->decimals = (unsigned)fmin(DECIMALS_MAX, -log2(step / ret_axis->unit));
 	add_values(ret_axis, step);
 }
 
-/* As reports round, where millionths of the unit are fine enough for that. */
+/* Rounds as reports do, if the axis has a decimal prefix and the ± is a millionth of the unit or more. */
 static bool put_as_reports(const struct wtl_plot_axis *axis, double value, double half,
 			   char ret_text[WTL_PLOT_MEASURE_MAX])
 {
@@ -266,11 +266,11 @@ void wtl_plot_axis_numbers(const char *label, int64_t from, int64_t to, unsigned
 	memset(ret_axis, 0, sizeof(*ret_axis));
 	ret_axis->unit = 1;
 	snprintf(ret_axis->title, sizeof(ret_axis->title), "%.80s", label ? label : "");
-	/* Half a place at both sides. */
+	/* Half a run at both sides. */
 	ret_axis->low = -0.5;
 	ret_axis->high = span + 0.5;
 	step = span > 0 ? fmax(1, wtl_plot_step(span, most < 1 ? 1 : most)) : 1;
-	/* The first of all, and round numbers from there on. */
+	/* A tick for the first run, and round numbers from there on. */
 	add_count(ret_axis, from, 0);
 	at = ceil((double)from / step) * step - (double)from;
 	if (at < step / 2)
@@ -311,7 +311,7 @@ static bool first_multiple(int64_t from, int64_t step, int64_t *ret_at)
 	return !__builtin_add_overflow(from, rest ? step - rest : 0, ret_at);
 }
 
-/* The step, and the first tick: so many that there is one at all. */
+/* Returns the step, and the first tick: with as many steps as it takes for one tick to be on the axis. */
 static int64_t find_ticks(int64_t from, int64_t to, unsigned most, int64_t *ret_first)
 {
 	const double span = wtl_plot_distance(from, to);

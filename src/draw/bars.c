@@ -7,7 +7,7 @@
 
 enum { NAME_GAP = 8, CAP = 3, FIGURE_GAP = 7, ROW_MAX = 34 };
 
-/* Part of a row that is bar. */
+/* The part of a row's height that its bar takes. */
 #define THICKNESS 0.62
 
 static const struct wtl_plot_lettering name_letters = {
@@ -96,7 +96,7 @@ static double draw_whisker(const struct wtl_plot_frame *frame, const struct wtl_
 	return high;
 }
 
-/* What a bar says in figures, behind it. */
+/* The bar's figure, to the right of it. */
 static void draw_figure(const struct wtl_plot_frame *frame, const struct wtl_plot_point *whole,
 			double x, double y)
 {

@@ -15,9 +15,9 @@
 #include "draw/parts.h"
 
 /*
- * The pen that cairo moves. The library and some twenty others behind it are loaded when the first picture
- * is drawn: linked in, they would cost every `wattle run` more than 1 ms and 2 MB (measured). They stay
- * loaded, because fontconfig and others keep things to the end of the program.
+ * The pen that cairo moves. The library and some twenty others that it needs are loaded when the
+ * first picture is drawn: linked in, they would cost every `wattle run` more than 1 ms and 2 MB
+ * (measured). They stay loaded, because fontconfig and others keep things to the end of the program.
  */
 
 #define SOURCE	"plot"
@@ -77,7 +77,7 @@ struct pen {
 	struct wtl_plot_pen pen; /* first */
 	struct cairo cairo;
 	cairo_t *cr;
-	struct wtl_buf *words; /* of an SVG, which come after the rest; else NULL */
+	struct wtl_buf *words; /* texts of an SVG, written after the rest; else NULL */
 };
 
 static int load(struct cairo *cairo, struct wtl_err *err)
@@ -163,7 +163,7 @@ static void add_level_hatch(struct pen *pen, const struct wtl_plot_box *box, dou
 	}
 }
 
-/* One path for both: the area is what is left of them. */
+/* The area becomes the clip, so one path does for its colour and its hatch. */
 static void fill_hatched(struct pen *pen, const struct wtl_plot_xy at[], size_t n,
 			 const struct wtl_plot_fill *fill)
 {
@@ -240,8 +240,8 @@ static void put_length(struct wtl_buf *buf, const char *name, double length)
 }
 
 /*
- * In its SVGs cairo makes outlines of letters. As text they can be searched, copied and read aloud, and the
- * file is a fraction of that; as wide as here, whatever font there is.
+ * In an SVG of its own, cairo writes letters as outlines. As text they can be searched, copied and read aloud,
+ * and the file is far smaller. textLength gives them the width that they have here, whatever the viewer's font.
  */
 static void write_text(struct pen *pen, double x, double y,
 		       const struct wtl_plot_lettering *lettering, const char *text)
@@ -365,7 +365,7 @@ static void put_title(const struct wtl_plot_figure *figure, char ret_title[WTL_P
 	wtl_text_clean(ret_title, WTL_PLOT_TEXT_MAX, text, strlen(text));
 }
 
-/* When the data are of, not now: the same data give the same file. */
+/* The time of the data, not of the drawing: the same data give the same file. */
 static void set_metadata(struct pen *pen, cairo_surface_t *surface,
 			 const struct wtl_plot_figure *figure)
 {

@@ -51,7 +51,7 @@ bool wtl_plot_is_empty(const struct wtl_plot_figure *figure)
 	return true;
 }
 
-/* The least that all of it can be read on. */
+/* Is the paper large enough for all of the figure to be legible? */
 static int check_room(const struct wtl_plot_figure *figure, const struct wtl_plot_paper *paper,
 		      struct wtl_err *err)
 {

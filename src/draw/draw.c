@@ -32,7 +32,7 @@ struct layout {
 	const struct wtl_plot_figure *figure;
 	struct wtl_plot_pen *pen;
 	double width, left, figures, key;
-	double names;	  /* the most that those of a side may take */
+	double names;	  /* the most that the names at one side may take */
 	int64_t from, to; /* of all panels, where they share it */
 	struct wtl_plot_frame frame;
 };
@@ -86,7 +86,7 @@ double wtl_plot_figure_height(const struct wtl_plot_figure *figure)
 	return ceil(around(figure) + panels_height(figure));
 }
 
-/* Rows of bars have words in them. */
+/* Rows of bars contain text, so they cannot be made as flat. */
 static double stretch_least(const struct wtl_plot_figure *figure)
 {
 	for (size_t i = 0; i < figure->n_panels; i++)
@@ -127,7 +127,7 @@ static double y_labels_width(struct layout *layout, const struct wtl_plot_panel 
 	return widest + 32;
 }
 
-/* All panels begin and end at the same place, so that times lie below each other. */
+/* All panels begin and end at the same x, so that times are aligned. */
 static void find_sides(struct layout *layout, double stretch)
 {
 	const struct wtl_plot_figure *figure = layout->figure;
@@ -149,7 +149,7 @@ static void find_sides(struct layout *layout, double stretch)
 
 		layout->left = fmax(layout->left, left);
 	}
-	/* Keys have what names leave. */
+	/* Keys get the room that names leave. */
 	if (layout->figures > 0)
 		most = fmin(most, fmax(room / 2, room - layout->left));
 	for (size_t i = 0; i < figure->n_panels; i++)
@@ -194,7 +194,7 @@ static void find_axes(struct layout *layout, struct wtl_plot_frame *frame)
 	}
 	wtl_plot_axis_values(panel, low, high,
 			     ticks_for(frame->box.bottom - frame->box.top, TICK_ROOM_Y), &frame->y);
-	/* A moment is as wide as a second; nothing at all, too. */
+	/* An axis of one moment, or of none, is a second wide. */
 	if (frame->from > frame->to)
 		frame->from = frame->to = 0;
 	if (frame->from == frame->to && panel->x != WTL_PLOT_X_NUMBER) {
@@ -223,7 +223,7 @@ static double draw_panel(struct layout *layout, size_t i, double top, double str
 	frame.box = (struct wtl_plot_box){MARGIN + layout->left, top,
 					  layout->width - MARGIN - layout->key - layout->figures,
 					  top + height_of(figure, i) * stretch};
-	/* As many as there are pixels; what takes the memory has room for more. */
+	/* One for each pixel: fewer than take_memory() has made room for. */
 	frame.n_columns = (size_t)fmax(1, frame.box.right - frame.box.left);
 	wtl_plot_looks(panel, frame.looks);
 	find_axes(layout, &frame);
@@ -289,7 +289,7 @@ int wtl_plot_figure_draw(const struct wtl_plot_figure *figure, struct wtl_plot_p
 {
 	struct layout layout = {.figure = figure, .pen = pen, .width = width};
 	double stretch = (height - around(figure)) / panels_height(figure), y;
-	/* A little more: the last pixel may be a part of one. */
+	/* A little larger: the last pixel may be a partial one. */
 	const struct wtl_plot_box paper = {0, 0, width + 2, height + 2};
 	int rc = take_memory(&layout.frame, figure, width);
 

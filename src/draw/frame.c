@@ -7,7 +7,7 @@ static double place(double at, double low, double high, double from, double to)
 {
 	double part = (at - low) / (high - low);
 
-	/* Far outside is as good as further, and a pen has its limits. */
+	/* Far outside, it makes no difference how far, and a pen's coordinates are limited. */
 	part = !(part > -2) ? -2 : part > 3 ? 3 : part;
 	return from + part * (to - from);
 }

@@ -6,9 +6,9 @@
 #include "draw/parts.h"
 
 /*
- * The key: names at the right of a panel, so that nobody has to compare colours: beside the ends of curves, as
- * far as there is room, and of areas in the order in which they lie on one another. Below a name is what
- * there is to say of it, its level ("idle") first.
+ * The key: names at the right of a panel, so that nobody has to compare colours. Those
+ * of curves are beside their ends, as far as there is room, and those of areas in the
+ * order of the stack. Below a name are remarks on it, its level ("idle") first.
  */
 
 enum {
@@ -113,7 +113,7 @@ static void swap(struct key *key, size_t a, size_t b)
 	key->entries[b] = moved;
 }
 
-/* As the curves end, from above; as areas lie on one another. */
+/* Curves from the uppermost end down; areas as they are stacked. */
 static void sort(struct key *key)
 {
 	if (key->panel->marks == WTL_PLOT_STACK)
@@ -125,7 +125,7 @@ static void sort(struct key *key)
 			swap(key, at, at - 1);
 }
 
-/* Where all want to be, but for what lies on one another: moved down, and up again from the bottom. */
+/* Each entry where it wants to be. Where entries overlap they are moved down, then up again from the bottom. */
 static void spread(struct key *key, double top, double bottom)
 {
 	for (size_t i = 0; i < key->n; i++) {
@@ -142,7 +142,7 @@ static void spread(struct key *key, double top, double bottom)
 	}
 }
 
-/* Remarks go first where there is no room, then the last entries: how many is said in a row of its own. */
+/* Where room is short, remarks are left out first, then the last entries, whose number gets a row of its own. */
 static void fit(struct key *key, double room)
 {
 	for (int remarks = 1; remarks >= 0; remarks--) {
@@ -157,7 +157,7 @@ static void fit(struct key *key, double room)
 			return;
 	}
 	while (key->n > 1 && (double)(key->n + 1) * ROW > room) {
-		/* The rest is often the largest of all: what it is has to be said. */
+		/* The rest ("others") is often the largest of all, so it must keep its entry. */
 		if (key->panel->series[key->entries[key->n - 1].series].is_rest)
 			key->entries[key->n - 2] = key->entries[key->n - 1];
 		key->n--;

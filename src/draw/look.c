@@ -5,11 +5,11 @@
 #include "draw/parts.h"
 
 /*
- * Colours of M. Okabe and K. Ito, "Color Universal Design" (2008), which people with any kind of colour
- * vision tell apart, in an order in which neighbours differ in hue and lightness. Black is kept for totals;
- * yellow, which is too light for a line on white, is wine (of P. Tol's "muted" scheme) here. Without
- * colours, shapes of points and hatches tell what is what: each hue has a hatch of its own, and that of
- * another where it is used again.
+ * Colours of M. Okabe and K. Ito, "Color Universal Design" (2008), which people with any kind
+ * of colour vision tell apart, in an order in which neighbours differ in hue and lightness.
+ * Black is kept for totals; yellow, which is too light for a line on white, is replaced by
+ * wine (of P. Tol's "muted" scheme). Without colours, shapes of points and hatches tell series
+ * apart: each hue has its own hatch, and takes that of another hue when it is used again.
  */
 static const struct {
 	uint32_t rgb, light;
@@ -35,7 +35,7 @@ static bool has_height(const struct wtl_plot_series *series, size_t i)
 	return i < series->n && series->points[i].y > 0;
 }
 
-/* How often each hue is that of the area right below one of that series. */
+/* For each hue, how often the area right below one of this series has it. */
 static void count_below(const struct wtl_plot_panel *panel, size_t series,
 			const struct wtl_plot_look looks[], size_t ret_below[HUES])
 {

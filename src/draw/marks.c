@@ -20,7 +20,7 @@ static void path_flush(struct path *path)
 {
 	if (path->n > 1)
 		path->frame->pen->ops->line(path->frame->pen, path->at, path->n, &path->stroke);
-	/* One alone would not be seen. */
+	/* A single point would not be seen. */
 	if (path->n == 1)
 		wtl_plot_segment(path->frame->pen, path->at[0].x - 0.7, path->at[0].y,
 				 path->at[0].x + 0.7, path->at[0].y,
@@ -58,7 +58,7 @@ static void draw_whisker(const struct wtl_plot_frame *frame, const struct wtl_pl
 	low = low_y(frame, point->low);
 	high = wtl_plot_frame_y(frame, point->high);
 	wtl_plot_segment(frame->pen, x, low, x, high, &stroke);
-	/* It does not end where only the axis does. */
+	/* No end stroke where the ± goes on below the axis. */
 	if (point->low >= frame->y.low)
 		wtl_plot_segment(frame->pen, x - 3.5, low, x + 3.5, low, &stroke);
 	wtl_plot_segment(frame->pen, x - 3.5, high, x + 3.5, high, &stroke);
@@ -84,7 +84,7 @@ static void draw_line(const struct wtl_plot_frame *frame, const struct wtl_plot_
 	path_flush(&path);
 }
 
-/* The band of the points from … to, which are all known: there above, and back below. */
+/* The band of the points from … to, which are all known: along the upper edge, and back along the lower one. */
 static void draw_band_part(const struct wtl_plot_frame *frame, const struct wtl_plot_look *look,
 			   size_t from, size_t to)
 {
@@ -96,7 +96,7 @@ static void draw_band_part(const struct wtl_plot_frame *frame, const struct wtl_
 	for (size_t i = from; i < to; i++) {
 		const struct wtl_plot_point *point = &frame->scratch[i];
 
-		/* Between others like it (all of a column are) it makes no difference. */
+		/* Between two points with the same range it adds nothing. All points of a column have the same. */
 		if (i > from && i + 1 < to && point[-1].low == point->low &&
 		    point[-1].high == point->high && point[1].low == point->low &&
 		    point[1].high == point->high)
@@ -107,7 +107,7 @@ static void draw_band_part(const struct wtl_plot_frame *frame, const struct wtl_
 		at[most - n].x = at[n - 1].x;
 		at[most - n].y = low_y(frame, point->low);
 	}
-	/* The way back follows the way there. */
+	/* The lower edge, put right behind the upper one. */
 	memmove(at + n, at + most - n, n * sizeof(*at));
 	if (n > 1)
 		frame->pen->ops->area(frame->pen, at, 2 * n, &fill);
@@ -123,7 +123,7 @@ static void draw_band(const struct wtl_plot_frame *frame, const struct wtl_plot_
 
 		if (i < n && !isnan(point->y) && isfinite(point->low) && isfinite(point->high))
 			continue;
-		/* One alone has no breadth. */
+		/* A single point has no width. */
 		if (i == from + 1)
 			draw_whisker(frame, &frame->scratch[from],
 				     wtl_plot_frame_x(frame, frame->scratch[from].x), look->rgb);
@@ -158,7 +158,7 @@ bool wtl_plot_has_marks(const struct wtl_plot_panel *panel, size_t series)
 	       (panel->n_series > 1 && !panel->series[series].is_total);
 }
 
-/* A shape now and then, and one at least, so that lines are told apart without their colours. An upright line has it where it ends. */
+/* A shape now and then, at least one, to tell lines apart without colours. A vertical line has it at its end. */
 static void draw_line_marks(const struct wtl_plot_frame *frame, const struct wtl_plot_look *look,
 			    size_t series, size_t n)
 {

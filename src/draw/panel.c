@@ -3,7 +3,7 @@
 
 #include "draw/parts.h"
 
-/* What stands around the curves: axes, grid, stretches without data. */
+/* What is drawn around the curves: axes, grid, stretches without data. */
 
 enum { TICK = 4, TICK_GAP = 14, TITLE_GAP = 31, LABEL_GAP = 4 };
 
@@ -29,7 +29,7 @@ static void draw_x_axis(const struct wtl_plot_frame *frame)
 			wtl_plot_segment(pen, x, box->top, x, box->bottom, &grid);
 		wtl_plot_segment(pen, x, box->bottom, x, box->bottom + TICK, &edge);
 		half = pen->ops->width(pen, &tick_x, tick->label) / 2;
-		/* On a narrow paper, two may meet. */
+		/* On a narrow paper, two labels may meet. */
 		if (!frame->has_x_labels || x - half < free_x)
 			continue;
 		pen->ops->text(pen, x, box->bottom + TICK_GAP + 2, &tick_x, tick->label);
@@ -95,7 +95,7 @@ static void draw_gap(const struct wtl_plot_frame *frame, const struct wtl_plot_g
 	faint.upwards = width + 12 > box.right - box.left;
 	if (!text[0] || box.right - box.left < 14)
 		return;
-	/* On paper of its own, so that hatches do not run through it. */
+	/* On a white box, so that hatches do not run through it. */
 	box = (struct wtl_plot_box){middle - width / 2 - 4, box.top + 5, middle + width / 2 + 4,
 				    box.top + 20};
 	if (faint.upwards)
@@ -123,7 +123,7 @@ static void draw_title(const struct wtl_plot_frame *frame)
 void wtl_plot_panel_draw(const struct wtl_plot_frame *frame)
 {
 	const struct wtl_plot_box *box = &frame->box;
-	/* A mark at the very edge is a whole one. */
+	/* Marks at the very edge are not to be cut. */
 	const double over = frame->panel->marks == WTL_PLOT_STACK ? 1 : 5;
 	const struct wtl_plot_box inside = {box->left - over, box->top - over, box->right + over,
 					    box->bottom + over};

@@ -51,7 +51,7 @@ struct wtl_plot_lettering {
 	uint32_t rgb;
 	bool bold;
 	bool upwards;	/* read from below */
-	bool keeps_end; /* cut in the middle: names that begin alike are told apart by their ends */
+	bool keeps_end; /* cut in the middle: for names that differ at their ends */
 	enum wtl_plot_align align;
 };
 
@@ -104,7 +104,7 @@ struct wtl_plot_tick {
 
 struct wtl_plot_axis {
 	double low, high; /* at its ends; times in ns since `from` */
-	bool is_cut;	  /* 0 is not where it seems to be */
+	bool is_cut;	  /* it does not begin at 0, and is marked so */
 	struct wtl_plot_tick ticks[WTL_PLOT_TICKS_MAX];
 	size_t n;
 	char title[128];
@@ -126,13 +126,13 @@ void wtl_plot_axis_numbers(const char *label, int64_t from, int64_t to, unsigned
 /* Clock times. `at` and the ends are ns since `from`. */
 void wtl_plot_axis_utc(int64_t from, int64_t to, unsigned most, struct wtl_plot_axis *ret_axis);
 
-/* A value as the axis has it, with two digits of its ±: "1.25 ± 0.14 kW"; without (NaN or 0), with one
- * digit more than the ticks have: "1.25 kW". */
+/* A value in the axis's unit, with two digits of its ±: "1.25 ± 0.14 kW".
+ * Without a ± (NaN or 0), it has one digit more than the ticks: "1.25 kW". */
 enum { WTL_PLOT_MEASURE_MAX = 112 };
 void wtl_plot_axis_measure(const struct wtl_plot_axis *axis, double value, double half,
 			   char ret_text[WTL_PLOT_MEASURE_MAX]);
 
-/* b - a as a double, whatever they are. */
+/* b - a as a double, without overflow. */
 double wtl_plot_distance(int64_t a, int64_t b);
 
 /* ---- Looks (look.c): Okabe and Ito's colours, and what tells things apart without any ---- */
@@ -157,10 +157,10 @@ void wtl_plot_mark(struct wtl_plot_pen *pen, double x, double y, double radius,
 
 /* ---- A panel ---- */
 
-/* One of a stack (stack.c): points first … end - 1; none: it breaks here. */
+/* A column of a stack (stack.c): points first … end - 1. Without any, the stack breaks here. */
 struct wtl_plot_column {
 	size_t first, end;
-	double from_x, x; /* its values are of all between (has_steps), or at x */
+	double from_x, x; /* its values hold from from_x to x (has_steps), or at x */
 	double low, high; /* of the area being drawn */
 };
 
@@ -176,8 +176,8 @@ struct wtl_plot_frame {
 	int64_t from, to;
 	struct wtl_plot_axis x, y; /* of bars: x are the values, y is not used */
 	size_t n_columns;
-	/* Memory to work in: what one series is reduced to, twice as many places on paper, and two of a
-	 * stack's columns for each column. */
+	/* Memory to work in: the points of one reduced series, twice as many
+	 * places on paper, and two of a stack's columns for each column. */
 	struct wtl_plot_point *scratch;
 	struct wtl_plot_xy *xy;
 	struct wtl_plot_column *columns;
@@ -188,7 +188,7 @@ double wtl_plot_frame_at(const struct wtl_plot_frame *frame, double at);
 double wtl_plot_frame_x(const struct wtl_plot_frame *frame, int64_t x);
 double wtl_plot_frame_y(const struct wtl_plot_frame *frame, double y);
 
-/* A ± of more than half of the value is said in words, if at all. */
+/* Not for a ± of more than half of the value: that is at most written. */
 bool wtl_plot_range_is_drawn(const struct wtl_plot_point *point);
 bool wtl_plot_level_has_band(const struct wtl_plot_level *level);
 
@@ -198,8 +198,8 @@ bool wtl_plot_range_y(const struct wtl_plot_panel *panel, int64_t from, int64_t 
 		      double *ret_high);
 /* The points of a series as they are drawn, broken at gaps: into frame->scratch. */
 size_t wtl_plot_reduce(const struct wtl_plot_frame *frame, const struct wtl_plot_series *series);
-/* Along ascending points: the last gap between the one before and this one, or NULL. A point inside of a
- * gap, where nothing was measured, is no value. */
+/* For points in ascending order: the last gap between the one before and this one,
+ * or NULL. A point inside a gap, where nothing was measured, counts as not known. */
 struct wtl_plot_walk {
 	const struct wtl_plot_panel *panel;
 	size_t next;
@@ -210,17 +210,17 @@ const struct wtl_plot_gap *wtl_plot_gap_met(struct wtl_plot_walk *walk, int64_t 
 
 /* panel.c, marks.c, stack.c, bars.c, key.c */
 void wtl_plot_panel_draw(const struct wtl_plot_frame *frame);
-/* Shapes tell the curve without its colour. */
+/* Does the series have marks, whose shapes tell it apart without its colour? */
 bool wtl_plot_has_marks(const struct wtl_plot_panel *panel, size_t series);
 void wtl_plot_marks_draw(const struct wtl_plot_frame *frame);
 void wtl_plot_stack_draw(const struct wtl_plot_frame *frame);
 double wtl_plot_bars_names(struct wtl_plot_pen *pen, const struct wtl_plot_panel *panel,
 			   double most);
 void wtl_plot_bars_draw(const struct wtl_plot_frame *frame);
-/* As wide as its names want, at most `most`. */
+/* As wide as the names need, at most `most`. */
 double wtl_plot_key_width(struct wtl_plot_pen *pen, const struct wtl_plot_panel *panel,
 			  double most);
-/* The least with all names in it, and with what is said of them if they are few. */
+/* The least height with all names, and with their remarks if they are few. */
 double wtl_plot_key_height(const struct wtl_plot_panel *panel);
 void wtl_plot_key_draw(const struct wtl_plot_frame *frame);
 
@@ -231,7 +231,7 @@ int wtl_plot_check(const struct wtl_plot_figure *figure, const struct wtl_plot_p
 
 /* draw.c: the height that a figure takes, and all of it. 0 or -ENOMEM. */
 double wtl_plot_figure_height(const struct wtl_plot_figure *figure);
-/* With less, not all of it would be on the paper. */
+/* The least height on which all of the figure is on the paper. */
 double wtl_plot_figure_height_least(const struct wtl_plot_figure *figure);
 int wtl_plot_figure_draw(const struct wtl_plot_figure *figure, struct wtl_plot_pen *pen,
 			 double width, double height);

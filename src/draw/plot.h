@@ -15,7 +15,7 @@ struct wtl_err;
  * as SVG, PNG or PDF into a buffer. Text may be raw: it is cleaned where it is drawn.
  */
 
-/* For y: nothing is known here. */
+/* A y that is not known. */
 #define WTL_PLOT_UNKNOWN ((double)NAN)
 
 struct wtl_plot_point {
@@ -29,17 +29,17 @@ struct wtl_plot_level {
 	bool is_known;
 	const char *name; /* "idle", "mean" */
 	double y;
-	double low, high; /* drawn as a band where low < high, unless they are far off */
+	double low, high; /* drawn as a band where low < high, unless the ± is large */
 };
 
 struct wtl_plot_series {
 	const char *name;
-	const char *remark; /* faint, below the name and behind the level's figure; NULL: none */
+	const char *remark; /* faint, below the name and after the level's figure; NULL: none */
 	const struct wtl_plot_point *points;
 	size_t n; /* x never falls, also where y is not known */
 	bool has_range;
 	bool is_rest;  /* what is left over ("others", "idle"): drawn in grey */
-	bool is_total; /* of the others: drawn in black, and heaviest */
+	bool is_total; /* the sum of the others: drawn in black, with the widest line */
 	struct wtl_plot_level level;
 };
 
@@ -51,7 +51,7 @@ struct wtl_plot_gap {
 
 enum wtl_plot_marks {
 	WTL_PLOT_LINE,	/* from point to point, the range as a band */
-	WTL_PLOT_STACK, /* areas on one another: every series has the same n and the same x */
+	WTL_PLOT_STACK, /* stacked areas: every series has the same n and the same x */
 	WTL_PLOT_BARS,	/* a row a category, x being its number from 0; series are put end to end */
 	WTL_PLOT_POINTS, /* not joined, and without their range */
 };
@@ -107,7 +107,7 @@ enum wtl_plot_format { WTL_PLOT_SVG, WTL_PLOT_PNG, WTL_PLOT_PDF };
 
 enum {
 	WTL_PLOT_WIDTH = 960,
-	WTL_PLOT_WIDTH_MIN = 400, /* with less, names and keys leave no room between them */
+	WTL_PLOT_WIDTH_MIN = 400, /* with less there is no room between names and keys */
 	WTL_PLOT_SIZE_MIN = 240,
 	WTL_PLOT_SIZE_MAX = 16000,
 };
@@ -115,7 +115,7 @@ enum {
 struct wtl_plot_paper {
 	enum wtl_plot_format format;
 	double width, height; /* pixels of 1/96 inch; 0: WTL_PLOT_WIDTH, as high as it takes */
-	double scale;	      /* pixels of a PNG for each of these; 0: 1 */
+	double scale;	      /* a PNG's pixels for each of these; 0: 1 */
 };
 
 /* Any point at all to be drawn? */
@@ -151,7 +151,7 @@ enum wtl_plot_by { WTL_PLOT_BY_PROCESS, WTL_PLOT_BY_USER, WTL_PLOT_BY_CONTAINER,
 
 struct wtl_plot_wanted {
 	enum wtl_plot_what what;
-	bool has_what; /* false: what the file is best at */
+	bool has_what; /* false: the most useful one for the file */
 	enum wtl_plot_by by;
 	const char *const *domains; /* only these; none: those that count */
 	size_t n_domains;
@@ -162,19 +162,19 @@ struct wtl_plot_wanted {
 
 /* "2026-11-21 08:00:00 to 08:10:37 UTC", for the lines below a title. */
 void wtl_plot_put_times(struct wtl_buf *buf, int64_t from_utc_ns, int64_t to_utc_ns);
-/* Adds "rapl-perf (counter)", where the list does not have it yet. */
+/* Adds "rapl-perf (counter)", unless the list has it already. */
 void wtl_plot_put_source(struct wtl_buf *buf, const char *source, const char *method);
 
 /* "power", "processes", …; ended by NULL. */
 extern const char *const wtl_plot_whats[];
 
-/* ---- Fewer points (plot_reduce.c) ---- */
+/* ---- Fewer points (reduce.c) ---- */
 
 /*
- * Makes of any number of points as many as a picture of that many columns can show: of each column the
- * first, the lowest, the highest and the last, and where it breaks. Points come in ascending x; those
- * outside from … to are left out. What a column's points have as their range is that of all of its
- * points. What is drawn goes through one of these anyway: this is for callers that cannot keep all.
+ * Reduces any number of points to those that a picture of so many columns can show: of each
+ * column the first, lowest, highest and last, and where the line breaks. Points come in
+ * ascending x; those outside from … to are left out. The range of each point becomes that of all
+ * points in its column. Drawing reduces points anyway: this is for callers that cannot keep all.
  */
 struct wtl_plot_reducer {
 	int64_t from, to;
@@ -195,9 +195,9 @@ void wtl_plot_reducer_add(struct wtl_plot_reducer *reducer, const struct wtl_plo
 /* After the last point. Returns n. */
 size_t wtl_plot_reducer_end(struct wtl_plot_reducer *reducer);
 
-/* ---- Memory for figures (plot_sheet.c) ---- */
+/* ---- Memory for figures (sheet.c) ---- */
 
-/* Holds what a figure points to. All of it is given back together. The first failure sticks in `error`. */
+/* Holds what a figure points to, all of which is freed together. The first failure sticks in `error`. */
 struct wtl_plot_sheet {
 	struct wtl_plot_figure figure;
 	struct wtl_plot_block *blocks;
@@ -217,7 +217,7 @@ const char *wtl_plot_sheet_summary(struct wtl_plot_sheet *sheet, const char *nam
 				   const struct wtl_plot_point *mean_w);
 /* "machine 13 %" */
 const char *wtl_plot_sheet_percent(struct wtl_plot_sheet *sheet, const char *name, double ratio);
-/* Adds a note below the figure: a sentence that is complete. */
+/* Adds a note below the figure: a whole sentence. */
 void wtl_plot_sheet_note(struct wtl_plot_sheet *sheet, const char *note);
 /* The figure's panels, n of them. NULL: no memory. */
 struct wtl_plot_panel *wtl_plot_sheet_panels(struct wtl_plot_sheet *sheet, size_t n);

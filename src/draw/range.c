@@ -85,7 +85,7 @@ static void widen_by_series(struct span *span, const struct wtl_plot_series *ser
 	}
 }
 
-/* The x of a stack are the same everywhere. */
+/* All series of a stack have the same x. */
 static void widen_by_stack(struct span *span, const struct wtl_plot_panel *panel, int64_t from,
 			   int64_t to)
 {
@@ -142,7 +142,7 @@ bool wtl_plot_range_y(const struct wtl_plot_panel *panel, int64_t from, int64_t 
 	else
 		for (size_t s = 0; s < panel->n_series; s++)
 			widen_by_series(&span, &panel->series[s], from, to);
-	/* What is not below 0 itself is not shown there for its ±. */
+	/* Values of 0 and more do not take the axis below 0 for their ± alone. */
 	if (span.low < 0 && span.lowest >= 0 && span.lowest <= span.high)
 		span.low = 0;
 	*ret_low = span.low;

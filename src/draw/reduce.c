@@ -48,13 +48,13 @@ static size_t column_of(const struct wtl_plot_reducer *reducer, int64_t x)
 		wtl_plot_distance(reducer->from, x) / wtl_plot_distance(reducer->from, reducer->to);
 	double column = part * (double)reducer->n_columns;
 
-	/* Also for a width of nothing. */
+	/* Also where from and to are the same. */
 	if (!(column > 0))
 		return 0;
 	return column < (double)reducer->n_columns ? (size_t)column : reducer->n_columns - 1;
 }
 
-/* In order of x, one that is there already only once; a break goes before what has its x. */
+/* Keeps the order of x and leaves out what is there already. A break goes before a point with the same x. */
 static void insert(struct wtl_plot_point sorted[], size_t *n, struct wtl_plot_point point)
 {
 	size_t at = *n;
@@ -89,7 +89,7 @@ static void end_column(struct wtl_plot_reducer *reducer)
 	}
 	if (reducer->has_break) {
 		insert(sorted, &n, reducer->broken);
-		/* After all that is known, also where that has its x. */
+		/* After all points, also after one with the same x. */
 		if (reducer->ends_broken && n > 0 && !isnan(sorted[n - 1].y))
 			sorted[n++] = reducer->broken_last;
 	}
@@ -120,7 +120,7 @@ void wtl_plot_reducer_add(struct wtl_plot_reducer *reducer, const struct wtl_plo
 	if (point->x < reducer->from || point->x > reducer->to)
 		return;
 	column = column_of(reducer, point->x);
-	/* One that does not ascend stays where the one before it is. */
+	/* A point that goes back in x stays in the current column. */
 	if (column > reducer->column) {
 		end_column(reducer);
 		begin_column(reducer, column);

@@ -3,12 +3,10 @@
 
 #include "draw/parts.h"
 
-/*
- * Areas on one another. Extremes do not add up, so here each column of the picture shows the means of its
- * points: then the height of an area is power, and its size is energy.
- */
+/* Stacked areas. Extremes do not add up, so here each column of the picture shows the
+ * means of its points: then the height of an area is power, and its size is energy. */
 
-/* Of an area that is seen as more than its edge, in pixels. */
+/* The height in pixels above which an area is seen as more than its edge. */
 #define HEIGHT_SEEN 0.5
 
 static bool is_known(const struct wtl_plot_panel *panel, size_t i)
@@ -30,7 +28,7 @@ static double begin_of(const struct wtl_plot_frame *frame, size_t i, const struc
 	return wtl_plot_frame_x(frame, from > frame->from ? from : frame->from);
 }
 
-/* At most two for each column of the picture: a break, and its points. */
+/* Returns at most two for each column of the picture: a break, and its points. */
 static size_t find_columns(const struct wtl_plot_frame *frame, struct wtl_plot_column *columns)
 {
 	const struct wtl_plot_panel *panel = frame->panel;
@@ -54,7 +52,7 @@ static size_t find_columns(const struct wtl_plot_frame *frame, struct wtl_plot_c
 			is_broken = true;
 			continue;
 		}
-		/* What is narrower than a column does not show. */
+		/* A gap narrower than a column is not shown. */
 		if (column > at && is_broken && n > 0)
 			columns[n++] = (struct wtl_plot_column){.x = WTL_PLOT_UNKNOWN};
 		if (column > at)
@@ -69,7 +67,7 @@ static size_t find_columns(const struct wtl_plot_frame *frame, struct wtl_plot_c
 	return n;
 }
 
-/* What is not known of one while others are known adds nothing. */
+/* While others are known, a series that is not adds nothing. */
 static double mean_of(const struct wtl_plot_series *series, const struct wtl_plot_column *column)
 {
 	double sum = 0;
@@ -103,7 +101,7 @@ static size_t trace(const struct wtl_plot_frame *frame, const struct wtl_plot_co
 	return n_edge;
 }
 
-/* Its edge, but where it has hardly any height: there it would be drawn over that of others. */
+/* The area's edge, except where it has hardly any height: there it would cover those of others. */
 static void draw_edge(const struct wtl_plot_frame *frame, const struct wtl_plot_column *columns,
 		      size_t n, size_t per_column, const struct wtl_plot_stroke *stroke)
 {
@@ -115,7 +113,7 @@ static void draw_edge(const struct wtl_plot_frame *frame, const struct wtl_plot_
 				     HEIGHT_SEEN)
 			continue;
 		if (i > from) {
-			/* A slope goes up from its neighbour, and down to it. */
+			/* Sloping edges begin at the neighbour before, and end at the one after. */
 			size_t first = per_column == 1 && from > 0 ? from - 1 : from;
 			size_t end = per_column == 1 && i < n ? i + 1 : i;
 

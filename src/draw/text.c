@@ -33,7 +33,7 @@ static size_t bytes_of(const char *text, size_t n)
 	return len;
 }
 
-/* The first n characters and a sign for the rest, which may stand before the last third of them. */
+/* n characters and "…" for the rest: at the end, or (keeps_end) before the last third of them. */
 static void put_cut(const char *clean, size_t n, bool keeps_end, char ret_text[WTL_PLOT_TEXT_MAX])
 {
 	size_t last = keeps_end ? n / 3 : 0;
@@ -43,7 +43,7 @@ static void put_cut(const char *clean, size_t n, bool keeps_end, char ret_text[W
 		 clean + begin);
 }
 
-/* Cleaned, also where it is longer than any paper: then without its middle. */
+/* Cleans a text. One that is too long for any paper loses its middle. */
 static void put_clean(const char *text, char ret_clean[CLEAN_MAX])
 {
 	const size_t last = CLEAN_MAX / 3, len = strlen(text);
@@ -76,7 +76,7 @@ double wtl_plot_fit(struct wtl_plot_pen *pen, const struct wtl_plot_lettering *l
 	taken = pen->ops->width(pen, lettering, ret_text);
 	if (taken <= width)
 		return taken;
-	/* The most characters that fit, by halves. */
+	/* Bisects for the most characters that fit. */
 	high = count_characters(clean);
 	while (low < high) {
 		size_t middle = (low + high + 1) / 2;

@@ -15,7 +15,7 @@
 #include "smi/smi.h"
 #include "smi/field.h"
 
-/* Columns of the text's values; a process's stand further left. */
+/* Columns of the text's values; those of processes are further left. */
 enum { VALUE_COLUMN = 55, PROCESS_COLUMN = 42, INDENT = 4 };
 enum { VALUE_MAX = 4096 };
 
@@ -24,7 +24,7 @@ struct document {
 	bool is_xml;
 	unsigned sections;    /* of the text; 0: all */
 	size_t column;	      /* of the text's values */
-	struct wtl_buf value; /* the one that is being made */
+	struct wtl_buf value; /* the value being made */
 };
 
 /* ---- Folders and values ---- */
@@ -52,7 +52,7 @@ static void close_folder(struct document *document, size_t depth, const char *na
 	wtl_buf_printf(document->buf, "</%.*s>\n", (int)len, name);
 }
 
-/* What document->value holds. */
+/* Writes what document->value holds. */
 static void put_leaf(struct document *document, size_t depth, const char *name)
 {
 	struct wtl_buf *buf = document->buf;
@@ -80,7 +80,7 @@ static void put_text(struct document *document, size_t depth, const char *name, 
 	put_leaf(document, depth, name);
 }
 
-/* How many bytes of two paths are folders of both. */
+/* The length of the folders that two paths share. */
 static size_t shared_folders(const char *a, const char *b)
 {
 	size_t shared = 0;
@@ -130,7 +130,7 @@ const char *const wtl_smi_section_names[] = {
 	"POWER_SMOOTHING", "POWER_PROFILES", NULL,
 };
 
-/* What stands at the left of each, in the same order. */
+/* The titles of each section, in the same order. */
 static const char *const section_titles[][8] = {
 	{"FB Memory Usage", "BAR1 Memory Usage", "Conf Compute Protected Memory Usage"},
 	{"Utilization"},
@@ -192,7 +192,7 @@ bool wtl_smi_sections_have(unsigned sections, const char *title)
 
 /* ---- What is shown ---- */
 
-/* What stands before the first point of a version; 0: not known. */
+/* The major version; 0: not known. */
 static uint64_t major_of(const char *version)
 {
 	uint64_t major;
@@ -257,7 +257,7 @@ static void make_value(struct wtl_buf *value, const struct wtl_smi_field *field,
 	struct wtl_smi_answer answer = wtl_smi_answer(WATTLE_STATUS_ABSENT);
 
 	wtl_buf_clear(value);
-	/* Compute capability 10 is Blackwell's. What the CSV has of older ones is zeros. */
+	/* Compute capability 10 is Blackwell. For older GPUs, the CSV has zeros where -q has "N/A". */
 	if (field->when != WTL_SMI_BLACKWELL || major_of(row->gpu->compute_capability) >= 10)
 		answer = wtl_smi_print(value, row, field);
 	if (answer.status != WATTLE_STATUS_OK) {
@@ -392,7 +392,7 @@ static void put_gpu(struct document *document, const struct wtl_smi_row *row)
 	wtl_buf_puts(buf, document->is_xml ? "\t</gpu>\n" : "\n");
 }
 
-/* Driver 610 has new names for two versions, and a word at the old ones. */
+/* Driver 610 has new names for two versions, and marks the old ones as deprecated. */
 static void put_versions(struct document *document, size_t depth, const struct wtl_look *look)
 {
 	static const char deprecated[] =

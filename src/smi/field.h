@@ -42,7 +42,7 @@ struct wtl_smi_target {
 	struct wtl_smi_day *day;
 };
 
-/* How a value was had, and NVML's own number for it (struct wtl_gpu_value). */
+/* The status of a value, and NVML's own code for it (struct wtl_gpu_value). */
 struct wtl_smi_answer {
 	enum wattle_status status;
 	int code;
@@ -94,7 +94,8 @@ struct wtl_smi_kind {
 	bool may_be_empty; /* "" is a text */
 	bool with_number;  /* known where the field's number is */
 
-	/* What is neither: appends the value without its unit and answers OK, or appends nothing. */
+	/* For what is neither number nor text: appends the value
+	 * without its unit and answers OK, or appends nothing. */
 	struct wtl_smi_answer (*print)(struct wtl_buf *buf, const struct wtl_smi_row *row,
 				       const struct wtl_smi_field *field);
 	/* Reads a value without its unit: 0 or -EINVAL. NULL: it is of no use to a reader. */
@@ -144,7 +145,7 @@ struct wtl_smi_field {
 	 * indent it. */
 	const char *title, *element;
 	const char *older;  /* an element of other drivers, which is read, not written */
-	const char *suffix; /* behind the value instead of a blank and the unit */
+	const char *suffix; /* after the value instead of a blank and the unit */
 	enum wtl_smi_when when;
 	unsigned title_since;	  /* the driver that has the title; 0: all */
 	const char *title_of_610; /* from that driver on; NULL: the same */
@@ -226,15 +227,15 @@ void wtl_smi_put_text(struct wtl_buf *buf, const char *text);
 /* The process's program; "" where it is not known or not visible here. */
 const char *wtl_smi_process_program(const struct wtl_gpu_process *process);
 
-/* The GPU's processes by number, as nvidia-smi lists them everywhere but in CSV. To be freed; NULL: no
- * memory. */
+/* The GPU's processes in the order of their pids, as nvidia-smi
+ * lists them except in CSV. To be freed; NULL: no memory. */
 const struct wtl_gpu_process **wtl_smi_processes_by_pid(const struct wtl_gpu *gpu);
 
 /* "C", "G", "C+G", "M+C" (by way of MPS); "-" where not known. */
 const char *wtl_smi_process_word(const struct wtl_gpu_process *process);
 
-/* Bytes as nvidia-smi counts MiB: rounded up, for in captures reserved + used + free is up to 2 MiB
- * more than the total. */
+/* Bytes as MiB in nvidia-smi's way: rounded up. In its output,
+ * reserved + used + free is up to 2 MiB more than the total. */
 uint64_t wtl_smi_to_mib(uint64_t bytes);
 
 #endif

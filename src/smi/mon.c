@@ -151,7 +151,7 @@ static bool device_value(const struct wtl_gpu *gpu, unsigned number, uint64_t *r
 	return true;
 }
 
-/* As nvidia-smi: nothing of a process that used nothing, and no encoder or decoder that stands still. */
+/* As nvidia-smi: a process that used nothing has no values, and an encoder or decoder that is idle has none. */
 static bool process_value(const struct wtl_gpu_process *process, unsigned which, uint64_t *ret)
 {
 	const uint32_t use[USES] = {process->sm_percent, process->memory_percent,
@@ -199,7 +199,7 @@ static void put_device(struct wtl_buf *buf, const struct wtl_smi_mon *mon,
 	wtl_buf_puts(buf, " \n");
 }
 
-/* The program's name alone in 15 bytes, of which none is a part of a character. */
+/* The program's name without its folder, cut to 15 bytes, but not within a character. */
 static void put_command(struct wtl_buf *buf, const struct wtl_gpu_process *process)
 {
 	const char *program = wtl_smi_process_program(process), *slash = strrchr(program, '/');

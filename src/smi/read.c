@@ -35,7 +35,7 @@ static size_t without_end(const char *text, size_t len, const char *end)
 	return wtl_text_trimmed(text, len - n);
 }
 
-/* A later word about the same number (a bit of a mask) does not undo an earlier one. */
+/* A value stays known if a later cell about the same number (another bit of a mask) is not. */
 static void set_status(struct wtl_gpu_value *value, enum wattle_status status)
 {
 	if (value->status != WATTLE_STATUS_OK)
@@ -54,7 +54,7 @@ static const char *take_digits(const char *at, const char *end, uint64_t *value)
 	return at;
 }
 
-/* May its values be digits, perhaps with a point, and a unit or nothing? Most are. */
+/* Are its values digits, perhaps with a point, and a unit or none? Those of most fields are. */
 static bool is_plain(const struct wtl_smi_field *field)
 {
 	const struct wtl_smi_kind *kind = field->kind;
@@ -87,7 +87,7 @@ static inline const char *digits_end(const struct wtl_smi_field *field, const ch
 	return at - text > DIGITS_MAX ? NULL : at;
 }
 
-/* Where the unit behind digits ends, or they do where there is none; NULL: there is a part of it, or no digits. */
+/* Where the unit after digits ends, or they do if it is missing; NULL: only a part of it is there, or no digits. */
 static inline const char *unit_end(const char *suffix, const char *at, const char *end)
 {
 	const char *rest = suffix;
@@ -132,7 +132,7 @@ void wtl_smi_read_value(const struct wtl_smi_target *target, const struct wtl_sm
 		len--;
 	}
 	len = wtl_text_trimmed(text, len);
-	/* What begins with a digit is none of the words that stand in the place of a value. */
+	/* None of the words for an unknown value begins with a digit. */
 	status = len > 0 && is_digit(*text) ? WATTLE_STATUS_OK : wtl_smi_unknown_read(text, len);
 	if (status == WATTLE_STATUS_GONE)
 		target->gpu->status = status;
@@ -154,7 +154,7 @@ struct cell {
 	bool is_kept;
 };
 
-/* What stood behind a column's number when it was read last, up to the next cell: its unit, and the separator. */
+/* What followed a column's number when it was last read, up to the next cell: its unit, and the separator. */
 struct tail {
 	uint64_t bytes, mask; /* in the order of memory */
 	size_t len, unit_len;
@@ -171,8 +171,8 @@ struct csv {
 	const char *header, *text_end;
 	size_t header_len;
 	size_t line; /* its number */
-	/* The row, and what it was made of: a cell that is the same in the next one is not read again, unless
-	 * others are about the same number. */
+	/* The row, and the cells that it was read from. A cell that is the same in the
+	 * next row is not read again, unless several columns are about the same number. */
 	struct wtl_gpu gpu;
 	struct wtl_gpu_process process;
 	struct cell cells[WTL_SMI_COLUMNS_MAX];
@@ -183,7 +183,7 @@ struct csv {
 	struct wtl_smi_leftover leftover;
 };
 
-/* The next separator, a comma with or without a blank behind it; or the end. */
+/* The next separator, a comma, followed by a blank if has_blank; or the end. */
 static inline const char *piece_end(const char *at, const char *end, bool has_blank)
 {
 	const char *found = memchr(at, ',', (size_t)(end - at));
@@ -202,7 +202,7 @@ static size_t next_piece(const char **at, const char *end, bool has_blank, const
 	return (size_t)(found - *ret_piece);
 }
 
-/* By "power.draw [W]", without its unit and blanks. */
+/* Finds a field by a title such as "power.draw [W]": without the unit and blanks. */
 static const struct wtl_smi_field *find_field(const struct wtl_smi_query *query, const char *name,
 					      size_t len)
 {
@@ -214,7 +214,7 @@ static const struct wtl_smi_field *find_field(const struct wtl_smi_query *query,
 	return wtl_smi_field_find(query, name, wtl_text_trimmed(name, len));
 }
 
-/* Is a column about the same value? */
+/* Is there a column about the same value already? */
 static bool is_there(const struct csv *csv, const struct wtl_smi_field *field)
 {
 	for (size_t i = 0; i < csv->n; i++) {
@@ -238,12 +238,11 @@ static void add_column(struct csv *csv, const struct wtl_smi_field *field)
 	csv->is_mixed |= field && is_there(csv, field);
 	if (field && is_plain(field))
 		csv->plain_units[csv->n] = field->unit ? field->unit : "";
-	csv->tails[csv->n].bytes = 1; /* nothing is like it */
+	csv->tails[csv->n].bytes = 1; /* matches no text */
 	csv->columns[csv->n++] = field;
 }
 
-/* Takes the columns for those of the query that has most of them, and returns how many it has;
- * -EFBIG: too many. */
+/* Sets the columns by the query that knows most of them, and returns how many it knows; -EFBIG: there are too many. */
 static int set_columns(struct csv *csv, const char *text, size_t len, bool has_blank)
 {
 	static const struct wtl_smi_query *const queries[] = {&wtl_smi_query_gpu,
@@ -274,7 +273,7 @@ static int set_columns(struct csv *csv, const char *text, size_t len, bool has_b
 	return best;
 }
 
-/* The line, or a value of it. */
+/* Notes the current line, or one value of it, as not understood. */
 static void leave(struct csv *csv, const struct wtl_smi_field *field, const struct cell *cell)
 {
 	struct wtl_smi_left *left;
@@ -289,7 +288,7 @@ static void leave(struct csv *csv, const struct wtl_smi_field *field, const stru
 	wtl_text_clean(left->value, sizeof(left->value), cell->text, cell->len);
 }
 
-/* A value that is none, and none of the words in brackets that nvidia-smi has for what it does not know. */
+/* Notes the row's first value that could not be read. Words in brackets are nvidia-smi's for what it does not know. */
 static void leave_nonsense(struct csv *csv)
 {
 	for (size_t i = 0; i < csv->n; i++) {
@@ -305,8 +304,8 @@ static void leave_nonsense(struct csv *csv)
 	}
 }
 
-/* Where the cell of a column ends that is there; NULL: there are too few. A process' name may have commas in it: it ends
- * where as many cells are behind it as there are columns. */
+/* The end of a column's cell; NULL: there are too few cells. A process's name may contain
+ * commas: its end is where as many cells follow as there are columns after it. */
 static const char *cell_end(const struct csv *csv, size_t column, const char *at, const char *end)
 {
 	if (column != csv->name_column)
@@ -332,7 +331,7 @@ static bool can_forget(const struct wtl_smi_field *field)
 	       field->kind == &wtl_smi_bus_id;
 }
 
-/* Before a cell is read that is another than in the row before. */
+/* Takes out what the row before had, before a different cell is read. */
 static void forget(struct csv *csv, const struct wtl_smi_field *field)
 {
 	struct wtl_gpu *gpu = &csv->gpu;
@@ -361,7 +360,7 @@ static void note_failed(struct csv *csv, const struct wtl_smi_field *field)
 			   csv->gpu.numbers[field->number].status == WATTLE_STATUS_FAILED;
 }
 
-/* false: what the row before had in its place cannot be taken out again. */
+/* false: what the row before had in that cell cannot be taken out again. */
 static bool read_cell(struct csv *csv, const struct wtl_smi_target *target, size_t column,
 		      const struct cell *here)
 {
@@ -419,7 +418,7 @@ static inline bool has_tail(const struct csv *csv, size_t column, const char *at
 	return (bytes & tail->mask) == tail->bytes;
 }
 
-/* The end of a cell that is no number: it is a time, of no interest, or what it was before. NULL: it is not. */
+/* The end of a cell that is no number: a time, of no known column, or the same as before. NULL: none of these. */
 static const char *usual_end(struct csv *csv, const struct wtl_smi_target *target, size_t column,
 			     const char *at, const char *end)
 {
@@ -441,8 +440,9 @@ static const char *usual_end(struct csv *csv, const struct wtl_smi_target *targe
 }
 
 /*
- * A row as programs write them: behind each number stands what stood there before, and the other cells are the same, but
- * for the time. false: it is another one, or may be, and has to be read by read_row().
+ * A row as programs usually write them: each number is followed by the same
+ * text as in the row before, and the other cells are the same, except for the
+ * time. false: it may be a different row, and has to be read by read_any_row().
  */
 static bool read_usual_row(struct csv *csv, const struct wtl_smi_target *target, const char *at,
 			   const char *end)
@@ -471,7 +471,7 @@ static bool read_usual_row(struct csv *csv, const struct wtl_smi_target *target,
 
 enum row { ROW_READ, ROW_AGAIN, ROW_BAD };
 
-/* AGAIN: from the beginning, without the row before. BAD: there are too few cells or too many. */
+/* AGAIN: to be read from its beginning, and without the row before. BAD: there are too few cells or too many. */
 static enum row read_any_row(struct csv *csv, const struct wtl_smi_target *target, const char *at,
 			     const char *end)
 {
@@ -524,7 +524,7 @@ static enum row read_row(struct csv *csv, const char *at, const char *end, int64
 	};
 	enum row row;
 
-	/* Words in the place of a value may say something of the whole GPU. */
+	/* Words in place of a value may be about the whole GPU. */
 	if (!csv->has_row || csv->is_mixed || csv->gpu.status != WATTLE_STATUS_OK)
 		begin_row(csv);
 	else if (csv->name_column == SIZE_MAX && read_usual_row(csv, &target, at, end))
@@ -550,7 +550,7 @@ static int take_row(struct csv *csv, const char *line, size_t len, wtl_smi_each 
 		leave(csv, NULL, NULL);
 		return 0;
 	}
-	/* Where it belongs is not known: a row that is shifted, or was lost on the disk. */
+	/* Its time is not known: the row is shifted, or was damaged on the disk. */
 	if (t_local_ns == INT64_MIN && csv->has_times) {
 		leave(csv, csv->columns[csv->time_column], &csv->cells[csv->time_column]);
 		return 0;

@@ -11,9 +11,9 @@
 struct wtl_err;
 
 /*
- * Reads what nvidia-smi (or `wattle query`) wrote, of any driver since 340: CSV of --query-gpu and
- * --query-compute-apps, and XML of -q -x in its three shapes. What it says it does not know is a
- * value's status, and what cannot be read is FAILED; nothing becomes 0.
+ * Reads what nvidia-smi (or `wattle query`) wrote, of any driver since 340: CSV of --query-gpu
+ * and --query-compute-apps, and XML of -q -x in its three shapes. What it reports as not known
+ * becomes a value's status, and what cannot be read becomes FAILED; nothing becomes 0.
  */
 
 enum { WTL_SMI_TEXT_MAX = 1 << 28 }; /* bytes */
@@ -36,14 +36,14 @@ enum { WTL_SMI_LEFT_KEPT = 4, WTL_SMI_LEFT_SIZE = 40 };
 
 /* What was not understood. */
 struct wtl_smi_leftover {
-	size_t lines; /* error messages, rows with a wrong number of columns or with a value that is none */
-	/* The first of those; of XML nothing. */
+	size_t lines; /* error messages; rows with a wrong number of columns or an invalid value */
+	/* The first of those; for XML, none. */
 	struct wtl_smi_left {
 		size_t line;
-		const char *column; /* of a value that is none; NULL: the whole line */
+		const char *column; /* of an invalid value; NULL: the whole line */
 		char value[WTL_SMI_LEFT_SIZE];
 	} first[WTL_SMI_LEFT_KEPT];
-	size_t columns; /* that no field is known for */
+	size_t columns; /* columns without a known field */
 };
 
 /*

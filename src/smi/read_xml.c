@@ -129,7 +129,7 @@ static void take_text(void *data, const char *text, int len)
 	reader->value_cut |= n < (size_t)len;
 }
 
-/* Most are told apart by their first letter. */
+/* Comparing the first letters first is fast: most paths differ there. */
 static bool is_path(const char *element, const char *path)
 {
 	return element && element[0] == path[0] && strcmp(element, path) == 0;
@@ -273,7 +273,7 @@ static const char *find_document(const char *at, const char *end)
 	return found ? found : end;
 }
 
-/* Lines that are not the document's: a message before it, which drivers print about a lost GPU. */
+/* Counts lines that belong to no document: messages before it, which drivers print about a lost GPU. */
 static size_t count_lines(const char *at, const char *end)
 {
 	size_t n = 0;
@@ -288,7 +288,7 @@ static size_t count_lines(const char *at, const char *end)
 	return n;
 }
 
-/* A message behind a document: the document ends with its root element. */
+/* Where the document ends: with its root element, which a message may follow. */
 static const char *document_end(const char *at, const char *end)
 {
 	static const char closing[] = "</nvidia_smi_log>";

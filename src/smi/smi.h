@@ -18,7 +18,7 @@ struct wtl_buf;
  * has for them. Text from outside is escaped.
  */
 
-/* What the meter knows of a GPU: nothing that nvidia-smi has. k = 2. */
+/* What the meter knows of a GPU and nvidia-smi does not. k = 2. */
 struct wtl_look_meter {
 	bool has_energy, has_power;
 	uint64_t energy_uj, energy_uncertainty_uj; /* since the first look */
@@ -55,7 +55,7 @@ struct wtl_smi_query {
 
 extern const struct wtl_smi_query wtl_smi_query_gpu;  /* a row a GPU */
 extern const struct wtl_smi_query wtl_smi_query_apps; /* a row a process that computes */
-/* A row a process of the driver's accounts: none, as where accounting mode is off. */
+/* A row a process of the driver's accounts: there are none, as with accounting mode off. */
 extern const struct wtl_smi_query wtl_smi_query_accounted;
 extern const struct wtl_smi_query wtl_smi_query_domain; /* a row an energy domain: wattle's own */
 
@@ -100,7 +100,7 @@ int wtl_smi_log(struct wtl_buf *buf, const struct wtl_look *look, unsigned secti
 extern const char *const wtl_smi_section_names[];
 int wtl_smi_sections_parse(const char *list, unsigned *ret_sections, const char **ret_bad,
 			   size_t *ret_bad_len);
-/* Do they have what takes a part of its own to read? */
+/* Is this title in one of the sections? For what takes a read of its own. */
 bool wtl_smi_sections_have(unsigned sections, const char *title);
 /* -q -x: one document in the shape of nvsmi_device_v12.dtd */
 int wtl_smi_xml(struct wtl_buf *buf, const struct wtl_look *look);
@@ -114,7 +114,7 @@ struct wtl_smi_mon {
 
 /* The first letter of `select` that the monitor does not know, or 0. */
 char wtl_smi_mon_check(const struct wtl_smi_mon *mon);
-/* What a column of dmon is, by its title: *ret_unit of the number are one of the column. false: none that is known. */
+/* Finds a column of dmon by its title: one in the column is *ret_unit in the number. false: it has no known one. */
 bool wtl_smi_mon_column(const char *title, size_t len, enum wtl_gpu_number *ret_number,
 			uint64_t *ret_unit);
 int wtl_smi_mon_header(struct wtl_buf *buf, const struct wtl_smi_mon *mon);

@@ -45,8 +45,8 @@ WORDS(architecture, LIST("Tesla", "Fermi", "Kepler", "Maxwell", "Pascal", "Volta
 WORDS(addressing, LIST("None", "HMM", "ATS"));
 WORDS(mode, LIST("Default", "Exclusive_Thread", "Prohibited", "Exclusive_Process"));
 
-/* Seen in outputs of drivers 570 to 595, or in nvidia-smi's manual; the last of `recovery`, those behind the
- * first of `misconfigured` and the last two of `virtualization` are as nvml.h describes the values. */
+/* Seen in outputs of drivers 570 to 595, or in nvidia-smi's manual. nvml.h's descriptions are the source of
+ * the last of `recovery`, those after the first of `misconfigured`, and the last two of `virtualization`. */
 WORDS(recovery,
       LIST("None", "Reset", "Reboot", "Drain P2P", "Drain and Reset", "Recover IMEX Domain"));
 WORDS(virtualization, LIST("None", "Pass-Through", "VGPU", "Host VGPU", "Host VSGA"));

@@ -51,7 +51,7 @@ const struct wtl_smi_field wtl_smi_mig_fields[] = {
 	{0},
 };
 
-/* Of the driver's accounts, which are never read: what there is to ask for. */
+/* The driver's process accounts, which are never read: these fields can be asked for, but are not known. */
 static const struct wtl_smi_field accounted_fields[] = {
 	NONE("timestamp"),
 	NONE("gpu_name"),

@@ -18,14 +18,14 @@
 
 enum { TEXT_MAX = 512 }; /* longer than any text of struct wtl_gpu */
 
-/* ---- What stands in the place of a value ---- */
+/* ---- Words in place of a value ---- */
 
 struct words {
 	const char *text; /* without brackets */
 	enum wattle_status status;
 };
 
-/* What a number of NVML's answers is in nvidia-smi's words (nvml.h, enum nvmlReturn). */
+/* nvidia-smi's words for NVML's return codes (nvml.h, enum nvmlReturn). */
 static const struct answer_words {
 	int code;
 	const char *text;
@@ -90,9 +90,9 @@ uint64_t wtl_smi_to_mib(uint64_t bytes)
 	return (bytes >> 20) + ((bytes & 0xfffff) != 0);
 }
 
-/* ---- Where they lie ---- */
+/* ---- Where values are ---- */
 
-/* How a number of a GPU is had, and the texts that go with it. */
+/* The status of a GPU's number, and of the texts that go with it. */
 static struct wtl_smi_answer number_answer(const struct wtl_gpu *gpu, enum wtl_gpu_number number)
 {
 	if (gpu->status != WATTLE_STATUS_OK && gpu->status != WATTLE_STATUS_STALE)
@@ -498,7 +498,7 @@ static int put_word(struct wtl_buf *buf, const char *const words[], uint64_t val
 	return -EINVAL;
 }
 
-/* Negative: there is nothing that stands for the value. */
+/* Negative: the value has no text. */
 static int put(struct wtl_buf *buf, const struct wtl_smi_field *field, uint64_t value)
 {
 	const struct wtl_smi_kind *kind = field->kind;
