@@ -15,7 +15,7 @@
 enum { CPU_S = 60 };
 #define MORE_BYTES (UINT64_C(4) << 30)
 
-/* What it has already may be more than that, as reserved by a sanitizer. */
+/* Added to what is reserved already, which may be more than that, as with a sanitizer. */
 static void limit_memory(void)
 {
 	unsigned long long pages = 0;

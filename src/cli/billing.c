@@ -26,7 +26,7 @@
 #include "replay/recorder.h"
 #include "workload/workload.h"
 
-/* Who adopts the command's orphans: wattle itself, or the one that made this tape. 0: nobody. */
+/* Who adopts the command's orphans: this wattle, or the one that recorded the tape. 0: nobody. */
 static int subreaper(const struct wtl_settings *settings, struct wtl_io *io)
 {
 	bool is_here = !settings->tape && !settings->root;
@@ -85,7 +85,7 @@ int wtl_billing_open(struct wtl_billing *billing, struct wtl_app *app, struct wa
 		return 0;
 	billing->consumers = billing->session.consumers;
 	wtl_remark_weight(app, billing->consumers);
-	/* What could not be read is not replaced. What is to be seen first is not mixed with what was. */
+	/* With --idle-first, stored idle power is loaded after it, so as not to be mixed with what it learns. */
 	if (!settings->idle_first_ns || !wtl_session_can_learn_idle(&billing->session))
 		wtl_session_load_idle(&billing->session, NULL, NULL);
 	return 0;
@@ -170,7 +170,7 @@ static void record_idle(void *recorder, size_t domain, const struct wtl_baseline
 		wtl_recorder_idle(recorder, domain, idle);
 }
 
-/* In steps of a second where somebody watches. */
+/* In steps of a second if progress is shown. */
 static int watch_idle(struct wtl_billing *billing, struct wtl_loop *loop, int64_t duration_ns)
 {
 	bool is_shown = wtl_progress_is_shown(billing->app);

@@ -25,14 +25,14 @@ struct wtl_billing {
 	struct wtl_session session;
 	struct wtl_consumers *consumers; /* the session's; NULL: nobody is followed */
 	char idle_path[PATH_MAX];
-	uint64_t n_lost_exits, n_unfollowed; /* of struct wtl_workload_means, as of begin() */
+	uint64_t n_lost_exits, n_unfollowed; /* of struct wtl_workload_means, at begin() */
 	bool has_looked;    /* hold() was called: the next bill has no look of its own */
-	bool lacks_command; /* it runs, and nobody knows which of the processes it is */
+	bool lacks_command; /* it runs, but which of the processes it is is not known */
 };
 
-/* Says why the weight that was asked for is not to be had, if so. */
+/* Says why the weight that was asked for cannot be had, if so. */
 void wtl_remark_weight(const struct wtl_app *app, struct wtl_consumers *consumers);
-/* Of zeroed memory. 0, or negative after wtl_complain(). close() in any case; it keeps what was learned of idle. */
+/* Of zeroed memory. 0, or negative after wtl_complain(). close() in any case: it saves the learned idle power. */
 int wtl_billing_open(struct wtl_billing *billing, struct wtl_app *app, struct wattle_meter *meter,
 		     struct wtl_io *io, const char *window);
 void wtl_billing_close(struct wtl_billing *billing);
@@ -41,15 +41,15 @@ void wtl_billing_look(void *billing);		     /* after each sample */
 void wtl_billing_look_now(struct wtl_billing *billing);
 /* Before the last bill, when the command may have ended; NULL: on a tape. */
 void wtl_billing_command_ended(struct wtl_billing *billing, const struct wtl_child *child);
-/* What stands beside who used it, as notes. */
+/* Adds notes on the attribution. */
 void wtl_billing_describe(const struct wtl_billing *billing, struct wtl_description *description);
-/* Its time is over, and what it used will be billed when that is known. */
+/* The window is over: looks now, for a bill that is made later. */
 void wtl_billing_hold(struct wtl_billing *billing);
 /* What the window has used so far, or at its end. */
 void wtl_billing_bill(struct wtl_billing *billing, const struct wattle_window *window,
 		      const struct wattle_energy energies[]);
-/* What --idle-first asks for; what it does not find out is as it was kept. The recorder may be NULL. 0, or
- * the exit code to stop with. */
+/* Watches the idle machine for --idle-first. What this does not learn is as it
+ * was stored. The recorder may be NULL. 0, or the exit code to stop with. */
 int wtl_billing_watch_idle(struct wtl_billing *billing, struct wtl_loop *loop,
 			   struct wtl_recorder *recorder);
 

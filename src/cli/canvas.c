@@ -118,7 +118,7 @@ static size_t next_point(const char *text, size_t len, bool ascii, uint32_t *ret
 	return n ? n : 1;
 }
 
-/* Half a wide character is no character. */
+/* Before a half of a wide character is overwritten: the other half becomes a blank. */
 static void free_cell(const struct wtl_canvas *canvas, int row, int column)
 {
 	struct wtl_cell *cell = cell_at(canvas, row, column), *other = NULL;
@@ -139,13 +139,13 @@ static bool is_plain(uint32_t point)
 	return point >= ' ' && point < 0x7f;
 }
 
-/* Of what pictures are made of beside text: lines, blocks and Braille. All are one column wide. */
+/* Lines, blocks and Braille, which pictures are made of. All are one column wide. */
 static bool is_drawn(uint32_t point)
 {
 	return (point >= 0x2500 && point <= 0x259f) || (point >= 0x2800 && point <= 0x28ff);
 }
 
-/* The characters at the beginning of a text that are a byte and a column each: nearly all of most. */
+/* How many characters at the start of a text are one byte and one column each: in most texts, nearly all. */
 static size_t plain_len(const char *text)
 {
 	size_t len = 0;
@@ -170,7 +170,7 @@ static void put_plain(struct wtl_canvas *canvas, int row, int column, const char
 	}
 }
 
-/* What is not one column wide for sure, or replaces half of a wide character. */
+/* A character that may not be one column wide, or replaces half of a wide one. */
 static __attribute__((noinline)) void put_other(struct wtl_canvas *canvas, int row, int column,
 						uint32_t point, enum wtl_style style)
 {
@@ -225,7 +225,7 @@ void wtl_canvas_restyle(struct wtl_canvas *canvas, int row, int column, int widt
 	}
 }
 
-/* Its first characters are plain. */
+/* The width of a text whose first characters are plain. */
 static int width_behind(const char *text, size_t n_plain)
 {
 	size_t width = n_plain, len = text[n_plain] ? strlen(text) : n_plain;
@@ -243,7 +243,7 @@ int wtl_text_width(const char *text)
 	return width_behind(text, plain_len(text));
 }
 
-/* Without memory for it there is none. */
+/* Without memory for it, the mark is left out. */
 static void add_mark(struct wtl_canvas *canvas, int row, int column, uint32_t point)
 {
 	struct wtl_cell *cell = cell_at(canvas, row, column);
@@ -262,7 +262,7 @@ static void add_mark(struct wtl_canvas *canvas, int row, int column, uint32_t po
 	cell->has_mark = 1;
 }
 
-/* What is two signs in ASCII: one alone would mean something else. */
+/* In ASCII it takes two characters: one alone would mean something else. */
 #define PLUS_MINUS "\xc2\xb1"
 
 static bool is_plus_minus(const struct wtl_canvas *canvas, const char *text)
@@ -270,7 +270,7 @@ static bool is_plus_minus(const struct wtl_canvas *canvas, const char *text)
 	return canvas->ascii && strncmp(text, PLUS_MINUS, 2) == 0;
 }
 
-/* On this canvas. */
+/* The width of a text as this canvas shows it. */
 static int shown_width(const struct wtl_canvas *canvas, const char *text, size_t n_plain)
 {
 	int width = width_behind(text, n_plain);

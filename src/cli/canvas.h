@@ -14,7 +14,7 @@ struct wtl_buf;
  * becomes '?', and every cell holds what one cell can show.
  */
 
-/* What a stretch of text is; the terminal decides how that looks. */
+/* The meaning of a stretch of text; the terminal decides how that looks. */
 enum wtl_style {
 	WTL_STYLE_PLAIN,
 	WTL_STYLE_STRONG,
@@ -29,7 +29,7 @@ enum wtl_style {
 	WTL_STYLE_MEMORY,
 	WTL_STYLE_GPU,
 	WTL_STYLE_OTHER,
-	/* The same four for a second one beside the first. */
+	/* The same four for a second quantity beside the first. */
 	WTL_STYLE_CPU_2,
 	WTL_STYLE_MEMORY_2,
 	WTL_STYLE_GPU_2,
@@ -41,8 +41,8 @@ enum wtl_style {
 	WTL_STYLES
 };
 
-/* Two pictures of them lie in memory and are compared each time: they are small, and alike where their bytes are and
- * neither has a mark. */
+/* Cells are small, since two pictures of them are kept in memory and compared
+ * each time. Two are alike if their bytes are and neither has a mark. */
 struct wtl_cell {
 	uint32_t point : 21; /* what it shows; ' ' for nothing */
 	uint32_t style : 8;
@@ -54,7 +54,7 @@ enum { WTL_CANVAS_MAX = 1000 }; /* rows, and columns */
 
 struct wtl_canvas {
 	int rows, columns;
-	bool ascii; /* nothing beyond ASCII: known signs are spelled by a like one, others are '?' */
+	bool ascii; /* nothing beyond ASCII: known signs become a similar one, others '?' */
 	struct wtl_cell *cells;
 	size_t size;	 /* cells that there is memory for */
 	uint32_t *marks; /* of cells that have one; NULL: there was none yet */

@@ -167,7 +167,7 @@ static int start(struct wtl_child *child, char *const argv[], const struct wtl_a
 	return rc;
 }
 
-/* With errno where not. */
+/* false: see errno. */
 static bool can_wait(void)
 {
 	siginfo_t info;
@@ -262,7 +262,7 @@ int wtl_child_start_wattle(const struct wtl_app *app, char *const argv[], int in
 	int rc;
 
 	path[len > 0 ? len : 0] = '\0';
-	/* By its own name, unless another file has taken its place. */
+	/* By its path, unless another file has taken its place. */
 	rc = spawn(&pid, is_runnable(path) ? path : "/proc/self/exe", argv, app, &ends);
 	return rc < 0 ? rc : pid;
 }
@@ -282,7 +282,7 @@ int64_t wtl_child_used_ns(const struct wtl_child *child)
 	siginfo_t info = {.si_pid = 0};
 	struct rusage usage;
 
-	/* glibc's waitid() keeps the kernel's usage to itself. */
+	/* glibc's waitid() does not return the kernel's usage. */
 	if (syscall(SYS_waitid, P_PID, child->pid, &info, WEXITED | WNOHANG | WNOWAIT, &usage) <
 		    0 ||
 	    info.si_pid != child->pid)
@@ -299,8 +299,8 @@ static void add_usage(struct wtl_child *child, const struct rusage *usage)
 		child->max_rss_bytes = rss_bytes;
 }
 
-/* A child that has ended and was not waited for; 0: there is none. -1: whoever it is, as that cannot be asked without
- * waiting for it: some seccomp profiles deny waitid(). */
+/* A child that has ended and was not waited for; 0: there is none. -1: any child. Where waitid()
+ * is denied, as by some seccomp profiles, it cannot be asked for without waiting for it. */
 static pid_t next_ended(void)
 {
 	siginfo_t info = {.si_pid = 0};
@@ -310,7 +310,7 @@ static pid_t next_ended(void)
 	return errno == ECHILD ? 0 : -1;
 }
 
-/* As wait4(), also where that one is denied. The process, or 0. */
+/* Like wait4(), also where that is denied. Returns the process, or 0. */
 static pid_t take_ended(pid_t pid, int *ret_status, struct rusage *ret_usage)
 {
 	siginfo_t info = {.si_pid = 0};
@@ -327,8 +327,8 @@ static pid_t take_ended(pid_t pid, int *ret_status, struct rusage *ret_usage)
 	return info.si_pid;
 }
 
-/* Is it the command, or a descendant that lost its parent (see wtl_child_start())? Whoever was wattle's
- * child before, or was left behind by an earlier run, started earlier. Numbers rise, also within a tick. */
+/* Is it the command, or a descendant that lost its parent (see wtl_child_start())? Earlier children of wattle, and
+ * those left behind by an earlier run, started earlier. Within a tick, later processes have higher numbers. */
 static bool is_ours(const struct wtl_child *child, pid_t pid)
 {
 	uint64_t start_ticks;
@@ -340,7 +340,7 @@ static bool is_ours(const struct wtl_child *child, pid_t pid)
 	return pid >= child->pid;
 }
 
-/* pid -1: whoever it is. */
+/* pid -1: any child. */
 static bool reap_one(struct wtl_child *child, pid_t pid)
 {
 	bool counts = pid > 0 && is_ours(child, pid);
@@ -374,7 +374,7 @@ void wtl_child_poll(struct wtl_child *child)
 {
 	pid_t pid;
 
-	/* The command itself stays. */
+	/* The command itself is not reaped. */
 	while (!child->ended && (pid = next_ended()) != 0) {
 		if (pid == child->pid)
 			child->ended = true;

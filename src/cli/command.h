@@ -27,7 +27,7 @@ enum {
 	WTL_EXIT_NOT_FOUND = 127,
 };
 
-/* What options that several commands share say. */
+/* The values of options that several commands share. */
 struct wtl_settings {
 	const char *root, *tape, *tape_record, *nvml_path, *gpus, *fault;
 	int64_t interval_ns;
@@ -54,7 +54,7 @@ struct wtl_settings {
 	bool lacks_input, hides_output; /* of the command: they are /dev/null */
 };
 
-/* The signals as wattle found them at its start: the command shall find them the same. */
+/* The signals as wattle found them at its start: the command must find them the same. */
 struct wtl_inherited {
 	sigset_t blocked, ignored;
 };
@@ -66,11 +66,10 @@ struct wtl_app {
 	const struct wtl_command *command;
 	struct wtl_inherited inherited;
 	struct wtl_settings settings;
-	void *own;	 /* the command's own settings */
-	uint64_t used;	 /* the options that were given: bits by wtl_option_at() */
-	bool complained; /* an error line is out already */
-	struct wtl_buf *
-		said; /* complaints and remarks, a line each, for somebody else as well; NULL: for nobody */
+	void *own;	      /* the command's own settings */
+	uint64_t used;	      /* the options that were given: bits by wtl_option_at() */
+	bool complained;      /* an error line is out already */
+	struct wtl_buf *said; /* also gets complaints and remarks, a line each; NULL: not wanted */
 };
 
 /* A subcommand: one const struct in a file of its own. Help, man page and completion are made from
@@ -88,13 +87,12 @@ struct wtl_command {
 	const struct wtl_option *word; /* for words that are no option; NULL: it takes none */
 	size_t settings_size;	       /* of its own settings */
 	const void *defaults;	       /* what they begin with; NULL: zeros */
-	/* First words that are no user's command, ended by NULL: settings.verb, and its words are `word`s. May be NULL. */
+	/* First words that begin no user's command, ended by NULL, or NULL: settings.verb, followed by `word`s. */
 	const char *const *verbs;
 	bool takes_command; /* the first word that is no option begins the user's command */
 	bool skips_equals;  /* -i=0 is -i 0, as nvidia-smi has it */
 	bool is_about_commands; /* the help command: its words are commands, and no page lists its own */
-	bool measures; /* some of what it does needs rights, which go when a meter is open; else they go
-			* before it begins */
+	bool measures; /* needs the file's capabilities until a meter is open; others drop them */
 	int usage_exit; /* the exit code for bad usage: 2, or 125 where other codes are the command's */
 	int (*run)(struct wtl_app *app); /* returns the exit code */
 };

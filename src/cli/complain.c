@@ -29,7 +29,7 @@ static void print_line(const struct wtl_app *app, const char *prefix, const char
 	wtl_layout_text(&clean, line, &style);
 	snprintf(whole, sizeof(whole), "wattle: %s%s%s\n", prefix ? prefix : "", prefix ? ": " : "",
 		 clean.error ? wtl_err_text(clean.error) : wtl_buf_str(&clean));
-	/* Not by stdio: a pipe that nobody reads would hold up the end. */
+	/* Not by stdio: a pipe that nobody reads would hold up the exit. */
 	wtl_fd_write_all(STDERR_FILENO, whole, strlen(whole));
 	if (app->said)
 		wtl_buf_printf(app->said, "%s\n", wtl_buf_str(&clean));

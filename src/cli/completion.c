@@ -10,12 +10,12 @@
 #include "cli/command.h"
 #include "cli/option.h"
 
-/* Of all values of an option. */
+/* The most bytes for all values of an option. */
 #define OFFERED_MAX (1u << 20)
 
 /* ---- bash ---- */
 
-/* The spellings of an option, each between these. */
+/* An option's spellings, with these before, between and after them. */
 static void complete_spellings(const struct wtl_option *option, const char *before,
 			       const char *between, const char *after)
 {
@@ -65,7 +65,7 @@ static void complete_names(const struct wtl_command *const commands[])
 		printf("%s%s", i ? " " : "", commands[i]->name);
 }
 
-/* What is offered as one of its values; what a file or folder may be is the shell's own. */
+/* Offers an option's values; the shell itself offers files and folders. */
 static void complete_value(const struct wtl_option *option)
 {
 	bool is_file = takes_file(option);
@@ -83,7 +83,7 @@ static void complete_value(const struct wtl_option *option)
 	}
 }
 
-/* Its options, those that take a value, its words, and the values of the option before. */
+/* A command's options, those that take a value, its words, and the values of the option before the cursor. */
 static void complete_command(const struct wtl_command *command)
 {
 	const struct wtl_option *option, *word = command->word;
@@ -106,7 +106,7 @@ static void complete_command(const struct wtl_command *command)
 	puts("\t\tesac ;;");
 }
 
-/* Bash cuts --option=value in three. */
+/* Bash splits --option=value into three words. */
 static const char bash_head[] =
 	"# bash completion for wattle; made by 'wattle help --completion bash'\n"
 	"_wattle()\n{\n"
@@ -133,8 +133,8 @@ static const char bash_scan[] =
 	"\tif [ \"$command\" -gt 0 ]; then\n"
 	"\t\tcase ${COMP_WORDS[1]} in\n";
 
-/* A command's own words, and after those its own completion. Then words that are neither an option nor its
- * value; and values. */
+/* After "run" and the like: the user's command, then its own completion.
+ * Then words that are neither an option nor its value; and values. */
 static const char bash_tail[] =
 	"\t\t\tif declare -F _command_offset >/dev/null; then\n"
 	"\t\t\t\t_command_offset \"$command\"\n"

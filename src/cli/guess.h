@@ -6,7 +6,7 @@
 
 #include "cli/option.h"
 
-/* What somebody may have meant by a word that is not known: the closest of those that are. */
+/* What the user may have meant by an unknown word: the closest of the known ones. */
 struct wtl_guess {
 	const char *word;
 	const char *best; /* NULL: none is close */
@@ -22,7 +22,7 @@ void wtl_guess_words(struct wtl_guess *guess, const char *const known[]);
 int wtl_complain_no_command(struct wtl_app *app, const char *word);
 /* A code for --location; *ret_place is the place's name. */
 const char *wtl_guess_location(const char *word, const char **ret_place);
-/* What --location takes, for completion: countries alone, for a colon is another word's begin in bash. */
+/* What --location takes, for completion: countries alone, since in bash a colon would begin a new word. */
 void wtl_offer_locations(const struct wtl_option *option, struct wtl_buf *words);
 
 #endif

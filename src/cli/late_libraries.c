@@ -21,7 +21,7 @@
 #include <expat.h>
 #endif
 
-/* Result, name, parameters, and those again to be handed on. */
+/* Result, name, parameters, and the arguments to pass on. */
 #define SQLITE_FUNCTIONS(F)                                                                       \
 	F(int, sqlite3_bind_blob64,                                                               \
 	  (sqlite3_stmt * stmt, int at, const void *data, sqlite3_uint64 n, void (*end)(void *)), \
@@ -115,7 +115,7 @@
 static struct {
 	pthread_once_t once, once_expat;
 	bool is_loaded, has_expat;
-	/* These need more than to be handed on. */
+	/* These need more than passing the arguments on. */
 	__typeof__(&sqlite3_open_v2) sqlite3_open_v2;
 	__typeof__(&sqlite3_db_config) sqlite3_db_config;
 	__typeof__(&sqlite3_progress_handler) sqlite3_progress_handler;
@@ -157,7 +157,7 @@ static bool is_there(void)
 	return late.is_loaded;
 }
 
-/* All else is done with what it gives; or nothing is. */
+/* Every other function needs what this one returns, so without the library none is called. */
 int sqlite3_open_v2(const char *path, sqlite3 **ret_db, int flags, const char *vfs)
 {
 	*ret_db = NULL;
@@ -165,7 +165,7 @@ int sqlite3_open_v2(const char *path, sqlite3 **ret_db, int flags, const char *v
 			  : WTL_DATABASE_NO_LIBRARY;
 }
 
-/* All that is set is a number, and may be asked for. */
+/* Every option that wattle sets is a number, and has a pointer to return it. */
 int sqlite3_db_config(sqlite3 *db, int op, ...)
 {
 	va_list values;

@@ -19,19 +19,19 @@
 #include "wattle.h"
 #include "cli/loop.h"
 
-/* After so many Ctrl-C the command is left to itself. */
+/* After so many Ctrl-C the command is left running. */
 #define CTRL_C_MAX 3
 
 #define SIGNALS_AT_ONCE 64
 
-/* Of the time between two samples, what guests may have. */
+/* The part of the time between two samples that guests may have: one in four. */
 #define GUEST_PART 4
-/* A fifth of what most sensors of GPUs take for an update, until a part-time one has told enough
- * (docs/integration.md). */
+/* A fifth of the usual update period of GPU sensors, for as long as a
+ * part-time sensor takes to become accurate (docs/integration.md). */
 #define HURRY_NS     (20 * WTL_NS_PER_MS)
 #define HURRY_FOR_NS (3 * WTL_NS_PER_S)
 
-/* These have whatever meaning the command gives them. */
+/* SIGUSR1, SIGUSR2 and real-time signals mean what the command makes of them. */
 static bool asks_for_end(int signal)
 {
 	return signal != SIGUSR1 && signal != SIGUSR2 && signal < SIGRTMIN;
@@ -44,7 +44,7 @@ static int watch(int epoll, int fd)
 	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
-/* A seccomp profile may deny these too: nothing would end then, or come to rest. */
+/* A seccomp profile may deny these too: the loop would then neither end nor sleep. */
 static bool can_wait(const struct wtl_loop *loop)
 {
 	const struct itimerspec never = {.it_value = {.tv_sec = 0}};
@@ -94,7 +94,7 @@ void wtl_loop_done(struct wtl_loop *loop)
 		close(loop->signals);
 }
 
-/* xorshift64*: only to be out of step with the workload. */
+/* xorshift64*: it only has to be out of step with the workload. */
 static int64_t jittered(struct wtl_loop *loop)
 {
 	bool hurries = loop->due_ns < loop->hurry_until_ns && loop->hurry_ns < loop->interval_ns;
@@ -184,8 +184,8 @@ static void tick(struct wtl_loop *loop, struct wattle_meter *meter, struct wtl_i
 
 /* ---- Signals ---- */
 
-/* Those sent by kill() to wattle are meant for the command, and so is a timer that ran when wattle started. The
- * terminal sends its signals to the command as well, and each has a limit of its own on its CPU time. */
+/* Signals that another process sent to wattle are meant for the command, as is a timer that ran when wattle
+ * started. The terminal sends its own to the command as well, and each process has its own limit of CPU time. */
 static void forward(const struct signalfd_siginfo *info, struct wtl_child *child)
 {
 	int signal = (int)info->ssi_signo;
@@ -201,7 +201,7 @@ static void take_end(struct wtl_loop *loop, const struct signalfd_siginfo *info)
 	loop->interrupts++;
 	loop->ctrl_c += info->ssi_signo == SIGINT;
 	loop->last_signal = (int)info->ssi_signo;
-	/* wattle's own CPU time is over: a second later the kernel kills it. */
+	/* wattle's own limit of CPU time is reached: a second later the kernel kills it. */
 	if (info->ssi_signo == SIGXCPU && info->ssi_code == SI_KERNEL)
 		loop->ctrl_c = CTRL_C_MAX;
 }
@@ -211,7 +211,7 @@ static void take_signals(struct wtl_loop *loop, struct wtl_child *child)
 {
 	struct signalfd_siginfo info;
 
-	/* Whoever sends more than that does not hold up the samples. */
+	/* More signals than that must not hold up the samples. */
 	for (int i = 0; i < SIGNALS_AT_ONCE &&
 			read(loop->signals, &info, sizeof(info)) == (ssize_t)sizeof(info);
 	     i++) {

@@ -20,7 +20,7 @@ struct wtl_guest {
 	void (*serve)(void *context);
 	void *context;
 	int64_t served_ns; /* since the last sample */
-	bool rests;	   /* until the next one */
+	bool rests;	   /* not served until the next sample */
 };
 
 enum { WTL_GUESTS = 3 };
@@ -39,13 +39,13 @@ struct wtl_loop {
 	unsigned ctrl_c;	       /* SIGINT among them */
 	int last_signal;	       /* the latest of them */
 	void (*ticked)(void *context); /* called after each sample; may be NULL */
-	/* Where SIGHUP of another process has a meaning: called instead of ending; else NULL. That of a terminal which
-	 * is gone ends all the same. */
+	/* If set, SIGHUP from another process calls this instead of ending
+	 * the loop. SIGHUP from a lost terminal ends it all the same. */
 	void (*hung_up)(void *context);
 	void *context;
 	struct wtl_guest guests[WTL_GUESTS];
 	size_t n_guests;
-	bool stop; /* somebody within wattle wants the loop to end */
+	bool stop; /* set by other parts of wattle to end the loop */
 };
 
 /* ticked() is called after each sample. 0, or negative after wtl_complain(); wtl_loop_done() after 0 only. */
@@ -59,12 +59,12 @@ int wtl_loop_watch(struct wtl_loop *loop, int fd, void (*serve)(void *context), 
 int wtl_loop_run(struct wtl_loop *loop, struct wattle_meter *meter, struct wtl_io *io,
 		 struct wtl_child *child);
 /*
- * Sampled power is known the better the more often it is asked for, above all in a short window: for its
- * first seconds the run to come is sampled more often where such power counts, unless the user said how often.
+ * The more often power is sampled, the better it is known, above all in a short window. So the run to come
+ * is sampled more often in its first seconds, if sampled power counts and the user did not give an interval.
  */
 void wtl_loop_hurry(struct wtl_loop *loop, const struct wtl_app *app, struct wattle_meter *meter,
 		    struct wtl_io *io);
-/* As wtl_loop_run() for the settings' command; says so where it is left to itself. */
+/* As wtl_loop_run() for the settings' command; remarks if it is left running. */
 void wtl_loop_run_command(struct wtl_loop *loop, const struct wtl_app *app,
 			  struct wattle_meter *meter, struct wtl_io *io, struct wtl_child *child);
 /* Samples for that long or until loop->stop is set (0), or until the user wants an end (-EINTR). */

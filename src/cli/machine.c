@@ -46,8 +46,8 @@ static void log_line(void *context, enum wattle_log_level level, const char *tex
 	wtl_remark(app, "%s", text);
 }
 
-/* With capabilities from its file, the command must not load code of its caller's choice, nor keep for him what
- * he may not read. */
+/* With capabilities from wattle's file, the caller must not make it
+ * load a library of his choice, or record what he may not read. */
 static int check_rights(struct wtl_app *app)
 {
 	const char *path = app->settings.nvml_path;
@@ -65,7 +65,7 @@ static int check_rights(struct wtl_app *app)
 	return -EPERM;
 }
 
-/* Who names a library wants its GPUs. A GPU that the machine lists has a row of its own to say it. */
+/* A user who names a library wants its GPUs. A GPU that the machine lists has its own row for the reason. */
 static void remark_library(const struct wtl_app *app, const struct wattle_meter *meter)
 {
 	const char *path = app->settings.nvml_path;
@@ -87,7 +87,7 @@ int wtl_open_io(struct wtl_app *app, struct wtl_io **ret_io)
 		rc = wtl_sink_check_tape(app);
 	if (rc < 0)
 		return rc;
-	/* What is on a tape is the user's own. */
+	/* A tape is read with the user's own rights. */
 	if (app->settings.tape)
 		wtl_rights_drop();
 	rc = open_io(&app->settings, ret_io, &err);
@@ -100,7 +100,7 @@ int wtl_open_io(struct wtl_app *app, struct wtl_io **ret_io)
 	return rc;
 }
 
-/* Says so where a tape could not be written whole. */
+/* Complains if the tape could not be written completely. */
 static void finish_tape(struct wtl_app *app, struct wtl_io *io)
 {
 	int rc = app->settings.tape_record ? wtl_io_record_error(io) : 0;
@@ -138,11 +138,11 @@ int wtl_open_gpus(struct wtl_app *app, struct wtl_io *io, struct wtl_gpu_reader 
 	return rc;
 }
 
-/* Sampled more often, two switches of threads a sample cost more than a driver's rare hang. */
+/* At shorter intervals, switching threads twice a sample costs more than a driver's rare hang. */
 #define GUARD_LEAST_NS (10 * WTL_NS_PER_MS)
 
-/* What needs them: the exit records now, and perf's energy events when the meter opens, which then calls
- * env->drop_rights(). No thread has been started, no library loaded. */
+/* The exit records need the rights now. So do perf's energy events when the meter opens, which
+ * then calls env->drop_rights(). No thread has been started yet, and no library loaded. */
 static void lend_rights(const struct wtl_app *app, struct wtl_env *env)
 {
 	if (!wtl_rights_are_borrowed())
@@ -211,7 +211,7 @@ void wtl_machine_name(const struct wtl_settings *settings, struct wtl_io *io, ch
 	}
 	if (wtl_io_read_line(io, "/etc/hostname", name, size) == 0 && name[0])
 		return;
-	/* A mounted /proc tells the name of who reads it, such as a container: only a copy tells the machine's. */
+	/* A mounted /proc has the reader's own name, such as a container's: only a copy has the machine's. */
 	if (wtl_io_read_line(io, "/proc/self/comm", name, size) == 0 ||
 	    wtl_io_read_line(io, "/proc/sys/kernel/hostname", name, size) < 0)
 		name[0] = '\0';

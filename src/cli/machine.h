@@ -10,17 +10,17 @@ struct wtl_gpu_reader;
 struct wtl_io;
 struct wtl_settings;
 
-/* The environment that the settings ask for. What is wrong with it has been said. */
+/* Opens the environment that the settings ask for. Errors have been reported. */
 int wtl_open_io(struct wtl_app *app, struct wtl_io **ret_io);
 void wtl_close_io(struct wtl_app *app, struct wtl_io *io); /* NULL is fine */
-/* What reads its GPUs: wtl_gpu_reader_free() before the io is closed. */
+/* The reader of its GPUs: wtl_gpu_reader_free() before the io is closed. */
 int wtl_open_gpus(struct wtl_app *app, struct wtl_io *io, struct wtl_gpu_reader **ret_reader);
 /* A meter on that environment, which owns the io. */
 int wtl_open_meter(struct wtl_app *app, struct wattle_meter **ret_meter, struct wtl_io **ret_io);
-/* Closes it, and says so where a tape could not be written whole. */
+/* Closes it, and complains if a tape could not be written completely. */
 void wtl_close_meter(struct wtl_app *app, struct wattle_meter *meter, struct wtl_io *io);
 
-/* Where the settings say that it stands. */
+/* The machine's place, by the settings. */
 struct wtl_report_place wtl_settings_place(const struct wtl_settings *settings);
 
 /* The name of the machine that is measured; "": it is not known. */

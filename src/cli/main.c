@@ -69,8 +69,8 @@ static bool has_reader(void)
 	return poll(&out, 1, 0) <= 0 || !(out.revents & (POLLERR | POLLHUP));
 }
 
-/* What was printed last may still be in a buffer, and fail only now. Whoever reads it may stop when he has read
- * enough, which is no failure of help. */
+/* What was printed last may still be in a buffer, and fail only now. A reader
+ * may close the pipe when it has read enough, which is no failure of help. */
 static int close_output(struct wtl_app *app, int code, bool is_help)
 {
 	bool is_left;
@@ -90,7 +90,7 @@ static int do_command(void *context)
 	return app->command->run(app);
 }
 
-/* What measures guards what it reads itself. */
+/* Commands that measure guard their own reads. */
 static int run_guarded(struct wtl_app *app)
 {
 	int code = app->command->measures ? do_command(app) : wtl_mapped_read(app, do_command, app);

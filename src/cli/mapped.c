@@ -15,7 +15,7 @@
 
 #define CAUSE "another program has truncated a file while it was read, or its disk failed"
 
-/* What handlers of signals have to know. */
+/* State for signal handlers. */
 static struct {
 	pthread_key_t guarded; /* of each thread: a sigjmp_buf, or NULL */
 	bool is_watching;      /* there is that key */
@@ -38,13 +38,13 @@ void wtl_rescue_terminal(void)
 static void on_bus(int number, siginfo_t *info, void *unused)
 {
 	static const char text[] = "wattle: stopped: " CAUSE "\n";
-	/* A screen keeps back what is said on standard error. */
+	/* While the screen is in use, standard error is held back. */
 	int fd = faults.rescue.len > 0 ? STDOUT_FILENO : STDERR_FILENO;
 	sigjmp_buf *guarded;
 
 	(void)unused;
 	guarded = pthread_getspecific(faults.guarded);
-	/* Not where somebody has sent it. */
+	/* > 0: a fault, not a signal that a process sent. */
 	if (info->si_code > 0 && guarded)
 		siglongjmp(*guarded, 1);
 	wtl_rescue_terminal();

@@ -10,7 +10,7 @@
  * FILE-shm is one of them.
  */
 
-/* From now on such a signal ends what wtl_mapped_guard() calls; elsewhere it ends wattle, as before, but with a line. */
+/* Such a signal now ends what wtl_mapped_guard() calls; elsewhere it ends wattle, as before, but with a message. */
 void wtl_mapped_watch(void);
 
 /* A guard of struct wtl_store_options: work() may be ended wherever it touches such a file, in this thread. */
@@ -18,8 +18,8 @@ int wtl_mapped_guard(void (*work)(void *context), void *context);
 
 struct wtl_app;
 
-/* For what only reads: returns what work() does; or -EFAULT after a complaint. What work() had is left as it was then, to
- * be neither used nor closed: that would touch the file again. */
+/* For commands that only read: returns what work() does, or -EFAULT after a complaint. Then
+ * what work() had open must be neither used nor closed: that would touch the file again. */
 int wtl_mapped_read(struct wtl_app *app, int (*work)(void *context), void *context);
 
 /* As wtl_thread_call(), and guarded there. -EFAULT as there, without a complaint. */

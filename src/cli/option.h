@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "cli/command.h"
 
-/* What a value may be, and the type of what it is kept in. */
+/* The kinds of values, and the types they are kept in. */
 enum wtl_option_kind {
 	WTL_OPTION_FLAG,     /* bool: there is no value */
 	WTL_OPTION_NUMBER,   /* an integer of 4 or 8 bytes, from least to most */
@@ -21,7 +21,7 @@ enum wtl_option_kind {
 	WTL_OPTION_WHEN,     /* struct wtl_when */
 	WTL_OPTION_LIST,     /* struct wtl_option_list: one more */
 	WTL_OPTION_OWN,	     /* set() keeps it */
-	WTL_OPTION_HELP,     /* is_rare: of all options */
+	WTL_OPTION_HELP,     /* is_rare: with all options */
 };
 
 /* The files that a command writes, two of which must not be one. */
@@ -35,17 +35,15 @@ enum wtl_option_file {
 	WTL_FILES
 };
 
-/*
- * An option: what is said of it, and where its value goes. Help, man page, completion and parsing are made of
- * this. Texts are borrowed.
- */
+/* An option: its help, and where its value goes. Help, man page,
+ * completion and parsing are made from this. Texts are borrowed. */
 struct wtl_option {
 	const char *name;
 	char letter;	   /* 0: none */
 	const char *value; /* what the help calls its value; NULL: it takes none */
 	const char *text;  /* for the help, no full stop */
 	enum wtl_option_kind kind;
-	bool is_rare;	/* only --help-all tells it */
+	bool is_rare;	/* only in --help-all */
 	bool is_shared; /* it is kept in the app's settings, not in the command's own */
 	size_t offset, size;
 	int64_t least, most;
@@ -67,16 +65,16 @@ struct wtl_option {
 #define WTL_OWN(type, field) .offset = offsetof(type, field), .size = sizeof(((type *)NULL)->field)
 #define WTL_SHARED(field)    .is_shared = true, WTL_OWN(struct wtl_settings, field)
 
-/* What --from and --to say, of those that read recordings. */
+/* The help of --from and --to, for commands that read recordings. */
 #define WTL_FROM_TEXT                                                             \
 	"Only from then on: a time such as '2026-11-21 14:00' or 14:00 (local), " \
 	"2026-11-21T14:00Z, or one since the start such as +90 or +1h30m"
 #define WTL_TO_TEXT "Only up to then; who used it is exact to a second"
 
-/* Of consumers that are listed. */
+/* The most consumers that can be listed. */
 enum { WTL_TOP_MAX = 65536 };
 
-/* Runs of a command, at most; those of --until unless --max-repeat says otherwise. */
+/* The most runs of a command; the most for --until, unless --max-repeat says otherwise. */
 enum { WTL_RUNS_MAX = 1000, WTL_UNTIL_RUNS_MIN = 3, WTL_UNTIL_RUNS_MAX = 100 };
 
 /* The words of a list of words, as they were typed. */

@@ -31,7 +31,7 @@ static void put_words(struct wtl_buf *buf, const char *const words[])
 		wtl_buf_printf(buf, "%s%s", i == 0 ? "" : words[i + 1] ? ", " : " or ", words[i]);
 }
 
-/* The shortest and the longest of a few that may be given. */
+/* The shortest and the longest of these times that the option takes. */
 static void put_durations(struct wtl_buf *buf, const struct wtl_option *option)
 {
 	static const struct {
@@ -138,7 +138,7 @@ static int add_word(struct wtl_app *app, const struct wtl_option *option, const 
 	return 0;
 }
 
-/* 0, EINVAL after a complaint, or negative for what it does not take. */
+/* 0, EINVAL after a complaint, or negative if it does not take that. */
 static int keep(struct wtl_app *app, const struct wtl_option *option, const char *text)
 {
 	void *target = wtl_option_target(app, option);
@@ -233,7 +233,7 @@ int wtl_option_check_output(struct wtl_app *app, const char *input)
 			    output);
 }
 
-/* Of what is not there yet: the same name in the same folder. */
+/* For files that do not exist yet: is it the same name in the same folder? */
 static bool is_same_place(const char *a, const char *b)
 {
 	const char *names[] = {a, b};
@@ -330,7 +330,7 @@ static int set_defaults(struct wtl_app *app)
 	return wtl_meter_carbon(NULL, &app->settings.carbon);
 }
 
-/* The place of an option by getopt's value. */
+/* The index of an option by getopt's value. */
 static size_t place_of(const struct wtl_command *command, int value)
 {
 	size_t i = 0;
@@ -402,7 +402,7 @@ static bool is_verb(const struct wtl_app *app, const char *word)
 	return verbs && *verbs;
 }
 
-/* Words that getopt has not taken: of a user's command, or behind "--", which a list of words keeps. */
+/* Words that getopt has not taken: the words of a user's command, or those after "--", which a list of words keeps. */
 static int take_rest(struct wtl_app *app, int argc, char **argv)
 {
 	int rc = 0;

@@ -21,10 +21,10 @@ int wtl_option_set_bytes(struct wtl_app *app, const struct wtl_option *option, c
 
 /* Was the option given, "--name" or a letter such as "-o"? */
 bool wtl_option_is_used(const struct wtl_app *app, const char *name);
-/* The first of the names, ended by NULL, that was; NULL: none. */
+/* The first of the names, ended by NULL, that was given; NULL: none was. */
 const char *wtl_option_first_used(const struct wtl_app *app, const char *const names[]);
 
-/* What is to be read must not be what -o replaces, under whatever name. 0, or EINVAL after a complaint. */
+/* The input must not be the file that -o replaces, under whatever name. 0, or EINVAL after a complaint. */
 int wtl_option_check_output(struct wtl_app *app, const char *input);
 
 #endif

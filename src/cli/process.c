@@ -78,7 +78,7 @@ int wtl_process_of_fd(int fd)
 	return pid > 0 ? pid : -ESRCH;
 }
 
-/* Without pidfds (before Linux 5.3): where /proc is our own namespace's, numbers are what they are. */
+/* Without pidfds (before Linux 5.3): if /proc is of our own PID namespace, the numbers are the same. */
 static int number_without_fd(int pid)
 {
 	char text[16] = "";

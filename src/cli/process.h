@@ -7,19 +7,19 @@
 
 /* Processes as /proc numbers them: this machine's own, also where --root or --tape stands for another. */
 
-/* When the process that /proc calls so started: field 22 of its stat, clock ticks of 10 ms since boot. 0, or
- * a negative errno: -ENOENT for one that has been waited for, -ESRCH for what is no number. */
+/* When the process with that number in /proc started: field 22 of its stat, clock ticks of 10 ms since
+ * boot. 0, or a negative errno: -ENOENT for one that has been waited for, -ESRCH for an invalid number. */
 int wtl_process_start(int pid, uint64_t *ret_ticks);
 
-/* Does that one run? Whoever has ended, and was not waited for yet, does not. */
+/* Does that process run? One that has ended does not, even if it was not waited for yet. */
 bool wtl_process_runs(int pid, uint64_t start_ticks);
 
-/* What /proc calls the process that a pidfd stands for. -ESRCH: it has been waited for, or is not in there;
- * -EOPNOTSUPP: it is no pidfd. */
+/* The number in /proc of a pidfd's process. -ESRCH: it has been waited
+ * for, or /proc does not have it; -EOPNOTSUPP: this is no pidfd. */
 int wtl_process_of_fd(int fd);
 
-/* What /proc calls the one that the system calls know by that number, which is another one where /proc is of
- * another PID namespace. -ESRCH, or another negative errno where that cannot be told. */
+/* The number in /proc of the process with that pid, which differs where /proc is of
+ * another PID namespace. -ESRCH, or another negative errno if it cannot be found out. */
 int wtl_process_number(int pid);
 
 #endif

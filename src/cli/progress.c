@@ -10,7 +10,7 @@
 #include "cli/command.h"
 #include "base/fd.h"
 
-/* To the start of the line, and nothing right of it: what every terminal since the VT100 does. */
+/* Goes to the start of the line and clears it, on every terminal since the VT100. */
 #define CLEAR "\r\033[K"
 
 enum { LINE_BYTES = 256 };
@@ -36,7 +36,7 @@ void wtl_progress_show(const struct wtl_app *app, bool is_alone, const char *for
 	va_end(args);
 	len = snprintf(line, sizeof(line), "%swattle: %s%s", is_alone ? CLEAR : "", text,
 		       is_alone ? "" : "\n");
-	(void)wtl_fd_write_some(STDERR_FILENO, line, (size_t)len); /* nobody waits for it */
+	(void)wtl_fd_write_some(STDERR_FILENO, line, (size_t)len); /* never waits */
 }
 
 void wtl_progress_clear(const struct wtl_app *app)

@@ -6,14 +6,14 @@
 
 struct wtl_app;
 
-/* How far a long measurement is, for whoever sits before the terminal. */
+/* The progress of a long measurement, for a user at the terminal. */
 
-/* Is anybody there: standard error is a terminal (that can clear a line), and --quiet was not given? */
+/* Is it shown? Standard error must be a terminal (that can clear a line), without --quiet. */
 bool wtl_progress_is_shown(const struct wtl_app *app);
-/* Shows a line, if so. is_alone: nothing else writes to the terminal, so that the next line takes its place. */
+/* Shows a line, if so. is_alone: nothing else writes to the terminal, so the next line replaces this one. */
 void wtl_progress_show(const struct wtl_app *app, bool is_alone, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Takes a line that stands alone away. */
+/* Clears the line that was shown with is_alone. */
 void wtl_progress_clear(const struct wtl_app *app);
 
 #endif

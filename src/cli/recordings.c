@@ -26,7 +26,7 @@ void wtl_remark_missing(const struct wtl_app *app, const char *path,
 		wtl_remark(app, "%s: %s", path, text);
 }
 
-/* So long after what the clock showed at the start: the first moment that showed it; before that, if none did. */
+/* When the clock first showed that time (a later one if it was skipped), since the start; shown_ns if it never did. */
 static int64_t place_of(const struct wtl_history *history, int64_t shown_ns)
 {
 	int64_t utc_ns, mono_ns;
@@ -37,7 +37,7 @@ static int64_t place_of(const struct wtl_history *history, int64_t shown_ns)
 	return mono_ns - history->begin_mono_ns;
 }
 
-/* How long after what it showed at the start is what the clock shows then. */
+/* The clock's time at that moment, since its time at the start. */
 static int64_t shown_at(const struct wtl_history *history, int64_t since_ns)
 {
 	if (since_ns > wtl_history_span_ns(history))
@@ -57,7 +57,7 @@ int wtl_when_in(const struct wtl_when *when, const struct wtl_history *history, 
 	*ret_since_ns = when->kind == WTL_WHEN_SINCE ? shown_ns : place_of(history, shown_ns);
 	if (when->kind != WTL_WHEN_CLOCK || *ret_since_ns <= wtl_history_span_ns(history))
 		return 0;
-	/* A time of day that is over at the start is one of the next day, unless the clock was set back to it. */
+	/* A time of day that is past at the start is that of the next day, unless the clock was set back to it. */
 	before_ns = place_of(history, shown_ns - DAY_NS);
 	if (before_ns >= 0 && before_ns <= wtl_history_span_ns(history))
 		*ret_since_ns = before_ns;

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
-/* A private file that is only read: "begin-end r-xp offset device inode path". */
+/* Is it a private mapping of a file that is only read? "begin-end r-xp offset device inode path" */
 static bool is_read_only_file(const char *line, uintptr_t *begin, uintptr_t *end)
 {
 	unsigned long inode;

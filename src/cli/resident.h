@@ -3,8 +3,9 @@
 #define WTL_CLI_RESIDENT_H
 
 /*
- * For what stays for months: memory that only its start used goes back to the system. That is what was freed, and pages of
- * programs and libraries, most of which ran once, to set the library up. The kernel brings back what is touched again.
+ * For processes that run for months: gives memory that only the start used back to
+ * the system. That is freed memory, and pages of programs and libraries, most of
+ * which ran once, to set a library up. The kernel reads back what is used again.
  */
 void wtl_resident_trim(void);
 

@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "cli/command.h"
 
-/* This thread's; nothing where a filter denies even that question. */
+/* This thread's capabilities; zeros where a filter denies even this call. */
 static bool sets_read(struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3])
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -25,7 +25,7 @@ bool wtl_rights_are_borrowed(void)
 {
 	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
 
-	/* Rights that the user has himself are not said to be insecure: he has them in every program. */
+	/* AT_SECURE is not set for capabilities that the user has in every program. */
 	if (geteuid() == 0 || !getauxval(AT_SECURE))
 		return false;
 	return !sets_read(sets) || sets[0].permitted || sets[1].permitted;
@@ -39,7 +39,7 @@ void wtl_rights_drop(void)
 	if (!wtl_rights_are_borrowed())
 		return;
 	sets_read(sets);
-	/* What the user lets programs inherit is his own, and the command's. Ambient ones go with these. */
+	/* Inheritable capabilities stay: the user has set them, for the command as well. Ambient ones go with these. */
 	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
 		sets[i].permitted = sets[i].effective = 0;
 	if (syscall(SYS_capset, &header, sets) == 0)

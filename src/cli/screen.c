@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The terminal is told by itself what has changed, with what its description (terminfo) says of it: ncurses would keep
- * three more copies of the picture and compare them, which takes longer than all that is drawn.
+ * Writes to the terminal itself what has changed, by the terminal's description (terminfo). ncurses
+ * would keep three more copies of the picture and compare them, which takes longer than all the drawing.
  */
 #include <curses.h>
 #include <errno.h>
@@ -29,7 +29,7 @@
 
 enum { ROWS_DEFAULT = 24, COLUMNS_DEFAULT = 80, LOOK_MAX = 96, NEAR = 5 };
 
-/* What switches to a look, after any other one. */
+/* The bytes that switch to a look from any other one. */
 struct look_text {
 	char bytes[LOOK_MAX];
 	size_t len;
@@ -40,17 +40,17 @@ struct wtl_screen {
 	struct wtl_screen_keys keys;
 	struct wtl_screen_options options;
 	struct look_text looks[WTL_STYLES];
-	const char *place;	/* the cursor */
+	const char *place;	/* moves the cursor */
 	bool place_is_ansi;	/* … as nearly every terminal does */
 	bool keeps_corner;	/* its last cell can be written without scrolling */
-	bool moves_in_looks;	/* the cursor is placed in any look */
-	bool is_ours;		/* now, until wtl_screen_leave() */
+	bool moves_in_looks;	/* the cursor can be moved in any look */
+	bool is_ours;		/* until wtl_screen_leave() */
 	struct wtl_cell *shown; /* what is on the terminal now */
 	size_t size;
 	int rows, columns; /* of it */
-	/* Where writing goes on, and in which look; -1: it is not known. */
+	/* Where the next character goes, and the current look; -1: not known. */
 	int row, column, style;
-	int error; /* what writing said */
+	int error; /* of writing */
 	size_t n_out;
 	char out[4096];
 };
@@ -130,7 +130,7 @@ static void prepare_rescue(void)
 	add_rescue(capability("sgr0"));
 	add_rescue(capability("rmkx"));
 	add_rescue(capability("cnorm"));
-	/* What was there before cannot be brought back everywhere: then the shell goes on in the last row. */
+	/* Not every terminal can restore what it showed before: on others, the shell goes on in the last row. */
 	add_rescue(back ? back : capability("el"));
 	watch_faults(on_fault);
 }
@@ -173,7 +173,7 @@ static void put_point(struct wtl_screen *screen, uint32_t point)
 		put_bytes(screen, bytes, wtl_point_bytes(point, bytes));
 }
 
-/* The digits of a number, which end there; where they begin. Room for WTL_NUM_DIGITS is before it. */
+/* Writes a number's digits so that they end there, and returns where they begin. Needs room for WTL_NUM_DIGITS. */
 static char *digits_before(char *end, int value)
 {
 	return wtl_num_digits((uint64_t)value, 0, end - WTL_NUM_DIGITS);
@@ -266,14 +266,14 @@ static void set_looks(struct wtl_screen *screen)
 	int n_colors = number("colors");
 	bool color = screen->options.color && n_colors >= 8 && capability("setaf") &&
 		     capability("setab");
-	/* Where there are more, their numbers are colours by themselves. */
+	/* Where there are more, numbers are not indices of the palette but colours themselves. */
 	bool rich = n_colors == 256;
 
 	for (int i = 0; i < WTL_STYLES; i++) {
 		const struct look *look = &looks[i];
 		chtype with = look->with;
 
-		/* Few colours: what is another shade with many is another brightness. */
+		/* With few colours, what would be another shade is made darker. */
 		if (!rich &&
 		    (i == WTL_STYLE_FAINT || (i >= WTL_STYLE_CPU_2 && i <= WTL_STYLE_OTHER_2)))
 			with = A_DIM;
@@ -296,7 +296,7 @@ static void set_style(struct wtl_screen *screen, int style)
 	if (style == screen->style)
 		return;
 	from = screen->style >= 0 ? &screen->looks[screen->style] : NULL;
-	/* Between two that differ in their colour alone, that is enough. */
+	/* If the looks differ only in the colour, setting that is enough. */
 	if (from && from->n_base == to->n_base && memcmp(from->bytes, to->bytes, to->n_base) == 0 &&
 	    (to->len > to->n_base || from->len == from->n_base))
 		skipped = to->n_base;
@@ -306,7 +306,7 @@ static void set_style(struct wtl_screen *screen, int style)
 
 static void set_mouse(struct wtl_screen *screen)
 {
-	/* Terminals that do not know the better form of reports (1006) ignore that. */
+	/* Terminals that do not know the better form of reports (1006) ignore it. */
 	if (capability("kmous"))
 		put_text(screen, screen->options.mouse ? "\033[?1000h\033[?1006h"
 						       : "\033[?1006l\033[?1000l");
@@ -357,7 +357,7 @@ static void place(struct wtl_screen *screen, int row, int column)
 	screen->column = column;
 }
 
-/* Terminals differ in the widths of some scripts and of what is made of several characters. */
+/* Terminals differ in the widths of some scripts, and of several characters that combine. */
 static bool has_sure_width(const struct wtl_cell *cell)
 {
 	return !cell->has_mark &&
@@ -373,12 +373,12 @@ static void put_cell(struct wtl_screen *screen, const struct wtl_canvas *canvas,
 	if (cell->has_mark)
 		put_point(screen, wtl_canvas_mark(canvas, cell));
 	screen->column += cell->width;
-	/* Behind the last column of a row terminals differ, too. */
+	/* They also differ in where the cursor is after the last column. */
 	if (!has_sure_width(cell) || screen->column >= screen->columns)
 		screen->row = -1;
 }
 
-/* To a cell of a row; over a few that are as they should be it is shorter to write them again. */
+/* Goes to a cell of a row. Writing a few unchanged cells again is shorter than moving over them. */
 static void go(struct wtl_screen *screen, const struct wtl_canvas *canvas, int row, int column)
 {
 	const struct wtl_cell *cells = wtl_canvas_cell(canvas, row, 0);
@@ -394,7 +394,7 @@ static void go(struct wtl_screen *screen, const struct wtl_canvas *canvas, int r
 		put_cell(screen, canvas, &cells[screen->column]);
 }
 
-/* What no cell has. */
+/* A width that no cell has. */
 enum { NO_WIDTH = 3 };
 
 static bool is_same(const struct wtl_cell *a, const struct wtl_cell *b, size_t n)
@@ -415,7 +415,7 @@ static void show_row(struct wtl_screen *screen, const struct wtl_canvas *canvas,
 		if (is_same(&cells[column], &shown[column], 1))
 			continue;
 		shown[column] = cells[column];
-		/* Which mark is not known here: the next one may be another, and is written anew. */
+		/* A cell does not say which mark it has, so one with a mark is always written again. */
 		if (cells[column].has_mark)
 			shown[column].width = NO_WIDTH;
 		if (cells[column].width == 0)
@@ -425,7 +425,7 @@ static void show_row(struct wtl_screen *screen, const struct wtl_canvas *canvas,
 	}
 }
 
-/* As it is after that. */
+/* And notes that the screen is blank. */
 static int clear_all(struct wtl_screen *screen, const struct wtl_canvas *canvas)
 {
 	size_t n = (size_t)canvas->rows * (size_t)canvas->columns;
@@ -447,7 +447,7 @@ static void take(struct wtl_screen *screen)
 
 	own.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ECHONL);
 	own.c_iflag &= ~(tcflag_t)(ICRNL | INLCR | IGNCR);
-	own.c_oflag &= ~(tcflag_t)OPOST; /* there are no lines in what is written */
+	own.c_oflag &= ~(tcflag_t)OPOST; /* line ends are not translated: none is written */
 	own.c_cc[VMIN] = 1;
 	own.c_cc[VTIME] = 0;
 	tcsetattr(STDIN_FILENO, TCSADRAIN, &own);
@@ -462,7 +462,7 @@ static void take(struct wtl_screen *screen)
 
 static void enter(struct wtl_screen *screen)
 {
-	/* Whoever had the terminal meanwhile may have set it up in another way. */
+	/* Another program may have changed the settings meanwhile. */
 	tcgetattr(STDIN_FILENO, &wtl_rescue()->termios);
 	take(screen);
 }
@@ -479,12 +479,12 @@ int wtl_screen_show(struct wtl_screen *screen, const struct wtl_canvas *canvas, 
 
 	if (!screen->is_ours)
 		enter(screen);
-	/* A terminal of another size may have moved what it showed. */
+	/* A terminal that was resized may have moved what it showed. */
 	if (whole || screen->rows != canvas->rows || screen->columns != canvas->columns)
 		rc = clear_all(screen, canvas);
 	for (int row = 0; rc == 0 && row < canvas->rows; row++)
 		show_row(screen, canvas, row);
-	/* Where a cursor is shown all the same, it is out of the way. */
+	/* On a terminal that cannot hide the cursor, it is out of the way. */
 	if (screen->row != last || screen->column != 0)
 		place(screen, last, 0);
 	flush(screen);
@@ -512,7 +512,7 @@ int wtl_screen_read(struct wtl_screen *screen, struct wtl_input *ret_input)
 
 /* ---- Beginning and end ---- */
 
-/* The description is read by three functions with 32 KiB each. A thread for that is started only where it has to be. */
+/* Three functions need 32 KiB of stack each to read the description: in a thread, if this stack is small. */
 static bool has_large_stack(void)
 {
 	struct rlimit limit;

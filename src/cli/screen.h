@@ -9,7 +9,7 @@
 
 struct wtl_err;
 
-/* The terminal: shows a canvas, and tells what its user does. */
+/* The terminal: shows a canvas, and returns its user's input. */
 
 enum wtl_key {
 	WTL_KEY_NONE,
@@ -70,10 +70,10 @@ int wtl_screen_new(const struct wtl_screen_options *options, struct wtl_screen *
 		   struct wtl_err *err);
 void wtl_screen_free(struct wtl_screen *screen); /* NULL is fine */
 
-/* Takes no effect on what is shown before the next wtl_screen_show(). */
+/* Takes effect with the next wtl_screen_show(). */
 void wtl_screen_set(struct wtl_screen *screen, const struct wtl_screen_options *options);
 
-/* A terminal that says that it has no size has 24 rows of 80, or what LINES and COLUMNS say. */
+/* If the terminal does not know its size: what LINES and COLUMNS say, else 24 rows of 80. */
 void wtl_screen_size(struct wtl_screen *screen, int *ret_rows, int *ret_columns);
 
 /* Shows the canvas from the upper left corner. whole: everything is drawn anew. 0, or -EIO: the
@@ -83,11 +83,11 @@ int wtl_screen_show(struct wtl_screen *screen, const struct wtl_canvas *canvas, 
 /* Gives the terminal back until the next wtl_screen_show(), which must then be a whole one. */
 void wtl_screen_leave(struct wtl_screen *screen);
 
-/* After a stop without notice (SIGSTOP): others may have used the terminal. The next wtl_screen_show() must be a whole
- * one. */
+/* After a stop without notice (SIGSTOP): other programs may have used
+ * the terminal. The next wtl_screen_show() must be a whole one. */
 void wtl_screen_retake(struct wtl_screen *screen);
 
-/* What the user did next; never waits. 1, 0: nothing, -EIO: the terminal is gone. */
+/* The user's next input; never waits. 1, 0: nothing, -EIO: the terminal is gone. */
 int wtl_screen_read(struct wtl_screen *screen, struct wtl_input *ret_input);
 
 #endif

@@ -11,7 +11,7 @@
 #include "document/format.h"
 #include "energy/units.h"
 
-/* A key's bytes come together, unless they went through a network. No sequence that a terminal sends is longer. */
+/* A key's bytes come together, unless they went through a network. No terminal sends more than SEQUENCE_MAX. */
 enum { ESCAPE = 27, KEY_MS = 25, SEQUENCE_MAX = 32, X10_LEN = 6, DOUBLE_CLICK_MS = 400 };
 
 static const struct {
@@ -34,7 +34,7 @@ void wtl_screen_keys_init(struct wtl_screen_keys *keys, const char *(*text)(cons
 		keys->sequences[i] = text(described[i].capability);
 }
 
-/* What has come is whole, or begins something: a key, or a report whose rest may never come. */
+/* The bytes are whole, or begin a key, or a report of the mouse (whose rest may never come). */
 enum kind { WHOLE, KEY_BEGUN, MOUSE_BEGUN };
 
 static void take_key(struct wtl_input *input, enum wtl_key key)
@@ -57,7 +57,7 @@ static enum wtl_input_kind click_kind(struct wtl_screen_keys *keys, int row, int
 	return twice ? WTL_INPUT_DOUBLE_CLICK : WTL_INPUT_CLICK;
 }
 
-/* A button is pressed; Shift, Alt and Control beside it mean nothing. Rows and columns are from 1. */
+/* A button was pressed. Shift, Alt and Control are ignored. Rows and columns are from 1. */
 static void take_mouse(struct wtl_screen_keys *keys, unsigned button, unsigned column, unsigned row,
 		       struct wtl_input *input)
 {
@@ -74,7 +74,7 @@ static void take_mouse(struct wtl_screen_keys *keys, unsigned button, unsigned c
 		input->kind = click_kind(keys, input->row, input->column);
 }
 
-/* "ESC [ <", three numbers, and M or m for a button that is let go. What only begins like one is left out. */
+/* "ESC [ <", three numbers, and M, or m for a button that was released. What only begins like one is skipped. */
 static enum kind scan_report(struct wtl_screen_keys *keys, size_t *ret_len, struct wtl_input *input)
 {
 	const char *bytes = keys->held;
@@ -100,7 +100,7 @@ static enum kind scan_report(struct wtl_screen_keys *keys, size_t *ret_len, stru
 	return WHOLE;
 }
 
-/* "ESC [ M" and three bytes, as terminals tell it that know nothing else. */
+/* "ESC [ M" and three bytes, from terminals that know only this form. */
 static enum kind scan_x10(struct wtl_screen_keys *keys, size_t *ret_len, struct wtl_input *input)
 {
 	const unsigned char *bytes = (const unsigned char *)keys->held + 3;
@@ -143,7 +143,7 @@ static enum wtl_key lettered_key(char letter)
 	return at ? (enum wtl_key)keys[at - letters] : WTL_KEY_NONE;
 }
 
-/* Behind "ESC [" come parameters and a letter. Keys with Shift, Alt or Control, which have two, mean nothing here. */
+/* After "ESC [" come parameters and a letter. Keys with Shift, Alt or Control have two parameters and are ignored. */
 static enum kind scan_sequence(struct wtl_screen_keys *keys, size_t *ret_len,
 			       struct wtl_input *input)
 {
@@ -171,7 +171,7 @@ static enum kind scan_sequence(struct wtl_screen_keys *keys, size_t *ret_len,
 	return WHOLE;
 }
 
-/* A key of the terminal's description: its length, or 0. */
+/* Finds a key of the terminal's description: its length, or 0. */
 static size_t find_described(const struct wtl_screen_keys *keys, enum wtl_key *ret_key,
 			     bool *ret_is_begun)
 {
@@ -206,7 +206,7 @@ static void take_point(struct wtl_input *input, uint32_t point)
 	}
 }
 
-/* A character of UTF-8. A byte of none is left out, as is NUL (^@, which is no character of a name). */
+/* A character of UTF-8. A byte that is not UTF-8 is skipped, as is NUL (^@). */
 static enum kind scan_point(const struct wtl_screen_keys *keys, size_t *ret_len,
 			    struct wtl_input *input)
 {
@@ -221,7 +221,7 @@ static enum kind scan_point(const struct wtl_screen_keys *keys, size_t *ret_len,
 	return len || keys->n_held >= wanted ? WHOLE : KEY_BEGUN;
 }
 
-/* What the first of the bytes that are held say: *ret_len of them. */
+/* Reads the first key, character or report from the bytes that are held. It has *ret_len of them. */
 static enum kind scan(struct wtl_screen_keys *keys, size_t *ret_len, struct wtl_input *input)
 {
 	const char *bytes = keys->held;
@@ -277,7 +277,7 @@ int wtl_screen_keys_take(struct wtl_screen_keys *keys, struct wtl_input *ret_inp
 			continue;
 		if (kind == MOUSE_BEGUN)
 			return 0;
-		/* The key that is its first byte; where there is none, half a character. */
+		/* Its first byte is a key by itself; or it is an incomplete character, which is skipped. */
 		len = 1;
 		if ((unsigned char)keys->held[0] < 0x80)
 			take_point(ret_input, (unsigned char)keys->held[0]);

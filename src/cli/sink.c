@@ -20,10 +20,10 @@
 #include "document/report.h"
 #include "cli/sink.h"
 
-/* The report that could not be written where it should go: at most this much of it. */
+/* At most this much of a report that could not be written is written elsewhere instead. */
 #define RESCUE_MAX (1u << 20)
 
-/* How SQLite's files begin, with the NUL; what recordings have for an application_id, and where. */
+/* How SQLite's files begin, with the NUL; a recording's application_id, and its offset. */
 #define SQLITE	     "SQLite format 3"
 #define RECORDING    "WTTL"
 #define RECORDING_AT 68
@@ -76,7 +76,7 @@ static void find_style(const struct wtl_settings *settings, const struct place *
 	ret_style->quiet = settings->quiet;
 }
 
-/* Appending follows a link that leads nowhere yet. */
+/* Appending may create the target of a dangling link. */
 static int check_append(const char *path, mode_t mode)
 {
 	struct stat status;
@@ -111,7 +111,7 @@ static int check_path(const char *path, bool append, mode_t mode)
 	return wtl_outfile_try(path);
 }
 
-/* As its header says, which has SQLite's name and wattle's, also while it is being written. */
+/* By its header, which has SQLite's name and wattle's, even while it is being written. */
 bool wtl_sink_is_recording(const char *path)
 {
 	char head[RECORDING_AT + sizeof(RECORDING) - 1];
@@ -174,7 +174,7 @@ static int write_out(const struct wtl_app *app, struct wtl_io *io, const struct 
 				app->settings.append ? WTL_OUT_APPEND : WTL_OUT_REPLACE);
 }
 
-/* What failed was not that descriptor. */
+/* fd is not the descriptor that failed. */
 static void write_rescued(const struct wtl_result *result, int fd)
 {
 	const struct wtl_output_style style = {.ascii = true};
@@ -186,7 +186,7 @@ static void write_rescued(const struct wtl_result *result, int fd)
 	wtl_buf_done(&plain);
 }
 
-/* Whoever closed the pipe has seen enough, where it can be had again. */
+/* A reader that closed the pipe has seen enough, unless the result cannot be had again. */
 static void complain_unwritten(struct wtl_app *app, const struct place *place,
 			       const struct wtl_result *result, int rc)
 {

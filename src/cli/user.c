@@ -59,7 +59,7 @@ int wtl_user_machine_path(const char *name, char *path, size_t size)
 	return wtl_user_path("XDG_STATE_HOME", ".local/state", name, path, size);
 }
 
-/* Others have no business in there, nor have made it where it is root's. */
+/* Only for this user. For root, one that exists must not be another user's work. */
 static int make_one(const char *folder)
 {
 	if (mkdir(folder, 0700) == 0)

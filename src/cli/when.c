@@ -13,7 +13,7 @@
 /* A hundred years. */
 #define LONGEST_NS UINT64_C(3155760000000000000)
 
-/* Whoever says 14:00 of a recording that began at 14:00:20 means that minute. */
+/* For a recording that began at 14:00:20, 14:00 means that minute. */
 #define CLOCK_SLACK_NS (60 * WTL_NS_PER_S)
 
 enum { NANO = 9 };
@@ -21,7 +21,7 @@ enum { NANO = 9 };
 struct unit {
 	const char *name;
 	uint64_t factor;
-	unsigned decimals; /* of a second that one is */
+	unsigned decimals; /* the unit is factor × 10^-decimals seconds */
 };
 
 /* The unit that the text begins with. Longer names come first, so that ms is not read as m. */
@@ -85,7 +85,7 @@ const char *wtl_when_forms(void)
 	       "from 1970 to 2261, or one since the start such as +90 or +1h30m";
 }
 
-/* Clocks are not set between those moments. */
+/* Is the offset from UTC the same at both moments? */
 static bool is_even(time_t from_s, time_t to_s)
 {
 	struct tm from, to;
@@ -94,7 +94,7 @@ static bool is_even(time_t from_s, time_t to_s)
 	       from.tm_gmtoff == to.tm_gmtoff;
 }
 
-/* false: the clock did not show that time then, or is_dst says what it was not. */
+/* false: the local clock never shows that time, or not with this is_dst. */
 static bool local_as(const struct tm *wanted, int is_dst, int64_t *ret_s)
 {
 	struct tm tm = *wanted, shown;
@@ -122,7 +122,7 @@ int64_t wtl_when_local_utc_ns(int64_t wall_ns, bool is_second)
 	bool is_summer, is_winter;
 
 	local_as(&tm, -1, &any_s);
-	/* Asked for a time that a zone never had, mktime() searches decades for one. */
+	/* mktime() searches decades for an is_dst that the zone never had: it is not asked without need. */
 	if (is_even(any_s - 86400, any_s + 86400))
 		return any_s * WTL_NS_PER_S + date.nanosecond;
 	is_summer = local_as(&tm, 1, &summer_s);
@@ -134,7 +134,7 @@ int64_t wtl_when_local_utc_ns(int64_t wall_ns, bool is_second)
 	return any_s * WTL_NS_PER_S + date.nanosecond;
 }
 
-/* Midnight on the wall of the day of that moment. */
+/* Local midnight of that moment's day, as if it were UTC. */
 static int64_t midnight_ns(int64_t t_utc_ns)
 {
 	time_t seconds = (time_t)(t_utc_ns / WTL_NS_PER_S);
@@ -184,7 +184,7 @@ int wtl_when_since_ns(const struct wtl_when *when, int64_t begin_utc_ns, int64_t
 
 bool wtl_when_is_backwards(const struct wtl_when *from, const struct wtl_when *to)
 {
-	/* After 14:00, 13:00 is that of the next day. */
+	/* A time of day is never backwards: 13:00 after 14:00 is that of the next day. */
 	return from->kind == to->kind && from->kind != WTL_WHEN_NOT &&
 	       from->kind != WTL_WHEN_CLOCK && from->ns >= to->ns;
 }

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A moment of a recording, as --from and --to name it. */
+/* A moment of a recording, as --from and --to give it. */
 enum wtl_when_kind {
 	WTL_WHEN_NOT,	/* not given */
 	WTL_WHEN_SINCE, /* time since the start: "90", "+1h30m", "250ms" */
@@ -28,15 +28,13 @@ int wtl_when_parse_length(const char *text, int64_t *ret_ns);
 /* The forms in one line, for error texts. */
 const char *wtl_when_forms(void);
 
-/*
- * Nanoseconds since the start. `after_ns` (since the start) is what a time of day alone is looked for
- * from: that of --from for --to. Local times go by TZ. 0 or -ERANGE.
- */
+/* Nanoseconds since the start. A time of day is searched from `after_ns` (since the start)
+ * on: for --to, that is the moment of --from. Local times go by TZ. 0 or -ERANGE. */
 int wtl_when_since_ns(const struct wtl_when *when, int64_t begin_utc_ns, int64_t after_ns,
 		      int64_t *ret_since_ns);
 
-/* A clock on the wall (as if it were UTC) as UTC, by TZ's rules as of then. Where clocks were put back it showed some times
- * twice: is_second says which is meant. */
+/* A local time (as if it were UTC) as UTC, by TZ's rules for that time. A clock
+ * that was put back showed some times twice: is_second says which is meant. */
 int64_t wtl_when_local_utc_ns(int64_t wall_ns, bool is_second);
 
 /* Is --to not after --from, whatever the recording? */
