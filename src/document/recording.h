@@ -43,7 +43,7 @@ struct wtl_recording_group {
 	const char *name; /* "": those that belong to no group */
 	uint64_t n_processes;
 	int64_t cpu_ns;
-	struct wtl_share_energy all, gpu; /* their ± is the sum of the members' ± */
+	struct wtl_share_energy all, gpu; /* their ± are of the group as a whole */
 };
 
 struct wtl_recording_grouping {

@@ -18,8 +18,8 @@
 
 #define STEP "step"
 
-/* Samples come some microseconds early or late: a step that is short of its interval by a thousandth is none
- * too short, else every other one would be twice as long where both intervals are the same. */
+/* Samples come some microseconds early or late. So a step may be a thousandth shorter than its
+ * interval: else every other one would be twice as long if samples have the same interval. */
 enum { INTERVAL_SLACK = 1000 };
 
 struct wattle_recording {
@@ -33,7 +33,7 @@ static int hand_over(const struct wtl_err *err, struct wattle_error *reterr)
 	return err->code;
 }
 
-/* A summary has them in the order of their beginnings. */
+/* Sorts by the end; a summary has its windows in the order of their starts. */
 static int by_end(const void *a, const void *b)
 {
 	const struct wattle_window *one = &((const struct wtl_history_window *)a)->window;
@@ -129,7 +129,7 @@ int wattle_recording_domain(struct wattle_recording *recording, size_t i,
 
 /* ---- Going on ---- */
 
-/* As many domains' figures as the caller has room for. */
+/* The energies of as many domains as the caller has room for. */
 static void give_energies(const struct wattle_recording *recording,
 			  const struct wattle_energy energies[], struct wattle_energy *ret_energies,
 			  size_t n_energies)
@@ -140,8 +140,7 @@ static void give_energies(const struct wattle_recording *recording,
 		wtl_abi_give(wtl_abi_element(ret_energies, i), &energies[i], sizeof(energies[i]));
 }
 
-/* Until the first sample at least that much later. 1, or 0 at the end (some samples may have come), or
- * negative. */
+/* Plays until the first sample at until_ns or later. 1, or 0 at the end (there may have been samples), or negative. */
 static int go_on(struct wattle_recording *recording, int64_t until_ns,
 		 struct wattle_recording_step *step, unsigned *samples, struct wtl_err *err)
 {
@@ -162,7 +161,7 @@ static int go_on(struct wattle_recording *recording, int64_t until_ns,
 	return rc;
 }
 
-/* The end of time, if that is before. */
+/* t_ns + by_ns, at most INT64_MAX. */
 static int64_t later_ns(int64_t t_ns, int64_t by_ns)
 {
 	return __builtin_add_overflow(t_ns, by_ns, &t_ns) ? INT64_MAX : t_ns;
@@ -210,7 +209,7 @@ int wattle_recording_next(struct wattle_recording *recording, int64_t interval_n
 	wtl_window_look(meter, STEP, &window, recording->energies,
 			wattle_recording_domains(recording));
 	wattle_window_cancel(meter, STEP);
-	/* What is left at the end may be no time at all. */
+	/* The rest at the end may have no duration. */
 	if (rc == 0 && window.duration_ns <= 0)
 		return 0;
 	step.begin_mono_ns = window.begin_mono_ns;

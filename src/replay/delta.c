@@ -12,7 +12,7 @@
 
 enum { FLAG_IN_TREE = 1, FLAG_READABLE = 2 };
 
-/* As what a number is kept, and where it stands in a consumer. */
+/* How a number is stored in a consumer, and where. */
 struct field {
 	enum kind { FLAGS, STATE, INT, UNSIGNED, PPM, WIDE } kind;
 	size_t offset;
@@ -130,14 +130,14 @@ static void put_change(struct wtl_delta *delta, uint32_t slot, enum wtl_change f
 	delta->n_changes++;
 }
 
-/* A command is copied before the one before it is freed, and groups are kept once each: a pointer stands for one. */
+/* Pointers stand for texts: a command is copied before the one before is freed, and groups exist once each. */
 static bool has_same_words(const struct wtl_consumer *a, const struct wtl_consumer *b)
 {
 	return a->uid == b->uid && a->start_ns == b->start_ns && a->command == b->command &&
 	       a->group == b->group && strcmp(a->name, b->name) == 0;
 }
 
-/* Rows have no pid: they are known by what they are called. */
+/* Rows that stand for several processes have no pid: their names identify them. */
 static bool is_same_owner(const struct wtl_delta_slot *slot, const struct wtl_consumer *consumer)
 {
 	const struct wtl_consumer *last = &slot->last;
@@ -171,7 +171,7 @@ static int store_row(struct wtl_delta *delta, uint32_t slot, const struct wtl_co
 		row.consumer.command = row.command;
 	}
 	if (delta->user && consumer->uid != UINT32_MAX) {
-		/* The one before often has the same, and looking a name up takes 50 us. */
+		/* The row before often has the same user, and looking a name up takes 50 us. */
 		if (!delta->has_named || delta->named_uid != consumer->uid)
 			delta->user(delta->user_context, consumer->uid, delta->named);
 		delta->has_named = true;
@@ -217,7 +217,7 @@ static int follow_one(struct wtl_delta *delta, uint32_t slot, const struct wtl_c
 	return store_row(delta, slot, consumer, &(struct wtl_per_cpu){.power_uw = 0});
 }
 
-/* Most do nothing between two scans. */
+/* Most consumers do nothing between two scans. */
 static bool is_unchanged(const struct wtl_delta_slot *own, const struct wtl_consumer *consumer)
 {
 	return own->id && own->is_written && memcmp(&own->last, consumer, sizeof(*consumer)) == 0;
@@ -252,7 +252,7 @@ int wtl_delta_follow(struct wtl_delta *delta, const struct wtl_consumers *consum
 	return rc;
 }
 
-/* Its row is not what it is now. */
+/* Is its stored row out of date? */
 static bool is_stale(const struct wtl_delta_slot *own, const struct wtl_consumer *consumer)
 {
 	return own->is_stale || consumer->cpu_ppm != 0 ||

@@ -12,12 +12,9 @@
 
 struct wtl_consumers;
 
-/*
- * What a recording has of the consumers: the difference to how they are now is what has to be
- * written next.
- */
+/* What a recording has of the consumers. Their difference to this is what has to be written next. */
 struct wtl_delta_slot {
-	uint32_t id;	 /* of its owner in the table; 0: nobody's */
+	uint32_t id;	 /* of its owner in the table; 0: it has none */
 	bool is_written; /* in this period */
 	bool is_stale;	 /* something has changed since its row was stored */
 	int64_t first_look;
@@ -29,13 +26,13 @@ struct wtl_delta {
 	uint32_t count, slot, field, by; /* series */
 	void (*user)(void *context, uint32_t uid, char name[33]);
 	void *user_context;
-	bool has_named; /* the user who was asked for last */
+	bool has_named; /* the user whose name was looked up last */
 	uint32_t named_uid;
 	char named[33];
 	struct wtl_delta_slot *slots;
 	size_t n_slots;
 	uint32_t n_ids;
-	/* Of the list being written. */
+	/* Of the list that is being written. */
 	int64_t n_changes;
 	uint32_t last_slot;
 };
@@ -44,17 +41,17 @@ struct wtl_delta {
 int wtl_delta_init(struct wtl_delta *delta, struct wtl_store_writer *writer);
 void wtl_delta_done(struct wtl_delta *delta); /* a zeroed one is fine */
 
-/* From now on everything is written as if for the first time, but consumers keep their numbers. */
+/* From now on everything is written as if for the first time, but consumers keep their ids. */
 void wtl_delta_begin_anew(struct wtl_delta *delta);
 
-/* Writes what is different. `scan` is the number of the newest scan. 0 or -ENOMEM: then something is
- * missing in the recording. */
+/* Writes what has changed. `scan` is the number of the newest scan.
+ * 0 or -ENOMEM: then something is missing in the recording. */
 int wtl_delta_follow(struct wtl_delta *delta, const struct wtl_consumers *consumers, int64_t scan);
 
-/* The rows of all who are there, as they are now. */
+/* Stores the rows of all consumers that are there, as they are now. */
 void wtl_delta_finish(struct wtl_delta *delta, const struct wtl_consumers *consumers);
 
-/* A consumer's number (WTL_CHANGE_STATE and above), and the other way. */
+/* A consumer's number (WTL_CHANGE_STATE and above): returns it, and sets it. */
 int64_t wtl_delta_number(const struct wtl_consumer *consumer, enum wtl_change which);
 void wtl_delta_set_number(struct wtl_consumer *consumer, enum wtl_change which, int64_t value);
 

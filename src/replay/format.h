@@ -22,8 +22,8 @@ enum wtl_op {
 	WTL_OP_RESET,		/* change.… */
 	WTL_OP_SECOND,		/* second.…: clocks, and wattle's own cost */
 	WTL_OP_DEVICES,		/* device.…: what GPUs report beside energy */
-	WTL_OP_SETTLED,		/* what was billed so far stays divided as it is (learned watts) */
-	WTL_OP_MACHINE_CHANGED, /* the same, and learned watts may be others now */
+	WTL_OP_SETTLED,		/* accounts up to here stay divided as they are (learned watts) */
+	WTL_OP_MACHINE_CHANGED, /* the same, and watts may have to be learned anew */
 	WTL_OPS
 };
 
@@ -39,14 +39,14 @@ enum wtl_op {
 #define WTL_SERIES_SAMPLE_TOOK	 "sample.took"
 #define WTL_SERIES_SAMPLE_ASLEEP "sample.asleep"
 
-/* "ch.N.…". For each sample of channel N: 0, the reading is the one of the sample before; else its time from the
- * sample's start, and 1 more unless it is before that. The rest is there for new readings only. */
+/* "ch.N.…". For each sample of channel N: 0 if the reading is that of the sample before; else its time
+ * since the sample's start, plus 1 unless it is before that. The rest is there for new readings only. */
 #define WTL_SERIES_CHANNEL_AT	 "at"
 #define WTL_SERIES_CHANNEL_VALUE "value"
 #define WTL_SERIES_CHANNEL_HALF	 "half"
 #define WTL_SERIES_CHANNEL_STATE \
 	"state" /* enum wattle_status, + 16 for a counter that started again */
-#define WTL_SERIES_CHANNEL_ERROR "error" /* where the status is not OK */
+#define WTL_SERIES_CHANNEL_ERROR "error" /* if the status is not OK */
 
 enum { WTL_STATE_ANEW = 16 };
 
@@ -60,7 +60,7 @@ enum { WTL_STATE_ANEW = 16 };
 #define WTL_SERIES_SCAN_BUSY	 "look.busy"
 #define WTL_SERIES_SCAN_WEIGHT	 "look.weight" /* enum wtl_weight: what uses of processors weigh */
 #define WTL_SERIES_SCAN_USES	 "look.uses"   /* how many */
-#define WTL_SERIES_USE_SLOT	 "use.slot" /* as the difference to the one before in this scan */
+#define WTL_SERIES_USE_SLOT	 "use.slot"    /* the difference to the slot before in this scan */
 #define WTL_SERIES_USE_WEIGHT	 "use.weight"
 #define WTL_SERIES_SCAN_FOLDS	 "look.folds"
 #define WTL_SERIES_FOLD_FROM	 "fold.from"
@@ -74,8 +74,8 @@ enum { WTL_STATE_ANEW = 16 };
 #define WTL_SERIES_GPU_SLOT   "slot"
 #define WTL_SERIES_GPU_SHARE  "share"
 
-/* What became different about consumers since the last SCAN or RESET: how many changes, and for each
- * the slot (as the difference to the change before), which number, and by how much. */
+/* The consumers' changes since the last SCAN or RESET: how many they are, and for each the
+ * slot (as the difference to the change before), which number, and by how much it changed. */
 #define WTL_SERIES_CHANGES	"change.count"
 #define WTL_SERIES_CHANGE_SLOT	"change.slot"
 #define WTL_SERIES_CHANGE_FIELD "change.field"
@@ -85,7 +85,7 @@ enum wtl_change {
 	WTL_CHANGE_OWNER, /* BY is the consumer's id in the table, all numbers are 0; 0: nobody has it */
 	WTL_CHANGE_STATE,   /* enum wtl_consumer_state */
 	WTL_CHANGE_CPU,	    /* nanoseconds */
-	WTL_CHANGE_COUNTED, /* of them, weighed by what the hardware counted */
+	WTL_CHANGE_COUNTED, /* CPU time, weighed by what the hardware counted */
 	WTL_CHANGE_FLAGS,   /* 1: of the command, 2: readable */
 	WTL_CHANGE_PARENT,
 	WTL_CHANGE_PROCESSES,
@@ -96,17 +96,17 @@ enum wtl_change {
 	WTL_CHANGE_USS,
 	WTL_CHANGE_GPU_MEMORY,
 	WTL_CHANGE_GPU_USE,
-	WTL_CHANGE_WATTS_KEY, /* with whom its watts are learned: wtl_consumer.watts_key */
+	WTL_CHANGE_WATTS_KEY, /* who shares its learned watts: wtl_consumer.watts_key */
 	WTL_CHANGES
 };
 
 #define WTL_SERIES_SECOND_MONO "second.mono"
 #define WTL_SERIES_SECOND_UTC  "second.utc"
 #define WTL_SERIES_SECOND_CPU  "second.cpu" /* wattle's own, nanoseconds */
-#define WTL_SERIES_SECOND_RSS  "second.rss" /* the highest it ever had, bytes; empty: not known */
+#define WTL_SERIES_SECOND_RSS  "second.rss" /* the highest so far, bytes; empty: not known */
 
-/* What devices report beside energy, where it is known: how many values, and for each the device (of the facts
- * device.N.…, or -1: the machine and its processors), enum wtl_device_number, and the value. */
+/* What devices report beside energy: how many values are known, and for each the device (that of the
+ * facts device.N.…, or -1: the machine and its processors), enum wtl_device_number, and the value. */
 #define WTL_SERIES_DEVICES	 "device.count"
 #define WTL_SERIES_DEVICE_GPU	 "device.gpu"
 #define WTL_SERIES_DEVICE_NUMBER "device.number"
@@ -123,7 +123,7 @@ enum wtl_device_number {
 	WTL_DEVICE_LIMIT_UW,
 	WTL_DEVICE_THROTTLE, /* enum wtl_gpu_throttle */
 	WTL_DEVICE_FAN_PERCENT,
-	WTL_DEVICE_THROTTLED, /* times that processors were held down by heat, since the start */
+	WTL_DEVICE_THROTTLED, /* times that processors were slowed by heat, since the start */
 	WTL_DEVICE_NUMBERS
 };
 
@@ -133,12 +133,12 @@ struct wtl_device_value {
 	int64_t value;
 };
 
-/* Parts of a profile, each as its length in bytes and then these, eight a value, the lowest first (docs/profile-file.md). */
+/* Parts of a profile: for each its length in bytes, then those, eight a value, lowest first (docs/profile-file.md). */
 #define WTL_SERIES_PROFILE "profile.bytes"
 
 /* ---- Facts ---- */
 
-#define WTL_FACT_VERSION    "wattle"	 /* that wrote it */
+#define WTL_FACT_VERSION    "wattle"	 /* the version that wrote it */
 #define WTL_FACT_MACHINE_ID "machine-id" /* hashes, 16 digits: wtl_machine_hash() */
 #define WTL_FACT_BOOT_ID    "boot-id"
 #define WTL_FACT_SERIAL	    "channel.%zu.serial" /* of the device that it measures */
@@ -149,31 +149,29 @@ struct wtl_device_value {
 #define WTL_FACT_PRODUCT    "product"
 #define WTL_FACT_KERNEL	    "kernel"
 #define WTL_FACT_MEMORY	    "memory-bytes"
-#define WTL_FACT_WALL \
-	"wall" /* the line of the calibration at the wall (energy/calibration_line.h) */
+#define WTL_FACT_WALL	    "wall" /* the line of the wall calibration (energy/calibration_line.h) */
 #define WTL_FACT_VM	    "virtual-machine"
 #define WTL_FACT_CONTAINER  "container"
 #define WTL_FACT_GPU_DOMAIN "gpu.%zu.domain"
 #define WTL_FACT_GPUS	    "gpus"
-#define WTL_FACT_GPU_WATTS  "gpus.learned"  /* "1": what their users draw was learned, too */
+#define WTL_FACT_GPU_WATTS  "gpus.learned"  /* "1": the watts of their users were learned, too */
 #define WTL_FACT_WEIGHT	    "cpu-weight"    /* of the use of processors: wtl_weight_names */
 #define WTL_FACT_IMPORTED   "imported-from" /* another tool: the format of its file */
-#define WTL_FACT_LATE	    "begins-late" /* "1": accounts begin with the first bill that there is */
+#define WTL_FACT_LATE	    "begins-late"   /* "1": accounts begin with the first bill in it */
 #define WTL_FACT_UPDATE	    "update.%zu" /* of the sensor of the domain, as it was seen: nanoseconds */
 #define WTL_FACT_IDLE	    "idle.%zu" /* of the domain, when the recording began */
 #define WTL_FACT_KNOWN \
-	"known.%zu" /* watts of a program before they were learned: a key, and their line */
+	"known.%zu" /* watts of a program that were known before: a key, and their line */
 #define WTL_FACT_LEARNED "learned.%zu" /* "1": watts of that domain were learned */
 /* A device of WTL_SERIES_DEVICES: its energy domain ("" if it has none), and the maker's name. */
 #define WTL_FACT_DEVICE_DOMAIN "device.%zu.domain"
 #define WTL_FACT_DEVICE_NAME   "device.%zu.name"
-/* Of the window with that id in the table, which is one run of a command: how that ended. The reason is there
- * where the rest is not. */
+/* How the run that is this window (by its id in the table) ended. The reason is there if the rest is not. */
 #define WTL_FACT_WINDOW		"window.%" PRIu32 ".%s"
 #define WTL_FACT_EXIT_STATUS	"exit_status" /* as a shell reports it */
 #define WTL_FACT_EXIT_SIGNAL	"exit_signal" /* that ended it */
 #define WTL_FACT_EXIT_REASON	"exit_reason"
-#define WTL_FACT_INTERRUPTED	"interrupted" /* "1": wattle was */
+#define WTL_FACT_INTERRUPTED	"interrupted" /* "1": wattle was interrupted */
 #define WTL_FACT_COMMAND_CPU	"cpu_ns"      /* of the command and what it waited for */
 #define WTL_FACT_COMMAND_MEMORY "max_rss_bytes"
 /* What the recording was asked to follow: a process, a container, a unit. */

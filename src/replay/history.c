@@ -16,7 +16,7 @@
 
 /* ---- Emissions ---- */
 
-/* A window of the history's own, from the first sample on. */
+/* The history's own window, from the first sample on. */
 #define EMISSION "emission"
 
 static int begin_emission(struct wtl_history *history)
@@ -117,7 +117,7 @@ static void set_figures(const struct wtl_history *history, struct wtl_history_wi
 	window->emission = wtl_emission_since(&history->emission, &window->emission);
 }
 
-/* It moves behind those that ended before. */
+/* Moves it to the end of those that have ended. */
 static void end_window(struct wtl_history *history, const struct wtl_played *played)
 {
 	struct wtl_history_window *window = find_open(history, played->window_id), ended;
@@ -132,7 +132,7 @@ static void end_window(struct wtl_history *history, const struct wtl_played *pla
 	history->ended_id = played->window_id;
 	history->has_measured |= window->is_main;
 	if (wtl_history_is_waiting(history)) {
-		drop_window(history, window); /* it is none of this part */
+		drop_window(history, window); /* it is not in this part */
 		return;
 	}
 	ended = *window;
@@ -187,7 +187,7 @@ void wtl_history_choose(struct wtl_history *history, int64_t from_ns, int64_t to
 
 static int begin_part(struct wtl_history *history, const struct wtl_played *played)
 {
-	/* A part that begins with the measurement does not cut it. */
+	/* A part that begins with the measurement has all of it. */
 	for (size_t i = 0; i < history->n_windows; i++)
 		history->windows[i].is_cut |= played->kind != WTL_PLAYED_BEGUN ||
 					      history->windows[i].id != played->window_id;
@@ -200,10 +200,8 @@ static int begin_part(struct wtl_history *history, const struct wtl_played *play
 	return wtl_player_begin_here(history->player, played->t_mono_ns);
 }
 
-/*
- * Where a part may begin and end, so that parts that meet add up: where accounts begin first, and with each bill;
- * where nobody was followed, with each sample of the measurement.
- */
+/* Where a part may begin and end, so that adjacent parts add up: at the first start of
+ * accounts, and at each bill. If nobody was followed, at each sample of the measurement. */
 static bool can_be_cut(const struct wtl_history *history, const struct wtl_played *played)
 {
 	uint32_t main_window = wtl_player_main_window(history->player);
@@ -220,7 +218,7 @@ static bool can_be_cut(const struct wtl_history *history, const struct wtl_playe
 
 static int cut(struct wtl_history *history, const struct wtl_played *played)
 {
-	/* The same moment, whether it is a run or the part that is billed. */
+	/* Of a bill, the scan's time: the same moment whether a run or the part is billed. */
 	int64_t t_ns =
 		(played->kind == WTL_PLAYED_BILLED ? played->scanned_ns : played->t_mono_ns) -
 		history->begin_mono_ns;
@@ -237,7 +235,7 @@ static int cut(struct wtl_history *history, const struct wtl_played *played)
 
 /* ---- Steps ---- */
 
-/* What is known of the main window is complete, if that has ended. */
+/* After this bill the main window is complete, if it has ended. */
 static void take_bill(struct wtl_history *history)
 {
 	history->is_unfinished = true;
@@ -272,7 +270,7 @@ static int take(struct wtl_history *history, const struct wtl_played *played)
 		take_second(history, played);
 	else if (played->kind == WTL_PLAYED_LOST)
 		rc = wtl_history_add_lost(history, played);
-	/* Where somebody was followed, the last bill is behind the window's end. */
+	/* If processes were followed, the last bill comes after the window's end. */
 	if (played->kind == (follows ? WTL_PLAYED_BILLED : WTL_PLAYED_ENDED))
 		take_bill(history);
 	/* Some events have no time. */
@@ -338,7 +336,7 @@ static int open_player(struct wtl_history *history, const char *path,
 	return 0;
 }
 
-/* 1: it is enough; 0: it is not, and nothing is open; or -ENOMEM. */
+/* 1: the summary was taken; 0: there is no good one, and nothing is open; or -ENOMEM. */
 static int open_summary(struct wtl_history *history, const char *path)
 {
 	const struct wtl_player_policy only_summary = {.only_summary = true};
@@ -380,11 +378,11 @@ static int read_span(struct wtl_history *history, struct wtl_err *err)
 	history->begin_mono_ns = history->now_mono_ns = first.begin_mono_ns;
 	history->begin_utc_ns = first.begin_utc_ns;
 	history->end_mono_ns = last.end_mono_ns;
-	/* What is newest may be in a period that has no end yet. The player has read the table. */
+	/* The newest windows may be in a period that has no end yet. The player has read their table. */
 	return wtl_store_each_window_bare(history->reader, stretch, history);
 }
 
-/* Stretches over which watts are taken to be the same, and how many there are at most, for memory's sake. */
+/* Watts are taken as constant over so many seconds, or more to have at most so many stretches (for memory). */
 enum { STRETCH_S = 30, STRETCHES_MOST = 360 };
 
 static int play_past(struct wtl_history *history, struct wtl_err *err)
@@ -404,7 +402,7 @@ static int play_past(struct wtl_history *history, struct wtl_err *err)
 	return rc < 0 ? rc : wtl_consumers_smooth(history->consumers);
 }
 
-/* All of it is played before, for what was learned late tells of what was early. */
+/* All of it is played in advance, since what was learned late applies to earlier times as well. */
 static int learn_past(struct wtl_history *history, const char *path, struct wtl_err *err)
 {
 	int rc;

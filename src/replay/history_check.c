@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A recording whose checksums fit may still make no sense: that shows only where it is played. */
+/* A recording with good checksums may still make no sense: only playing it shows that. */
 #include <errno.h>
 
 #include "base/err.h"
@@ -35,7 +35,7 @@ int wtl_history_check(const char *path, void (*line)(void *context, const char *
 	struct wtl_err why = {.code = 0};
 	int rc = wtl_store_check(path, line, context, err);
 
-	/* What is damaged was said; that would be met once more. */
+	/* Damage was reported: playing would only find it again. */
 	if (rc != 0)
 		return rc;
 	rc = wtl_history_open(path, NULL, &history, &why);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a recording misses: gaps that it has noted, and stretches of it that cannot be read. */
+/* What a recording lacks: recorded gaps, and stretches of it that cannot be read. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,13 +101,13 @@ static int by_subject(const void *a, const void *b)
 	return order ? order : by_begin(a, b);
 }
 
-/* Both are times of a machine, and their sum fits: others are not read. */
+/* The sum fits: the reader accepts no times for which it would not. */
 static int64_t end_of(const struct wtl_stored_gap *gap)
 {
 	return gap->begin_mono_ns + gap->duration_ns;
 }
 
-/* Does the later one go on where the other has not ended? */
+/* Does the later gap begin before the other one has ended? */
 static bool is_same(const struct wtl_stored_gap *gap, const struct wtl_stored_gap *later)
 {
 	return gap->kind == WTL_GAP_CHANNEL && later->kind == WTL_GAP_CHANNEL &&

@@ -54,7 +54,7 @@ static int play_bill(struct wtl_player *player, struct wtl_played *played)
 	if (!main)
 		return -EBADMSG;
 	if (player->main_is_own || !player->main_ended) {
-		/* Bills are of the window's time: what was made of UTC since does not count. */
+		/* Bills are in the window's own time: UTC as it was set since does not count. */
 		int64_t mono_ns = utc_ns - player->bill_offset_ns;
 
 		if (!wtl_store_is_mono(mono_ns) || mono_ns < player->sampled_ns)
@@ -79,7 +79,7 @@ static int play_bill(struct wtl_player *player, struct wtl_played *played)
 	return 0;
 }
 
-/* The file's accounts start again here, the player's go on. The energy since the last bill is billed with the next scan. */
+/* The file's accounts start again, the player's go on. The energy since the last bill goes to the next scan's. */
 static int skip_reset(struct wtl_player *player, struct wtl_played *played)
 {
 	int rc;
@@ -92,8 +92,8 @@ static int skip_reset(struct wtl_player *player, struct wtl_played *played)
 	return rc;
 }
 
-/* A ring has dropped what was before. Accounts and windows begin with the first scan, which has what everybody had
- * used until then. */
+/* A ring has dropped what was before. Accounts and windows begin with
+ * the first scan, which has what every consumer had used until then. */
 static int begin_behind_dropped(struct wtl_player *player, struct wtl_played *played)
 {
 	int64_t utc_ns;
@@ -200,7 +200,7 @@ static int play_op(struct wtl_player *player, int64_t op, struct wtl_played *pla
 		return play_sample(player, played);
 	case WTL_OP_BEGIN:
 	case WTL_OP_END:
-		/* With the sample that the meter was opened with: once more. */
+		/* After the sample that the meter was opened with, that is taken once more. */
 		player->io.mono_ns = player->sampled_ns;
 		return op == WTL_OP_BEGIN ? wtl_player_begin_window(player, played)
 					  : wtl_player_end_window(player, played);
@@ -232,7 +232,7 @@ static int report(const struct wtl_player *player, struct wtl_played *played)
 	return 1;
 }
 
-/* What was skipped when opening, and windows that go on behind it. 1: one of those is in *played. */
+/* Reports what was skipped when opening, and windows that go on after it. 1: one of those is in *played. */
 static int report_waiting(struct wtl_player *player, struct wtl_played *played)
 {
 	if (player->lost_first.text[0]) {
@@ -266,7 +266,7 @@ int wtl_player_step(struct wtl_player *player, struct wtl_played *ret_played, st
 	wtl_player_take(player, WTL_SINGLE_OP, &op);
 	rc = play_op(player, op, ret_played);
 	if (rc == -EBADMSG) {
-		/* The scan points into this player's arrays, which will change: an empty one replaces it. */
+		/* The last scan points into this player's arrays, which will change: so an empty one replaces it. */
 		wtl_workload_restore_scan(wtl_consumers_workload(player->consumers), &nothing);
 		snprintf(text, sizeof(text), "the rest of period %zu is not what it should be",
 			 player->period);

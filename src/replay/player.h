@@ -20,28 +20,26 @@ struct wtl_player;
 struct wtl_reading;
 struct wtl_watts_past;
 
-/*
- * Plays a recording: a meter and consumers that are fed with what was recorded, through the
- * very code that runs live. One step at a time, so that the caller can read both in between.
- */
+/* Plays a recording: feeds a meter and consumers with what was recorded, through the same
+ * code that runs live. One step at a time, so that the caller can read both in between. */
 enum { WTL_POLICY_DOMAINS = 64 };
 
-/* What is to be taken instead of what was recorded. Zeroed: nothing. */
+/* What replaces recorded values. Zeroed: nothing. */
 struct wtl_player_policy {
-	bool forgets_idle; /* what an earlier session had learned of idle power is not used */
-	bool has_no_idle;  /* idle power is 0, but for the domains below */
+	bool forgets_idle; /* idle power that an earlier session had learned is not used */
+	bool has_no_idle;  /* idle power is 0, except for the domains below */
 	struct {
 		char domain[WTL_NAME_SIZE];
 		uint64_t idle_uw;
-	} given[WTL_POLICY_DOMAINS]; /* idle power as it is to be taken */
+	} given[WTL_POLICY_DOMAINS]; /* idle power that is given */
 	size_t n_given;
 	enum wtl_weight weight;
-	bool has_weight; /* the use of processors weighs that: CPU time, or what is learned */
+	bool has_weight; /* the use of processors is weighed by that: CPU time, or learned watts */
 	bool smooths; /* and what is learned is smoothed backwards: wtl_history_open() makes the past */
 	struct wtl_watts_past *past; /* borrowed; NULL: none */
-	bool only_summary;	     /* for wtl_player_summary() alone: who has gone is not read */
-	bool skips_energies; /* of windows, as they were stored, where they are computed again anyway */
-	bool skips_use;	     /* who used it is not read: as if nobody had been followed */
+	bool only_summary;	     /* for wtl_player_summary(): ended consumers are not read */
+	bool skips_energies; /* stored energies of windows are not read: they are computed anyway */
+	bool skips_use;	     /* consumers are not read: as if nobody had been followed */
 };
 
 /* policy may be NULL. 0, or negative with the reason in err. */
@@ -49,17 +47,17 @@ int wtl_player_open(const char *path, const struct wtl_player_policy *policy,
 		    struct wtl_player **ret_player, struct wtl_err *err);
 void wtl_player_close(struct wtl_player *player); /* NULL is fine */
 
-/* All of these are the player's, and go with it. */
+/* These belong to the player, and are freed with it. */
 struct wattle_meter *wtl_player_meter(struct wtl_player *player);
 struct wtl_consumers *wtl_player_consumers(struct wtl_player *player);
 struct wtl_store_reader *wtl_player_reader(struct wtl_player *player);
 
 enum wtl_played_kind {
-	WTL_PLAYED_SAMPLE, /* and whatever is none of the others */
+	WTL_PLAYED_SAMPLE, /* and anything that is none of the others */
 	WTL_PLAYED_BEGUN,  /* a window */
-	WTL_PLAYED_ENDED,  /* its figures are in the event; up to here, there is a sample */
+	WTL_PLAYED_ENDED,  /* its figures are in the event; kinds up to here come with a sample */
 	WTL_PLAYED_CANCELLED,
-	WTL_PLAYED_BILLED,  /* as of the main window's figures, which are in the event */
+	WTL_PLAYED_BILLED,  /* by the main window's figures, which are in the event */
 	WTL_PLAYED_RESET,   /* all accounts are 0 */
 	WTL_PLAYED_SECOND,  /* wattle's own cost so far */
 	WTL_PLAYED_DEVICES, /* devices[] */
@@ -73,10 +71,10 @@ struct wtl_played {
 	uint32_t window_id;
 	char window_name[64];
 	int32_t window_pid; /* of the process that marked it from outside; 0: none */
-	bool is_cut;	    /* BEGUN: it began before what there is of the recording */
+	bool is_cut;	    /* BEGUN: its start is before the recording's (a ring dropped it) */
 	struct wattle_window window;
 	const struct wattle_energy *energies; /* one a domain; until the next step */
-	int64_t scanned_ns; /* BILLED: when processes were scanned; its window may have ended before */
+	int64_t scanned_ns; /* BILLED: the scan's time; its window may have ended earlier */
 	int64_t self_cpu_ns, self_rss_bytes;	/* the highest so far; 0: not known */
 	const struct wtl_device_value *devices; /* what devices reported beside energy */
 	size_t n_devices;
@@ -84,27 +82,25 @@ struct wtl_played {
 	char text[256];
 };
 
-/* The step came with a sample of all channels. */
+/* Did the step come with a sample of all channels? */
 static inline bool wtl_played_has_sample(const struct wtl_played *played)
 {
 	return played->kind <= WTL_PLAYED_ENDED;
 }
 
-/* One step. 1: *ret_played is what happened; 0: that was all; negative: no memory and the like. */
+/* One step. 1: *ret_played is what happened; 0: the recording is over; negative: no memory and the like. */
 int wtl_player_step(struct wtl_player *player, struct wtl_played *ret_played, struct wtl_err *err);
 
 /*
- * Forgets what was billed so far, and goes on as if it began here, whatever windows and resets were
- * recorded: for a part of the recording. It begins at at_ns, or at the newest sample's end if that is later. 0 or
- * negative.
+ * Forgets the accounts so far, and goes on as if the recording began here, whatever windows and resets it has:
+ * for a part of it. The part begins at at_ns, or at the newest sample's end if that is later. 0 or negative.
  */
 int wtl_player_begin_here(struct wtl_player *player, int64_t at_ns);
 
 /*
- * Goes to the end of a recording without playing it, where that was ended properly and its summary
- * adds up: everything below is then as after the last step. 1, with wattle's own cost; 0: it has
- * to be played, and opened again for that; or negative. For a player that took no step, and with no policy
- * but only_summary.
+ * Goes to the end of a recording without playing it, if it was ended properly and its summary adds up:
+ * everything below is then as after the last step. 1, with wattle's own cost; 0: it has to be played, and
+ * opened again for that; or negative. For a player that took no step, and with no policy but only_summary.
  */
 int wtl_player_summary(struct wtl_player *player, struct wtl_played *ret_second,
 		       struct wtl_err *err);
@@ -112,47 +108,47 @@ int wtl_player_summary(struct wtl_player *player, struct wtl_played *ret_second,
 /* The readings of the newest sample, one a channel of the meter's catalog. */
 const struct wtl_reading *wtl_player_readings(const struct wtl_player *player);
 
-/* The window that energy is billed by, in the table; 0: it is none of the recording's. */
+/* The window that energy is billed by, as its id in the table; 0: it is none of the recording's. */
 uint32_t wtl_player_main_window(const struct wtl_player *player);
-/* The window is what was measured live, or the run that began newest; nobody marked it within that. Also where
- * accounts began with wtl_player_begin_here(). */
+/* Is the window what was measured live, or the newest run, and not one
+ * that was marked within it? Also true after wtl_player_begin_here(). */
 bool wtl_player_is_measurement(const struct wtl_player *player, uint32_t id);
 
-/* A window that is open, as of the newest sample; energies has room for one a domain. 0, or -ENOENT. */
+/* An open window up to the newest sample; energies has room for one a domain. 0, or -ENOENT. */
 int wtl_player_window(const struct wtl_player *player, uint32_t id,
 		      struct wattle_window *ret_window, struct wattle_energy energies[]);
 
-/* The newest sample is the meter's next one once more: a window that is begun now begins with it. */
+/* Makes the newest sample the meter's next one once more: a window that is begun now begins with it. */
 void wtl_player_sample_again(struct wtl_player *player);
 
-/* UTC at a monotonic time of the recording, wherever the player stands; and the clock it comes from. */
+/* UTC at a monotonic time of the recording, wherever the player is; and the clock that this is from. */
 int64_t wtl_player_utc(const struct wtl_player *player, int64_t t_mono_ns);
 const struct wtl_wall *wtl_player_wall(const struct wtl_player *player);
 
-/* Where it stands. */
+/* The player's time in the recording. */
 int64_t wtl_player_mono(const struct wtl_player *player);
-/* When something was learned, by the clock that bills have: as if nobody had set it since the window began that
- * energy is billed by, and without sleep. false: it was before the recording. */
+/* When something was learned, by the clock of bills: as if that had not been set since the start
+ * of the window that energy is billed by, and without sleep. false: before the recording. */
 bool wtl_player_learned(const struct wtl_player *player, int64_t t_utc_ns, int64_t *ret_mono_ns);
-/* UTC when a process started that did so long after the machine; 0: not known. */
+/* UTC of a process's start, which is given since the machine's start; 0: not known. */
 int64_t wtl_player_start_utc(const struct wtl_player *player, int64_t start_ns);
 
-/* The window that energy is billed by: its newest figures that were billed, so that ledgers are closed
- * with them. false: nothing was. */
+/* The newest billed figures of the window that energy is billed
+ * by, with which ledgers are closed. false: nothing was billed. */
 bool wtl_player_billed(const struct wtl_player *player, struct wattle_window *ret_window,
 		       const struct wattle_energy **ret_energies);
 
 /* false: nobody was followed when it was recorded. */
 bool wtl_player_follows(const struct wtl_player *player);
-/* As far as it was played, there was a scan. */
+/* Has a scan been played so far? */
 bool wtl_player_has_scans(const struct wtl_player *player);
-/* Where nobody was: wtl_player_billed() has the main window's figures, as they were when it ended,
- * or by the newest sample. */
+/* If nobody was followed: wtl_player_billed() then has the main window's
+ * figures, as they were when it ended, or up to the newest sample. */
 void wtl_player_take_figures(struct wtl_player *player);
 
-/* The user's name of a uid, as recorded; "" where it is not known. */
+/* The recorded user name of a uid; "" if it is not known. */
 const char *wtl_player_user(const struct wtl_player *player, uint32_t uid);
-/* The same, or the number where the name is not known; "" for UINT32_MAX. */
+/* The same, or the number if the name is not known; "" for UINT32_MAX. */
 void wtl_player_name_user(const struct wtl_player *player, uint32_t uid, char *name, size_t size);
 
 #endif

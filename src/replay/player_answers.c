@@ -33,7 +33,7 @@ int64_t wtl_player_start_utc(const struct wtl_player *player, int64_t start_ns)
 
 	if (start_ns == 0 || !wtl_store_is_mono(start_ns))
 		return 0;
-	/* What it had slept before the recording began is not in the wall's clock. */
+	/* Sleep before the recording began is not in the wall clock's table. */
 	return wtl_wall_utc_awake(&player->wall, start_ns - player->io.asleep_ns + slept_ns);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a player makes of a stretch that cannot be read: what is not certain any more is a gap, or nobody's. */
+/* How a player handles a stretch that cannot be read: what is uncertain becomes a gap, or is nobody's energy. */
 #include <errno.h>
 #include <string.h>
 
@@ -17,10 +17,8 @@ struct stretch {
 	int64_t from_ns, to_ns; /* the samples on both sides */
 };
 
-/*
- * A window that was open all the time has its figures from the live meter, which lost nothing: where it has no gap, the counter
- * was not reset, and the machine did not sleep.
- */
+/* A window that was open throughout has figures of the live meter, which missed nothing.
+ * Without a gap in them, the counter was not reset, and the machine did not sleep. */
 static int find_certain(void *context, const struct wtl_stored_window *window)
 {
 	const struct stretch *stretch = context;
@@ -49,7 +47,7 @@ int wtl_player_resume(struct wtl_player *player, int64_t from_ns)
 	player->is_broken = false;
 	player->caught_up = 0;
 	memset(player->is_certain, 0, meter->n_domains * sizeof(*player->is_certain));
-	/* Where the table is damaged as well, nothing is certain. */
+	/* If the table is damaged as well, nothing is certain. */
 	if (wtl_store_each_window(player->reader, find_certain, (void *)(uintptr_t)&stretch) ==
 	    -ENOMEM)
 		return -ENOMEM;
@@ -122,7 +120,7 @@ static int seek(void *context, const struct wtl_stored_window *row)
 	return 1;
 }
 
-/* It ended, or was cancelled, in what is missing: the table has its figures. */
+/* It ended or was cancelled within the missing stretch: the table has its figures. */
 static void end_late(struct wtl_player *player, struct wtl_played_window *window,
 		     struct wtl_played *played)
 {
@@ -156,7 +154,7 @@ static int begin_late(struct wtl_player *player, struct wtl_played_window *windo
 	wtl_player_begin_accounts(player);
 	wtl_player_note_begun(player, window, window->begin_utc_ns - window->begin_mono_ns);
 	played->kind = WTL_PLAYED_BEGUN;
-	/* One that begins with the first sample that there is has lost nothing. */
+	/* A window that begins with the first sample after the stretch has lost nothing. */
 	played->is_cut = window->begin_mono_ns < player->sampled_ns;
 	wtl_player_report_window(played, window);
 	return 1;

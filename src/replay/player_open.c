@@ -13,10 +13,10 @@
 #include "replay/player_state.h"
 #include "replay/recorder_windows.h"
 
-enum { WINDOWS_OF_USER = 16 }; /* what the player and its user open beside the recording's */
+enum { WINDOWS_OF_USER = 16 }; /* that the player and its user open beside the recording's */
 enum { PARTS_MAX = 1 << 20 };  /* processors of a machine, or packages */
 
-/* What that fact says, or what is known without it. */
+/* The value of a fact, or `known` without it. */
 static uint64_t fact_number(const struct wtl_player *player, const char *key, uint64_t known,
 			    uint64_t most)
 {
@@ -62,7 +62,7 @@ static bool begins_with_sample(const struct wtl_player *player)
 	return wtl_player_peek_op(player) == WTL_OP_SAMPLE;
 }
 
-/* Up to a period that begins with a sample: 1; 0: there is none. What is passed over is lost. */
+/* Goes to a period that begins with a sample: 1; 0: there is none. Periods that are skipped are lost. */
 static int find_first(struct wtl_player *player, struct wtl_err *err)
 {
 	struct wtl_played lost;
@@ -97,10 +97,10 @@ static const char *why_no_sample(const struct wtl_store_reader *reader)
 	       "measured was in it";
 }
 
-/* The first sample is the meter's state to begin with. */
+/* The first sample is the meter's initial state. */
 static int open_meter(struct wtl_player *player, struct wtl_err *err)
 {
-	/* A recorder knows no more at once. */
+	/* A recorder knows no more at a time. */
 	const size_t n_recorded =
 		player->n_windows < WTL_KNOWN_WINDOWS ? player->n_windows : WTL_KNOWN_WINDOWS;
 	const struct wattle_options options = {
@@ -135,7 +135,7 @@ static int open_consumers(struct wtl_player *player, struct wtl_err *err)
 	return rc;
 }
 
-/* Returns false where nothing was known when the recording began. */
+/* Returns false if nothing was known when the recording began. */
 static bool recorded_idle(struct wtl_player *player, size_t i, struct wtl_baseline *ret_idle)
 {
 	char key[WTL_STORE_NAME_SIZE], domain[32], source[32];
@@ -148,7 +148,7 @@ static bool recorded_idle(struct wtl_player *player, size_t i, struct wtl_baseli
 	return text && wtl_baseline_parse(text, strlen(text), domain, source, ret_idle) == 0;
 }
 
-/* Returns false for a domain whose idle power is the recording's. */
+/* Returns false for a domain whose recorded idle power is used. */
 static bool given_idle(const struct wtl_player_policy *policy, const char *domain,
 		       struct wtl_baseline *ret_idle)
 {
@@ -176,7 +176,7 @@ static void restore_idle(struct wtl_player *player)
 	}
 }
 
-/* A key and a line. Programs whose watts were known when they were first learned. */
+/* Restores programs whose watts were known when they were first learned: a key and a line each. */
 static int restore_known(struct wtl_player *player)
 {
 	char key[WTL_STORE_NAME_SIZE], of[32], name[32];
@@ -202,7 +202,7 @@ static int restore_known(struct wtl_player *player)
 	return 0;
 }
 
-/* Whose watts were learned together was recorded, where they were. */
+/* Consumers' watts keys are in recordings with learned watts only. */
 static int open_weight(struct wtl_player *player)
 {
 	const char *text = wtl_store_get_fact(player->reader, WTL_FACT_WEIGHT);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What consumers had used before the accounts began. Recorded numbers count from when the live accounts began;
- * where those of a player begin later, what was before is taken off.
+ * What consumers had used before the accounts began. Recorded numbers count from the start of
+ * the live accounts. If a player's accounts begin later, what was used before is subtracted.
  */
 #include <errno.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 static const enum wtl_change counts[WTL_PAST_COUNTS] = {WTL_CHANGE_CPU, WTL_CHANGE_COUNTED,
 							WTL_CHANGE_PROCESSES};
 
-/* Damaged ones may be anything: they wrap, as they do when changes are added up. */
+/* Numbers of a damaged file may be anything: they wrap, as when changes are added up. */
 static int64_t sum(int64_t a, int64_t b)
 {
 	return (int64_t)((uint64_t)a + (uint64_t)b);
@@ -50,7 +50,7 @@ void wtl_player_renew_past(struct wtl_player *player, uint32_t slot, bool is_sam
 
 	if (is_same)
 		return;
-	/* What came with folds of this scan, which are restored before changes. */
+	/* What came with this scan's folds, which are restored before the changes. */
 	memcpy(own->past, own->folded, sizeof(own->past));
 	own->is_over = false;
 }
@@ -62,7 +62,7 @@ void wtl_player_take_off_past(const struct wtl_player *player, uint32_t slot,
 		wtl_delta_set_number(consumer, counts[i], less(0, player->slots[slot].past[i]));
 }
 
-/* The account of one that is over is another's from now on, and with it what was before. */
+/* Moves what was before with an account that is folded into another. */
 int wtl_player_fold_past(struct wtl_player *player, uint32_t from, uint32_t into)
 {
 	struct wtl_workload *workload = wtl_consumers_workload(player->consumers);
@@ -138,7 +138,7 @@ static void begin_one(struct wtl_player *player, uint32_t slot)
 	bool is_process = consumer->pid > 0 && consumer->state != WTL_CONSUMER_EXITED;
 
 	for (size_t i = 0; i < WTL_PAST_COUNTS; i++) {
-		/* Who lives on is a process of what comes, too. */
+		/* A process that lives on counts for the new accounts as well. */
 		if (counts[i] == WTL_CHANGE_PROCESSES && is_process)
 			continue;
 		own->past[i] = sum(own->past[i], wtl_delta_number(consumer, counts[i]));

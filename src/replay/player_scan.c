@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who ran, as it was recorded. */
+/* The use of processors and GPUs, as it was recorded. */
 #include <errno.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "workload/gpu_use.h"
 #include "workload/workload.h"
 
-/* Of a GPU that was busy all the time: nothing is learned of its idle power. */
+/* For a GPU that counts as busy all the time: nothing is learned of its idle power. */
 enum { USE_ALL_PPM = 1000000 };
 
 static const struct wtl_use unseen_alone = {.slot = WTL_SLOT_UNSEEN, .weight = 1};
@@ -22,7 +22,7 @@ static bool is_kept(const struct wtl_player *player, uint32_t slot)
 	return slot < player->slots_room && player->slots[slot].is_kept;
 }
 
-/* The slot here of a slot of the file. 0 or -ENOMEM. */
+/* The player's slot for one of the file. 0 or -ENOMEM. */
 static int find_slot(struct wtl_player *player, int64_t recorded, uint32_t *ret_slot)
 {
 	size_t before = player->moved_room;
@@ -46,7 +46,7 @@ static int find_slot(struct wtl_player *player, int64_t recorded, uint32_t *ret_
 	return 0;
 }
 
-/* Until a reset is skipped, the player's slots are those of the file. */
+/* Before this first skipped reset, the player's slots are those of the file. */
 static int begin_moving(struct wtl_player *player)
 {
 	uint32_t n = (uint32_t)wtl_workload_capacity(wtl_consumers_workload(player->consumers));
@@ -64,8 +64,8 @@ static int begin_moving(struct wtl_player *player)
 	return 0;
 }
 
-/* Who is removed by a skipped reset keeps the account. false: there are too many (half of the slots are for those to
- * come); then what was used is nobody's. */
+/* A consumer that a skipped reset removes keeps its account. false: there are too
+ * many (half of the slots are for those to come), and its energy becomes nobody's. */
 static bool keep(struct wtl_player *player, uint32_t slot)
 {
 	struct wtl_played_slot *own = &player->slots[slot];
@@ -82,7 +82,7 @@ static bool is_slot(int64_t recorded)
 	return recorded >= 0 && recorded < WTL_RESTORED_SLOTS_MAX;
 }
 
-/* A slot that was put as the difference to the one before. */
+/* A slot that is stored as the difference to the one before. */
 static int take_slot(struct wtl_cursor *cursor, int64_t *slot)
 {
 	int64_t step;
@@ -106,7 +106,7 @@ static int have_slots(struct wtl_player *player, uint32_t slot)
 	return 0;
 }
 
-/* One of a list, whose slot may be stored as the difference to the one before. 0, -ENOMEM or -EBADMSG. */
+/* Takes one entry of a list. Its slot may be stored as the difference to the one before. 0, -ENOMEM or -EBADMSG. */
 typedef int take_one(struct wtl_player *player, size_t i, int64_t *slot);
 
 static int take_use(struct wtl_player *player, size_t i, int64_t *slot)
@@ -168,7 +168,7 @@ static int take_list(struct wtl_player *player, enum wtl_single count, take_one 
 	return rc;
 }
 
-/* Who used it, and how much: n pairs of slot and share. */
+/* Who used the GPU, and how much: n pairs of slot and share. */
 static int take_shares(struct wtl_player *player, struct wtl_gpu_cursors *gpu, size_t n)
 {
 	int64_t slot = 0, share = 0;
@@ -177,7 +177,7 @@ static int take_shares(struct wtl_player *player, struct wtl_gpu_cursors *gpu, s
 
 	if (n > gpu->of[WTL_GPU_SLOT].n - gpu->of[WTL_GPU_SLOT].at)
 		return -EBADMSG;
-	/* Nobody is not the same as nothing: never NULL. */
+	/* Room for one more, so that an empty list is not NULL, which would mean "not known". */
 	rc = wtl_array_reserve(&gpu->used, &gpu->room, n + 1, sizeof(*gpu->used));
 	for (size_t i = 0; rc == 0 && i < n; i++) {
 		rc = wtl_player_next(&gpu->of[WTL_GPU_SLOT], &slot);
@@ -205,7 +205,7 @@ static int restore_gpu(struct wtl_player *player, size_t i)
 		return -EBADMSG;
 	rc = take_shares(player, gpu, (size_t)n);
 	if (rc < 0) {
-		/* What was recorded before has moved. */
+		/* The scan before points to an array that may have moved. */
 		wtl_consumers_restore_gpu(player->consumers, i, &scan);
 		return rc;
 	}
@@ -233,7 +233,7 @@ static int mark_listed(struct wtl_player *player, uint32_t slot)
 	return rc;
 }
 
-/* Owners change with folds, unless those are among what is missing. */
+/* Owners change by folds, unless those are in what is missing. */
 static int note_owner(struct wtl_player *player, uint32_t slot, int64_t id)
 {
 	struct wtl_played_slot *own = &player->slots[slot];
@@ -272,12 +272,12 @@ static int set_owner(struct wtl_player *player, uint32_t slot, int64_t id)
 		return -ENOMEM;
 	if (!is_there) {
 		*consumer = (struct wtl_consumer){.uid = UINT32_MAX};
-		/* The row is missing in a recording that was cut off: what is left are the numbers. */
+		/* A recording that was cut off may lack the row: only the numbers are left. */
 		who = wtl_player_find_consumer(player, id);
 		if (who)
 			*consumer = who->consumer;
 	}
-	/* Whose watts are learned with whom is not said where it was not recorded. */
+	/* Keys of watts are left as they are if they were not recorded. */
 	for (enum wtl_change i = WTL_CHANGE_OWNER + 1; i < WTL_CHANGES; i++)
 		if (i != WTL_CHANGE_WATTS_KEY || player->has_keys)
 			wtl_delta_set_number(consumer, i, 0);
@@ -293,7 +293,7 @@ static uint32_t part_ppm(int64_t part_ns, int64_t whole_ns)
 	return ppm < UINT32_MAX ? (uint32_t)ppm : UINT32_MAX;
 }
 
-/* CPU time that is recorded with a change: in each period everything is written again, from 0. */
+/* CPU time used by a recorded change: in each period the numbers are written again from 0. */
 static int64_t used_since(struct wtl_played_slot *own, int64_t by_ns)
 {
 	uint64_t used_ns =
@@ -304,7 +304,7 @@ static int64_t used_since(struct wtl_played_slot *own, int64_t by_ns)
 	return (int64_t)used_ns;
 }
 
-/* It rests again with the next list. 0 or -ENOMEM. */
+/* Its use is 0 again from the next list on, unless it changes. 0 or -ENOMEM. */
 static int note_busy(struct wtl_player *player, uint32_t slot)
 {
 	if (wtl_array_reserve(&player->busy, &player->busy_room, player->n_busy + 1,
@@ -344,7 +344,7 @@ static int apply(struct wtl_player *player, uint32_t slot, int64_t field, int64_
 	return note_busy(player, slot);
 }
 
-/* A period's first list names everybody who is there. */
+/* A period's first list names everybody who is there, so others are removed. */
 static int remove_unlisted(struct wtl_player *player)
 {
 	int rc = 0;
@@ -367,7 +367,7 @@ static void rest_all(struct wtl_player *player)
 	player->n_busy = 0;
 }
 
-/* The player's slot of a change, which has the file's. */
+/* Finds the player's slot of a change, which has the file's. */
 static int find_changed(struct wtl_player *player, int64_t recorded, int64_t field, int64_t by,
 			uint32_t *ret_slot)
 {
@@ -419,14 +419,14 @@ static int restore_weight(struct wtl_player *player)
 	if (player->is_learned)
 		weight = WTL_WEIGHT_LEARNED;
 	else if (weight == WTL_WEIGHT_LEARNED)
-		weight = WTL_WEIGHT_CPU_TIME; /* as it was recorded, too */
+		weight = WTL_WEIGHT_CPU_TIME; /* as those were recorded, too */
 	if (rc == 0)
 		wtl_workload_restore_weight(wtl_consumers_workload(player->consumers),
 					    (enum wtl_weight)weight);
 	return rc;
 }
 
-/* The busy time is at most the capacity, where that is known. */
+/* The busy time must not be more than the capacity, if that is known. */
 static bool is_good(const struct wtl_workload_scan *scan)
 {
 	return wtl_store_is_mono(scan->t_mono_ns) && wtl_store_is_mono(scan->duration_ns) &&
@@ -469,7 +469,7 @@ int wtl_player_restore_scan(struct wtl_player *player)
 	wtl_player_forget_folded(player);
 	if (rc < 0)
 		return rc;
-	/* What was before the first scan that there is was nobody's. */
+	/* Use from before the first scan that was read is nobody's. */
 	if (player->lost_before && !player->has_scans)
 		wtl_player_begin_counts(player);
 	if (player->n_stale > 0) {

@@ -15,7 +15,7 @@
 
 enum { SOURCES_MAX = 64, GPUS_MAX = 1024 };
 
-/* The same text once, since sources are compared by the address of their names. */
+/* Returns the same pointer for the same text, since sources are compared by the address of their names. */
 static const char *intern_source(struct wtl_player *player, const char *name)
 {
 	for (size_t i = 0; i < player->n_sources; i++)
@@ -53,7 +53,7 @@ static int add_channel(void *context, uint32_t i, const struct wtl_channel *chan
 	return 0;
 }
 
-/* A class is the table's of this program where it has it, so that names last. */
+/* Uses this program's own row for a class if it has one, since the names there live on. */
 static int copy_class(void *context, uint32_t i, const struct wtl_channel *channel)
 {
 	struct wtl_player *player = context;
@@ -145,7 +145,7 @@ static int add_consumer(void *context, const struct wtl_stored_consumer *stored)
 	return 0;
 }
 
-/* Nothing is behind the last commit of a recording that was ended properly; of others, the last ones may be missing. */
+/* Nothing follows the last commit of a recording that was ended properly; others may lack their last ones. */
 static bool ends_within(const struct wtl_player *player, const struct wtl_stored_window *window)
 {
 	size_t n = wtl_store_periods(player->reader);
@@ -208,7 +208,7 @@ static int add_domain(void *context, uint32_t i, const struct wtl_stored_domain 
 {
 	struct wtl_player *player = context;
 
-	/* Then there are fewer than the meter has, and no summary. */
+	/* Then it has fewer than the meter, and there is no summary. */
 	if (i != player->n_domains)
 		return 0;
 	if (wtl_array_reserve(&player->domains, &player->domains_room, i + 1u,

@@ -28,7 +28,7 @@ int wtl_player_count(struct wtl_player *player, enum wtl_single id, size_t *ret_
 
 	if (rc < 0)
 		return rc;
-	/* What is counted follows in the next series. */
+	/* The things that are counted are in the next series. */
 	if (n < 0 || (uint64_t)n > player->cursors[id + 1].n - player->cursors[id + 1].at)
 		return -EBADMSG;
 	*ret_n = (size_t)n;
@@ -180,7 +180,7 @@ int64_t wtl_player_peek_op(const struct wtl_player *player)
 
 	if (cursor->at == cursor->n)
 		return -1;
-	/* Not the end, and nothing that there is. */
+	/* An op that does not exist, rather than the end. */
 	return cursor->values[cursor->at] < 0 ? WTL_OPS : cursor->values[cursor->at];
 }
 
@@ -197,7 +197,7 @@ void wtl_player_note_lost(struct wtl_player *player, struct wtl_played *played, 
 	snprintf(played->text, sizeof(played->text), "%s", text);
 }
 
-/* What becomes different about consumers has series where there are any. */
+/* Consumers' changes have series only if consumers were followed. */
 bool wtl_player_follows(const struct wtl_player *player)
 {
 	return player->cursors[WTL_SINGLE_CHANGES].series >= 0;

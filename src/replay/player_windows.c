@@ -34,7 +34,7 @@ static int take_window(struct wtl_player *player, struct wtl_played_window **ret
 	return 0;
 }
 
-/* When a window begins or ends: not before the sample that it is with. */
+/* Takes the time of a window's start or end: not before the sample that comes with it. */
 static int take_mono(struct wtl_player *player, int64_t *ret_mono_ns)
 {
 	if (wtl_player_take(player, WTL_SINGLE_WINDOW_MONO, ret_mono_ns) < 0 ||
@@ -51,7 +51,7 @@ void wtl_player_report_window(struct wtl_played *played, const struct wtl_played
 	snprintf(played->window_name, sizeof(played->window_name), "%s", window->name);
 }
 
-/* Where nobody was followed, accounts do not start again: a command that is repeated has the same name. */
+/* If nobody was followed, accounts do not start again: the runs of a repeated command have the same name. */
 static bool is_next_run(const struct wtl_player *player, const struct wtl_played_window *window)
 {
 	const struct wtl_played_window *main = wtl_player_find_window(player, player->main_window);
@@ -60,7 +60,7 @@ static bool is_next_run(const struct wtl_player *player, const struct wtl_played
 	       strcmp(main->name, window->name) == 0;
 }
 
-/* The first one to begin is the one that energy is billed by. */
+/* Energy is billed by the first window that begins. */
 void wtl_player_note_begun(struct wtl_player *player, struct wtl_played_window *window,
 			   int64_t utc_offset_ns)
 {
@@ -144,7 +144,7 @@ int wtl_player_end_window(struct wtl_player *player, struct wtl_played *played)
 	played->energies = player->energies;
 	wtl_player_report_window(played, window);
 	wtl_player_note_ended(player, window, &played->window);
-	/* Accounts do not start again before their window is over. */
+	/* Accounts do not start again until their window has ended. */
 	if (window->id == player->main_window)
 		player->lost_reset = false;
 	return 0;

@@ -21,7 +21,7 @@ static void put(struct wtl_recorder *recorder, enum wtl_single series, int64_t v
 
 /* ---- Commits ---- */
 
-/* It may have slept since the newest sample. */
+/* Against the boot-time clock, since the machine may have slept since the newest sample. */
 static void note_clock_step(struct wtl_recorder *recorder, int64_t mono_ns, int64_t offset_ns)
 {
 	int64_t step_ns = offset_ns - recorder->utc_offset_ns;
@@ -40,7 +40,7 @@ static void note_clock_step(struct wtl_recorder *recorder, int64_t mono_ns, int6
 	recorder->has_clocks = true;
 }
 
-/* CPU time of measuring. The process of a meter that others use does other things: there it is how long samples took. */
+/* CPU time of measuring; with a meter that others use, whose process does more than that, how long samples took. */
 static int64_t own_cpu_ns(const struct wtl_recorder *recorder, const struct rusage *usage)
 {
 	if (recorder->is_late)
@@ -49,7 +49,7 @@ static int64_t own_cpu_ns(const struct wtl_recorder *recorder, const struct rusa
 	       (usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000;
 }
 
-/* It grows by page faults alone. Of what is done each second, reading it costs most. */
+/* It grows only with page faults. Reading it costs most of what is done each second. */
 static uint64_t peak_memory(struct wtl_recorder *recorder, const struct rusage *usage)
 {
 	long n_faults = usage->ru_minflt + usage->ru_majflt;
@@ -73,7 +73,7 @@ static void put_second(struct wtl_recorder *recorder, int64_t mono_ns, int64_t u
 		put(recorder, WTL_SINGLE_SECOND_RSS, (int64_t)peak_memory(recorder, &usage));
 }
 
-/* A period can be read without those before it. */
+/* Makes the period readable without those before it. */
 static void begin_period(struct wtl_recorder *recorder)
 {
 	recorder->n_periods++;
@@ -83,7 +83,7 @@ static void begin_period(struct wtl_recorder *recorder)
 		wtl_delta_begin_anew(&recorder->delta);
 }
 
-/* As of a moment just now. */
+/* mono_ns: a moment just now. */
 static int commit(struct wtl_recorder *recorder, int64_t mono_ns, struct wtl_err *err)
 {
 	int64_t now_utc_ns, utc_ns;
@@ -165,7 +165,7 @@ static void note_failure(struct wtl_recorder *recorder, size_t i, const struct w
 	}
 }
 
-/* What came before this sample, with which a period may begin. */
+/* Commits what came before this sample, since a period may begin with a sample. */
 static void commit_before(struct wtl_recorder *recorder, int64_t t_ns)
 {
 	if (recorder->commit_ns == 0 || t_ns < recorder->due_ns)
@@ -189,7 +189,7 @@ static void sampled(void *context, const struct wtl_sample *sample)
 	put(recorder, WTL_SINGLE_OP, WTL_OP_SAMPLE);
 	put(recorder, WTL_SINGLE_SAMPLE_MONO, sample->begin_ns);
 	put(recorder, WTL_SINGLE_SAMPLE_TOOK, sample->end_ns - sample->begin_ns);
-	/* Two clocks are read one after the other: what they differ by is not that exact. */
+	/* Two clocks are read one after the other, so their difference is not more exact. */
 	put(recorder, WTL_SINGLE_SAMPLE_ASLEEP,
 	    sample->asleep_ns - sample->asleep_ns % WTL_NS_PER_MS);
 	for (size_t i = 0; i < recorder->n_channels; i++) {
@@ -201,7 +201,7 @@ static void sampled(void *context, const struct wtl_sample *sample)
 
 /* ---- Windows ---- */
 
-/* energies NULL: no domain has any, and, with n_energies 0, rows of domains stay as they are. */
+/* energies NULL: no domain has any; if n_energies is 0 as well, the domains' rows stay as they are. */
 static void store_window(struct wtl_recorder *recorder, const struct wtl_known_window *known,
 			 const struct wattle_window *window, const struct wattle_energy energies[],
 			 size_t n_energies)
@@ -236,7 +236,7 @@ static void window_begins(struct wtl_recorder *recorder, const struct wtl_window
 	store_window(recorder, window, NULL, NULL, 0);
 }
 
-/* Of a window that is about to end: where the recorder commits by itself, nobody else stores its figures. */
+/* For a window that is about to end: a recorder that commits by itself has no other caller to store its figures. */
 static void store_figures(struct wtl_recorder *recorder, const struct wtl_known_window *known,
 			  int64_t end_ns)
 {
@@ -261,7 +261,7 @@ static void window_noted(void *context, const struct wtl_window_note *note)
 	}
 	window = wtl_known_windows_find_open(&recorder->windows, note->name, note->is_stacked);
 	if (!window)
-		return; /* it is older than the recording */
+		return; /* it began before the recording */
 	window->is_open = false;
 	put(recorder, WTL_SINGLE_OP, note->event == WTL_WINDOW_ENDS ? WTL_OP_END : WTL_OP_CANCEL);
 	put(recorder, WTL_SINGLE_WINDOW_ID, window->id);
@@ -269,7 +269,7 @@ static void window_noted(void *context, const struct wtl_window_note *note)
 		put(recorder, WTL_SINGLE_WINDOW_MONO, note->t_mono_ns);
 		store_figures(recorder, window, note->t_mono_ns);
 	} else {
-		/* In the table it is not open either, and has no figures any more. */
+		/* Nor is it open in the table, where it has no figures any more. */
 		store_window(recorder, window, NULL, NULL, wattle_meter_domains(recorder->meter));
 	}
 }
@@ -349,7 +349,7 @@ static void put_gpu(struct wtl_recorder *recorder, size_t i)
 	}
 }
 
-/* Processes whose exit records were dropped: what they used is unseen. */
+/* Processes whose exit records were dropped: their use is unseen. */
 static void note_lost_exits(struct wtl_recorder *recorder)
 {
 	uint64_t n_lost = wtl_consumers_means(recorder->consumers)->n_lost_exits;
@@ -421,7 +421,7 @@ void wtl_recorder_observe(struct wtl_recorder *recorder)
 
 void wtl_recorder_stop(struct wtl_recorder *recorder)
 {
-	/* Another one may observe by now. */
+	/* By now, another recorder may observe. */
 	if (recorder->is_stopped)
 		return;
 	wtl_meter_observe(recorder->meter, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Implements the recorder of wattle-recording.h: one that commits by itself, on a meter that others use. */
+/* Implements the recorder of wattle-recording.h, which commits by itself and shares its meter with others. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,10 +19,10 @@
 
 #define WINDOW "recording"
 
-/* At most the last second is lost: that is this, and the time until it is on the disk. */
+/* At most the last second is lost: this, plus the time until it is on the disk. */
 #define COMMIT_NS (WTL_NS_PER_S / 100 * 85)
 
-/* What is fed comes faster than time passes, and can be fed again. */
+/* Samples that are fed come faster than real time, and can be fed again. */
 #define COMMIT_FED_NS (10 * WTL_NS_PER_S)
 
 struct wattle_recorder {
@@ -43,7 +43,7 @@ static void user_name(void *context, uint32_t uid, char name[33])
 	wtl_user_name(!meter->options.root && !meter->is_tape, uid, name, 33);
 }
 
-/* Takes in what a caller compiled against an older or newer header handed over. */
+/* Takes the options of a caller that was compiled against an older or newer header. */
 static int copy_options(const struct wattle_recorder_options *from,
 			struct wattle_recorder_options *to)
 {
@@ -54,7 +54,7 @@ static int copy_options(const struct wattle_recorder_options *from,
 	return to->max_age_ns < 0 || to->period_ns < 0 || to->interval_ns < 0 ? -EINVAL : 0;
 }
 
-/* Bills are of the session's window, which began with the meter; those of the recording are of its own. */
+/* Bills are of the session's window, which began with the meter; those in the recording must be of its own. */
 static void shift_bills(struct wattle_recorder *own)
 {
 	struct wattle_window live, recording;
@@ -74,7 +74,7 @@ static void fact_number(struct wtl_recorder *recorder, const char *key, int64_t 
 	wtl_recorder_fact(recorder, key, text);
 }
 
-/* With the meter's lock. */
+/* Called with the meter's lock held. */
 static int begin(struct wattle_recorder *own, const char *path,
 		 const struct wattle_recorder_options *wanted, struct wtl_err *err)
 {
@@ -107,7 +107,7 @@ static int begin(struct wattle_recorder *own, const char *path,
 			      &options, &own->recorder, err);
 	if (rc < 0)
 		return rc;
-	/* What was used up to now is none of the recording's. */
+	/* Use up to now does not belong to the recording. */
 	if (meter->attached)
 		wtl_attached_bill(meter);
 	rc = wattle_window_begin(meter, WINDOW);

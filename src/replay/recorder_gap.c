@@ -13,7 +13,7 @@
 /* Failures that are closer to each other than this are one gap (judgement). */
 #define APART_NS WTL_NS_PER_S
 
-/* Late answers are answers: the reading before is the one that counts. */
+/* A stale reading is no failure: the last good one still counts. */
 static bool is_failure(const struct wtl_reading *reading)
 {
 	return reading->status != WATTLE_STATUS_OK && reading->status != WATTLE_STATUS_STALE;
@@ -31,7 +31,7 @@ static bool is_same_reason(const struct wtl_reading *a, const struct wtl_reading
 	return a->status == b->status && strcmp(why(a), why(b)) == 0;
 }
 
-/* Failures that are one gap may be of several kinds. */
+/* The failures of one gap may have several reasons. */
 static void note_reason(struct wtl_channel_gap *gap, const struct wtl_reading *reading)
 {
 	if (is_same_reason(reading, &gap->first))
@@ -83,7 +83,7 @@ bool wtl_channel_gap_follow(struct wtl_channel_gap *gap, const struct wtl_channe
 	bool is_over = false;
 
 	if (is_failure(reading)) {
-		/* What never answered is a miss, not a gap. */
+		/* A channel that never answered is a miss, not a gap. */
 		if (!gap->was_good)
 			return false;
 		if (!gap->is_failing && gap->begin_ns == 0) {

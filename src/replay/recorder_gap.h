@@ -17,15 +17,15 @@ struct wtl_stored_gap;
  */
 struct wtl_channel_gap {
 	bool was_good, is_failing;
-	int64_t good_ns;	  /* when it was read last */
-	int64_t begin_ns, end_ns; /* of the gap that is open or might go on; begin 0: none */
+	int64_t good_ns;	  /* the last good reading */
+	int64_t begin_ns, end_ns; /* of the gap that is open or may still grow; begin 0: none */
 	struct wtl_reading first; /* why it began */
 	struct wtl_reading later; /* the first other reason; status OK: none */
-	bool has_more;		  /* reasons, beside these two */
-	unsigned n;		  /* failures in it */
+	bool has_more;		  /* there are more reasons than these two */
+	unsigned n;		  /* failures so far */
 };
 
-/* Mostly there is none, and the next reading, of a sample at t_ns, is a good one. false: it has to be followed. */
+/* The usual case: no gap, and the next reading, of a sample at t_ns, is good. false: call wtl_channel_gap_follow(). */
 static inline bool wtl_channel_gap_is_none(struct wtl_channel_gap *gap,
 					   const struct wtl_reading *reading, int64_t t_ns)
 {
@@ -36,11 +36,11 @@ static inline bool wtl_channel_gap_is_none(struct wtl_channel_gap *gap,
 	return true;
 }
 
-/* The next reading, of a sample at t_ns. true: *ret_gap is over, and to be kept. Zeroed at first. */
+/* The next reading, of a sample at t_ns. true: *ret_gap is over, and has to be stored. *gap must start zeroed. */
 bool wtl_channel_gap_follow(struct wtl_channel_gap *gap, const struct wtl_channel *channel,
 			    const struct wtl_reading *reading, int64_t t_ns,
 			    struct wtl_stored_gap *ret_gap);
-/* No more readings: the gap that is open, if there is one. */
+/* After the last reading: true if a gap is open, which is then *ret_gap. */
 bool wtl_channel_gap_finish(struct wtl_channel_gap *gap, const struct wtl_channel *channel,
 			    int64_t t_ns, struct wtl_stored_gap *ret_gap);
 

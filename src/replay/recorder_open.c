@@ -22,7 +22,7 @@ static int open_series(struct wtl_recorder *recorder, const char *name, uint32_t
 	return 0;
 }
 
-/* A channel that is there to check another may fail, and no energy is missing. */
+/* If a channel fails that only checks another one, no energy is missing. */
 static bool is_primary(const struct wattle_meter *meter, size_t channel)
 {
 	for (size_t i = 0; i < meter->n_domains; i++)
@@ -37,7 +37,7 @@ static int open_channel(struct wtl_recorder *recorder, size_t i)
 	char name[WTL_STORE_NAME_SIZE];
 	int rc = 0;
 
-	/* No reading is like this one: the first is written. */
+	/* No reading is equal to this, so the first one is written. */
 	channel->last.t_mono_ns = INT64_MIN;
 	channel->is_primary = is_primary(recorder->meter, i);
 	for (enum wtl_of_channel k = 0; rc == 0 && k < WTL_OF_CHANNEL; k++) {
@@ -104,7 +104,7 @@ static int begin(struct wtl_recorder *recorder, const struct wtl_recorder_option
 	struct wtl_store_options store = options->store;
 	int rc;
 
-	/* Samples of two seconds, should the disk be slow. */
+	/* Room for two seconds of samples, in case the disk is slow. */
 	if (store.values_per_commit == 0 && options->interval_ns > 0)
 		store.values_per_commit = (uint32_t)(2 * WTL_NS_PER_S / options->interval_ns) + 16;
 	rc = wtl_store_create(options->path, &store, &recorder->writer, err);

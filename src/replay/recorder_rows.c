@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Many samples at once: the same values in the same series as by wtl_meter_pass_on() and wtl_recorder_devices(), a series at a time. */
+/* Many samples at once, a series at a time: the same as by wtl_meter_pass_on() and wtl_recorder_devices(). */
 #include <string.h>
 
 #include "replay/format.h"
 #include "replay/recorder_state.h"
 
-/* What each sample has after it. */
+/* How many ops each sample has. */
 static size_t ops_of(const struct wtl_recorder_rows *rows)
 {
 	return rows->n_devices > 0 ? 2 : 1;

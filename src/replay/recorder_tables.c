@@ -23,7 +23,7 @@ static void fact_number(struct wtl_recorder *recorder, const char *key, uint64_t
 	wtl_store_fact(recorder->writer, key, text);
 }
 
-/* Nothing for what is not known. */
+/* Writes nothing for a hash that is not known. */
 static void fact_hash(struct wtl_recorder *recorder, const char *key, uint64_t hash)
 {
 	char text[24];
@@ -117,7 +117,7 @@ void wtl_recorder_idle(struct wtl_recorder *recorder, size_t domain,
 	wtl_store_fact(recorder->writer, key, text);
 }
 
-/* What is known of idle power when the recording begins. */
+/* Writes the idle power that is known when the recording begins. */
 static void write_idle(struct wtl_recorder *recorder, size_t i)
 {
 	struct wtl_baseline idle;
@@ -212,7 +212,7 @@ static void store_accounts(struct wtl_recorder *recorder, uint32_t slot, uint32_
 	}
 }
 
-/* As it is now: it may have failed, and how often its sensor has something new has been seen. */
+/* At the end: it may have failed, and its sensor's update interval has been measured. */
 static void store_domain(struct wtl_recorder *recorder, size_t i)
 {
 	char key[WTL_STORE_NAME_SIZE];
@@ -243,7 +243,7 @@ static void store_is_learned(struct wtl_recorder *recorder, size_t i)
 
 void wtl_recorder_write_end(struct wtl_recorder *recorder)
 {
-	/* Late, they are of more than the recording. */
+	/* If it began late, accounts have more than the recording. */
 	bool stores = recorder->consumers && !recorder->is_late;
 
 	write_weight(recorder);

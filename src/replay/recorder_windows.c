@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "meter/observer.h"
 
-/* Is the place of `a` better to be given away than that of `b`? */
+/* Should the place of `a` be reused before that of `b`? */
 static bool is_older(const struct wtl_known_window *a, const struct wtl_known_window *b)
 {
 	if (a->is_open != b->is_open)

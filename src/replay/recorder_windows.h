@@ -19,17 +19,17 @@ struct wtl_known_window {
 	int64_t begin_utc_ns, begin_mono_ns;
 };
 
-/* All that are open, and those that ended of late. Zeroed: none. */
+/* All open windows, and the newest of those that have ended. Zeroed: none. */
 struct wtl_known_windows {
 	struct wtl_known_window list[WTL_KNOWN_WINDOWS];
 	uint32_t n; /* begun so far */
 };
 
-/* A window that begins takes the place of the one that ended longest ago (or, all being open, of the oldest). */
+/* A new window takes the place of the oldest one that has ended or, if all are open, of the oldest one. */
 struct wtl_known_window *wtl_known_windows_add(struct wtl_known_windows *windows,
 					       const struct wtl_window_note *note);
 
-/* The newest of that name, and the newest that is open and of that kind; or NULL. */
+/* The newest window of that name, and the newest open one of that name and kind; or NULL. */
 struct wtl_known_window *wtl_known_windows_find(struct wtl_known_windows *windows,
 						const char *name);
 struct wtl_known_window *wtl_known_windows_find_open(struct wtl_known_windows *windows,

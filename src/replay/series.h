@@ -6,9 +6,9 @@
 
 #include "record/store.h"
 
-/* The series of a recording by number, for those who write and read them; format.h explains them. */
+/* A recording's series as numbers, for its writers and readers; format.h explains them. */
 
-/* Those that are there once. What counts how many there are stands right before what is counted. */
+/* Series that exist once. A count comes right before the series that it counts. */
 enum wtl_single {
 	WTL_SINGLE_OP,
 	WTL_SINGLE_SAMPLE_MONO,
@@ -37,7 +37,7 @@ enum wtl_single {
 	WTL_SINGLE_DEVICE_GPU,
 	WTL_SINGLE_DEVICE_NUMBER,
 	WTL_SINGLE_DEVICE_VALUE,
-	/* Where somebody is followed: the delta's. */
+	/* If consumers are followed: the delta's. */
 	WTL_SINGLE_CHANGES,
 	WTL_SINGLE_CHANGE_SLOT,
 	WTL_SINGLE_CHANGE_FIELD,

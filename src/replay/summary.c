@@ -15,23 +15,23 @@
 #include "replay/player_state.h"
 #include "workload/gpu_use.h"
 
-/* What is gathered before anything is restored: it may not add up. */
+/* Everything is gathered before anything is restored, since it may not add up. */
 struct summary {
 	struct wtl_player *player;
 	size_t n_domains;
 	struct wtl_stored_account *accounts;
 	size_t n_accounts, accounts_room;
 	struct wtl_share *sums; /* one a domain */
-	/* The newest window that ended, and whose energies are the sums. */
+	/* The newest window that has ended, whose energies must be the sums. */
 	struct wtl_stored_window window;
 	struct wattle_energy *energies;
 	struct wtl_stored_baseline *baselines;
 	size_t n_baselines, baselines_room;
 	bool has_window, has_open, repeats;
-	bool is_odd; /* rows do not fit each other */
+	bool is_odd; /* rows contradict each other */
 };
 
-/* Whose it is: one who is there, or one of the fixed slots; else -EBADMSG. */
+/* The slot of an account: that of a known consumer, or one of the fixed slots; else -EBADMSG. */
 static int64_t slot_of(const struct wtl_player *player, const struct wtl_stored_account *account)
 {
 	const struct wtl_played_consumer *who;
@@ -91,7 +91,7 @@ static int take_window(void *context, const struct wtl_stored_window *window)
 	return 0;
 }
 
-/* Where a command was repeated, each run has accounts of its own, and those before are gone. */
+/* Each run of a repeated command has accounts of its own, and only the last run's are stored. */
 static int find_repeats(void *context, const struct wtl_stored_window *window)
 {
 	struct summary *summary = context;
@@ -114,7 +114,7 @@ static int add_baseline(void *context, const struct wtl_stored_baseline *stored)
 	return 0;
 }
 
-/* Whatever is wrong with one table, all are read: so that it is known whether they are damaged. */
+/* Reads all tables, even if one is wrong, so that it is known whether any is damaged. */
 static int gather(struct summary *summary)
 {
 	struct wtl_store_reader *reader = summary->player->reader;
@@ -142,7 +142,7 @@ static bool adds_up(const struct summary *summary)
 {
 	const struct wtl_player *player = summary->player;
 
-	/* It is of all that was recorded. */
+	/* A summary must cover all that was recorded. */
 	return wtl_store_is_whole(player->reader) && !wtl_store_has_dropped(player->reader) &&
 	       !summary->is_odd && summary->n_accounts > 0 && summary->has_window &&
 	       !summary->has_open && !summary->repeats && player->n_domains == summary->n_domains;
@@ -201,7 +201,7 @@ static int restore_consumers(struct wtl_player *player)
 	return 0;
 }
 
-/* The newest value of a series, if any. */
+/* Reads the last value of a series, if any. */
 static int last_value(struct wtl_player *player, int64_t series, int64_t *ret_value,
 		      struct wtl_err *err)
 {
@@ -356,6 +356,6 @@ int wtl_player_summary(struct wtl_player *player, struct wtl_played *ret_second,
 	free(summary.baselines);
 	if (rc == -ENOMEM)
 		return wtl_err_set(err, rc, "recording", NULL, "out of memory");
-	/* What does not add up can still be played. */
+	/* A recording whose summary does not add up can still be played. */
 	return rc < 0 ? 0 : rc;
 }

@@ -11,7 +11,7 @@
 #include "replay/format.h"
 #include "replay/player_state.h"
 
-/* Within a period it may be slewed by so much unseen. */
+/* The clock may be slewed by so much within a period without being noticed. */
 #define EVEN_NS WTL_NS_PER_MS
 
 static bool is_apart(int64_t a_ns, int64_t b_ns, int64_t by_ns)
@@ -24,7 +24,7 @@ static bool is_good(int64_t mono_ns, int64_t utc_ns)
 	return wtl_store_is_mono(mono_ns) && wtl_store_is_utc(utc_ns);
 }
 
-/* A point that is not later than the newest one, or shows the same, is skipped. */
+/* Skips a point that is not later than the newest one, or has the same offset. */
 static int add(struct wtl_wall *wall, int64_t mono_ns, int64_t ahead_ns)
 {
 	const struct wtl_wall_point *last = wall->n > 0 ? &wall->points[wall->n - 1] : NULL;
@@ -37,7 +37,7 @@ static int add(struct wtl_wall *wall, int64_t mono_ns, int64_t ahead_ns)
 	return 0;
 }
 
-/* -ENOMEM; where the series cannot be read, the periods' times are all there is. */
+/* Only -ENOMEM is an error: if the series cannot be read, the periods' times have to do. */
 static int add_seconds(struct wtl_wall *wall, struct wtl_store_reader *reader, size_t period)
 {
 	int64_t mono = wtl_store_find(reader, WTL_SERIES_SECOND_MONO);
@@ -72,7 +72,7 @@ static int add_period(struct wtl_wall *wall, struct wtl_store_reader *reader, si
 	ahead_ns = period.begin_utc_ns - period.begin_mono_ns;
 	end_ns = period.end_utc_ns - period.end_mono_ns;
 	rc = add(wall, period.begin_mono_ns, ahead_ns);
-	/* What happened after the last commit of a period shows at the start of the next one. */
+	/* A step after the last commit of a period shows at the start of the next one. */
 	if (wtl_store_period(reader, i + 1, &next) == 0 &&
 	    is_good(next.begin_mono_ns, next.begin_utc_ns) &&
 	    is_apart(next.begin_utc_ns - next.begin_mono_ns, ahead_ns, EVEN_NS))
@@ -82,7 +82,7 @@ static int add_period(struct wtl_wall *wall, struct wtl_store_reader *reader, si
 	return rc;
 }
 
-/* The newest point at that time, of a clock that goes on while the machine sleeps or does not. */
+/* The newest point at that time. is_awake: t_ns is of a clock that goes on while the machine sleeps. */
 static size_t find_by(const struct wtl_wall *wall, int64_t t_ns, bool is_awake)
 {
 	size_t from = 0, to = wall->n;
@@ -104,7 +104,7 @@ static size_t find(const struct wtl_wall *wall, int64_t t_mono_ns)
 	return find_by(wall, t_mono_ns, false);
 }
 
-/* Sleep is known to the sample, and by the seconds a second later. */
+/* Gaps have the sample at which the machine slept; the seconds show it only a second later. */
 static int put_sleep(void *context, const struct wtl_stored_gap *gap)
 {
 	struct wtl_wall *wall = context;
@@ -185,7 +185,7 @@ bool wtl_wall_find(const struct wtl_wall *wall, int64_t t_utc_ns, int64_t *ret_m
 		if (t_utc_ns >= begin_ns &&
 		    (is_last || t_utc_ns <= point[1].mono_ns + point->ahead_ns))
 			return !__builtin_sub_overflow(t_utc_ns, point->ahead_ns, ret_mono_ns);
-		/* It was skipped: the clock was set forward, or the machine slept. */
+		/* The time was skipped: the clock was set forward, or the machine slept. */
 		if (i > 0 && t_utc_ns < begin_ns &&
 		    t_utc_ns > point->mono_ns + point[-1].ahead_ns) {
 			*ret_mono_ns = point->mono_ns;
