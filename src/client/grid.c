@@ -19,10 +19,10 @@
 
 #define HOUR_NS (3600 * WTL_NS_PER_S)
 #define DAY_NS	(24 * HOUR_NS)
-/* Figures of an hour are corrected for some time afterwards, estimates for longer (judgement). */
+/* An hour's figures are corrected for some time afterwards, estimates for longer (judgement). */
 #define FINAL_NS     (1 * DAY_NS)
 #define ESTIMATED_NS (30 * DAY_NS)
-/* What is not final is good for so long before it is asked for again. */
+/* A figure that is not final is used for so long before it is asked for again. */
 #define FRESH_NS HOUR_NS
 
 enum { ANSWER_MAX = 16 << 20, URL_MAX = 4096, STEPS_MAX = 1 << 18 };
@@ -53,7 +53,7 @@ static void put_minute(struct wtl_buf *buf, int64_t t_utc_ns)
 		       date.minute);
 }
 
-/* Who asks for free may have the last day alone, by another path. Never where it thinks that the caller is. */
+/* Free accounts get the last day only, by another path. The API must not fall back to the caller's own zone. */
 static void put_electricity_maps(struct wtl_buf *url, const struct wtl_grid_request *request,
 				 int64_t from_ns, int64_t to_ns)
 {
@@ -160,7 +160,7 @@ static int64_t begin_of(const struct wtl_grid_request *request)
 	return request->from_utc_ns - request->from_utc_ns % step_of(request);
 }
 
-/* What has not begun yet is not asked for. */
+/* Future steps are not asked for. */
 static int64_t end_of(const struct wtl_grid_request *request)
 {
 	return request->to_utc_ns < request->now_utc_ns ? request->to_utc_ns : request->now_utc_ns;
@@ -182,7 +182,7 @@ static bool is_good(const struct wtl_grid_request *request, const struct wtl_gri
 	return is_final(row, step_of(request)) || (age_ns >= 0 && age_ns < FRESH_NS);
 }
 
-/* What an API has no figure of is a row as well, so that it is not asked for each time. */
+/* If an API has no figure for a step, that becomes a row as well, so that it is not asked for each time. */
 static int fill_holes(const struct wtl_grid_answer *answer)
 {
 	int rc = 0;
@@ -230,7 +230,7 @@ static void tell_code(struct asking *asking, const struct wtl_client_answer *ans
 		 answer->code, words[0] ? ", " : "", words, hint, wait);
 }
 
-/* One stretch. 0; 1: it failed, as told; or -ENOMEM. */
+/* Asks for one stretch. 0; 1: it failed, with the reason in told->trouble; or -ENOMEM. */
 static int ask_for(struct asking *asking, struct wtl_grid_rows *rows, int64_t from_ns,
 		   int64_t to_ns)
 {
@@ -280,7 +280,7 @@ static int ask_for(struct asking *asking, struct wtl_grid_rows *rows, int64_t fr
 	return fill_holes(&answer);
 }
 
-/* The first of some steps that are wanted and not good; at the end or beyond: there is none. */
+/* The first step from t_ns on that is not good; the end or later: there is none. */
 static int64_t next_wanted(const struct wtl_grid_request *request, const struct wtl_grid_rows *rows,
 			   int64_t t_ns)
 {
@@ -299,7 +299,7 @@ static int ask_all(struct asking *asking, struct wtl_grid_rows *rows)
 	while (rc == 0 && from_ns < end_of(request)) {
 		int64_t to_ns = from_ns + step_ns, last_ns = to_ns;
 
-		/* Up to the last one that is wanted within what may be asked for at once. */
+		/* Up to the last step that is not good, within what one request may ask for. */
 		for (; last_ns - from_ns < most_ns && last_ns < end_of(request); last_ns += step_ns)
 			if (!is_good(request, wtl_grid_rows_at(rows, last_ns)))
 				to_ns = last_ns + step_ns;

@@ -47,7 +47,7 @@ static json_t *load(const struct wtl_grid_answer *answer, char why[WHY_MAX])
 	return document;
 }
 
-/* A list of a name; NULL: there is none. */
+/* The list with that name; NULL: there is none. */
 static json_t *list_of(const json_t *object, const char *name)
 {
 	json_t *list = json_object_get(object, name);
@@ -62,7 +62,7 @@ static int time_of(const json_t *object, const char *name, int64_t *ret_utc_ns)
 	return text ? wtl_date_parse_utc(text, strlen(text), ret_utc_ns) : -EINVAL;
 }
 
-/* Of grams; null: there is none. -EINVAL for anything that is no intensity. */
+/* Reads grams; null: the API has no figure. -EINVAL for anything that is no intensity. */
 static int take_grams(const json_t *value, enum wtl_grid_kind kind, struct wtl_grid_row *row)
 {
 	double mg = json_number_value(value) * 1e3;
@@ -77,18 +77,18 @@ static int take_grams(const json_t *value, enum wtl_grid_kind kind, struct wtl_g
 	return 0;
 }
 
-/* Rows of the time that was asked for, each a whole step. */
+/* Is the row within the time that was asked for, and on a whole step? */
 static bool is_asked_for(const struct wtl_grid_answer *answer, int64_t t_utc_ns)
 {
 	return t_utc_ns >= answer->from_utc_ns && t_utc_ns < answer->to_utc_ns &&
 	       t_utc_ns % answer->step_ns == 0;
 }
 
-/* What a reader makes of one row. 0; 1: it is of no use; or negative, and why says it. */
+/* Reads one row. 0; 1: to be skipped; or negative, with the reason in why. */
 typedef int take_row(const struct wtl_grid_answer *answer, const json_t *item,
 		     struct wtl_grid_row *row, char why[WHY_MAX]);
 
-/* All of them, or none. */
+/* All rows, or none. */
 static int take_list(const struct wtl_grid_answer *answer, const json_t *list, take_row *take,
 		     char why[WHY_MAX])
 {
@@ -114,8 +114,8 @@ static int take_list(const struct wtl_grid_answer *answer, const json_t *list, t
 /* ---- Electricity Maps ---- */
 
 /*
- * Asked for a zone that it does not know, the API may answer for where it thinks the caller is. So whatever names
- * another zone is refused, and so is what names none.
+ * Asked for a zone that it does not know, the API may answer for the zone where it thinks
+ * the caller is. So answers about another zone are refused, and so are those that name none.
  */
 static int check_zone(const struct wtl_grid_answer *answer, const json_t *object, bool *is_named,
 		      char why[WHY_MAX])
@@ -182,7 +182,7 @@ int wtl_grid_answer_electricity_maps(const struct wtl_grid_answer *answer, char 
 
 /* ---- The grid of Great Britain ---- */
 
-/* What was estimated afterwards is called actual; of regions there is only the forecast. */
+/* Later estimates are called actual; regions have only the forecast. */
 static int take_half_hour(const struct wtl_grid_answer *answer, const json_t *item,
 			  struct wtl_grid_row *row, char why[WHY_MAX])
 {

@@ -27,7 +27,7 @@ void wtl_grid_rows_done(struct wtl_grid_rows *rows)
 	*rows = (struct wtl_grid_rows){.n = 0};
 }
 
-/* How many rows are before that time. */
+/* The number of rows before that time. */
 static size_t before(const struct wtl_grid_rows *rows, int64_t t_utc_ns)
 {
 	size_t low = 0, high = rows->n;

@@ -7,16 +7,16 @@
 
 struct wtl_buf;
 
-/* Intensities as they were answered, in order of time; and as they are kept, in a file for each API and zone. */
+/* Intensities as APIs answered them, by time; and the file that keeps them, one for each API and zone. */
 
 enum wtl_grid_kind {
 	WTL_GRID_MEASURED,
-	WTL_GRID_ESTIMATED, /* or forecast: it may be answered otherwise later */
+	WTL_GRID_ESTIMATED, /* or forecast: it may change later */
 	WTL_GRID_NONE,	    /* the API has no figure */
 };
 
 struct wtl_grid_row {
-	int64_t t_utc_ns; /* from then on for one step of the API */
+	int64_t t_utc_ns; /* its start; it lasts one step of the API */
 	int64_t asked_utc_ns;
 	uint32_t mg_per_kwh;
 	enum wtl_grid_kind kind;
@@ -29,15 +29,15 @@ struct wtl_grid_rows {
 
 void wtl_grid_rows_done(struct wtl_grid_rows *rows); /* a zeroed one is fine */
 
-/* In its place, or instead of the one of that time. 0 or -ENOMEM. */
+/* Inserts the row, or replaces that of the same time. 0 or -ENOMEM. */
 int wtl_grid_rows_put(struct wtl_grid_rows *rows, const struct wtl_grid_row *row);
-/* NULL: there is none of that time. */
+/* NULL: there is no row at that time. */
 const struct wtl_grid_row *wtl_grid_rows_at(const struct wtl_grid_rows *rows, int64_t t_utc_ns);
 
 /*
- * The file: a first line "# wattle-intensity/1 SOURCE", then time, grams per kWh (nothing: none), "measured" or
- * "estimated", and when it was asked for, with commas between. Lines that are not understood are dropped: they are asked
- * for again. A file of another source is -WTL_EFORMAT. 0 or -ENOMEM.
+ * The file: a first line "# wattle-intensity/1 SOURCE", then time, grams per kWh (empty: none),
+ * "measured" or "estimated", and when it was asked for, with commas between. Invalid lines are
+ * dropped, and so asked for again. A file of another source is -WTL_EFORMAT. 0 or -ENOMEM.
  */
 int wtl_grid_rows_parse(struct wtl_grid_rows *ret_rows, const char *source, const char *text,
 			size_t len);

@@ -16,11 +16,11 @@
 #include "base/text.h"
 #include "energy/units.h"
 
-/* Functions that take any arguments have no macros of that name here. */
+/* Variadic functions must not be macros here. */
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
 
-/* The first is Debian's with the TLS library that wattle serve has already. */
+/* The first is Debian's, with the TLS library that wattle serve uses anyway. */
 #define CURL_GNUTLS_LIBRARY "libcurl-gnutls.so.4"
 
 #define CURL_LIBRARY "libcurl.so.4"
@@ -42,7 +42,7 @@ struct wtl_client {
 	struct wtl_client_options options;
 	struct library curl;
 	CURL *easy;
-	/* Of the request that is under way: */
+	/* Of the request in progress: */
 	const struct wtl_client_request *request;
 	struct wtl_buf *body;
 	struct wtl_client_answer *answer;
@@ -96,7 +96,7 @@ void wtl_client_free(struct wtl_client *http)
 	free(http);
 }
 
-/* ---- What comes ---- */
+/* ---- Receiving ---- */
 
 static size_t take_body(char *bytes, size_t size, size_t n, void *context)
 {
@@ -140,9 +140,9 @@ static int ask_whether_to_give_up(void *context, curl_off_t a, curl_off_t b, cur
 	return options->gives_up && options->gives_up(options->context);
 }
 
-/* ---- What goes out ---- */
+/* ---- Sending ---- */
 
-/* NULL after a failure as well as of none: a request without its headers is refused by whoever wants them. */
+/* NULL if there are none, or after a failure: a server that needs the headers refuses the request. */
 static struct curl_slist *list_headers(struct wtl_client *http, const struct wtl_buf *text)
 {
 	char *copy = text ? strdup(wtl_buf_str(text)) : NULL, *line, *rest;
@@ -224,7 +224,7 @@ void wtl_client_send(struct wtl_client *http, const struct wtl_client_request *r
 
 /* ---- URLs ---- */
 
-/* All but what RFC 3986 calls unreserved. */
+/* Escapes all but what RFC 3986 calls unreserved. */
 void wtl_client_escape(struct wtl_buf *url, const char *text)
 {
 	for (; *text; text++) {

@@ -9,10 +9,10 @@
 struct wtl_buf;
 struct wtl_err;
 
-/* Requests by HTTP, by libcurl, which is loaded when there is one to make (Debian: libcurl3-gnutls or libcurl4). */
+/* HTTP requests, by libcurl, which is loaded with the first one (Debian: libcurl3-gnutls or libcurl4). */
 
 struct wtl_client_options {
-	const char *ca, *certificate; /* PEM files: whom to trust, and who we are (with the key) */
+	const char *ca, *certificate; /* PEM files: trusted authorities; our certificate and key */
 	bool (*gives_up)(void *context); /* asked while it waits; may be NULL */
 	void *context;
 };
@@ -21,7 +21,7 @@ struct wtl_client;
 
 struct wtl_client_request {
 	const char *url;
-	const struct wtl_buf *headers; /* lines "Name: value"; other lines are passed over */
+	const struct wtl_buf *headers; /* lines "Name: value"; others are skipped */
 	const struct wtl_buf *body;    /* NULL: it is a GET */
 	/* Each line of the answer's headers; may be NULL. */
 	void (*header)(void *context, const char *line, size_t len);
@@ -29,10 +29,10 @@ struct wtl_client_request {
 };
 
 struct wtl_client_answer {
-	long code; /* 0: there is none, and text says why */
+	long code; /* 0: no answer, text says why */
 	bool is_new_connection;
 	bool was_not_sent;	/* there was no connection */
-	bool is_cut;		/* it is longer than what the buffer may hold: its start */
+	bool is_cut;		/* longer than the buffer may hold: only its start is there */
 	int64_t retry_after_ns; /* 0: it did not say */
 	char text[256];		/* printable */
 };
@@ -46,13 +46,13 @@ void wtl_client_free(struct wtl_client *http);
 void wtl_client_send(struct wtl_client *http, const struct wtl_client_request *request,
 		     struct wtl_buf *body, struct wtl_client_answer *ret_answer);
 
-/* A header's value, where the line is that one; else NULL. */
+/* The value of the header with that name, if the line is that header; else NULL. */
 const char *wtl_client_value(const char *line, size_t len, const char *name, size_t *ret_len);
 
-/* A text as a part of a URL. */
+/* Escapes a text as a part of a URL. */
 void wtl_client_escape(struct wtl_buf *url, const char *text);
 bool wtl_client_is_url(const char *text);
-/* A URL without what is secret in it: user, password and query. */
+/* A URL without its secrets: user, password and query. */
 void wtl_client_url_text(const char *url, char *text, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who used it, as a part of a report. */
+/* Who used the energy, as a part of a report. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,14 +8,14 @@
 #include "meter/consumers.h"
 #include "report/description.h"
 
-/* What a report says of one consumer, which may be gone when it is printed. */
+/* A report's own copy of a consumer, which may be gone when it is printed. */
 struct wtl_attributed {
 	struct wtl_consumer consumer;
 	struct wtl_group group;
 	char user[40], command[WTL_COMMAND_SIZE];
 };
 
-/* A slot on its way into the list. */
+/* A slot that is being ranked. */
 struct ranked {
 	uint32_t slot;
 	uint64_t full_uj;
@@ -82,7 +82,7 @@ static void list(struct wtl_description *description, const struct wtl_report_so
 	wtl_consumers_per_cpu(source->consumers, slot, &process->per_cpu);
 }
 
-/* All consumers that were billed anything, those with the most first. */
+/* Ranks all consumers that were billed anything, those with the most energy first. */
 static size_t rank(const struct wtl_consumers *consumers, struct ranked *ranked)
 {
 	size_t n = 0;

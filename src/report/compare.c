@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands that ran in turn: docs/compare.md says what their ratios' ± has in it. */
+/* Commands that ran in turn: docs/compare.md says what the ± of their ratios includes. */
 #include "report/compare.h"
 
 #include <math.h>
@@ -10,8 +10,8 @@
 #include "report/run_figures.h"
 #include "sensors/rapl.h"
 
-/* What a model errs by from program to program, relative and standard. Judgement: that of CPU time as a weight
- * (docs/attribution.md), for it is what the model goes by. The rest of its error is the machine's. */
+/* How much a model's error varies from program to program: relative, standard. Judgement: as for CPU time
+ * as a weight (docs/attribution.md), which the model goes by. The rest of its error is the machine's. */
 #define MODEL_SPREAD 0.22
 
 static const struct wtl_report *report_at(const void *of, size_t run)
@@ -21,7 +21,7 @@ static const struct wtl_report *report_at(const void *of, size_t run)
 	return &series->reports[run];
 }
 
-/* Runs that count. One that was interrupted is the last of all. */
+/* The runs that count. An interrupted run is always the last one. */
 static size_t whole(const struct wtl_series *series)
 {
 	return series->of[WTL_RUN_DURATION_S].n;
@@ -51,7 +51,7 @@ static bool has_same_domains(const struct wtl_report *a, const struct wtl_report
 	return true;
 }
 
-/* NULL: the command's own of every run can be compared. */
+/* Why the commands' own energies cannot be compared; NULL: every run has one. */
 static const char *why_not_dynamic(const struct wtl_compare *compare,
 				   const struct wattle_meter *meter, enum wtl_compare_by by)
 {
@@ -74,7 +74,7 @@ static const char *why_not_dynamic(const struct wtl_compare *compare,
 	return NULL;
 }
 
-/* NULL: the energies can be compared. */
+/* Why the energies cannot be compared; NULL: they can. */
 static const char *why_not(const struct wtl_compare *compare)
 {
 	const struct wtl_report *first = &compare->commands[0].series.reports[0];
@@ -97,9 +97,9 @@ static const char *why_not(const struct wtl_compare *compare)
 	return NULL;
 }
 
-/* ---- What all pairs err by alike ---- */
+/* ---- Errors that all pairs share ---- */
 
-/* What a command's runs used in the mean. */
+/* Means over a command's runs. */
 struct used {
 	double all_j, duration_s;
 	const struct wtl_statistics *domain_j;
@@ -147,8 +147,8 @@ static const struct wtl_channel *channel_of(const struct pair *pair, size_t doma
 		       : NULL;
 }
 
-/* What a domain's figure errs by from program to program, relative: it is no property of the machine. AMD's RAPL is
- * a model as well. */
+/* The relative error of a domain's figure that varies from program to program,
+ * and so is no property of the machine. AMD's RAPL is a model as well. */
 static double spread_of(const struct pair *pair, size_t domain)
 {
 	const struct wtl_channel *channel = channel_of(pair, domain);
@@ -159,7 +159,7 @@ static double spread_of(const struct pair *pair, size_t domain)
 	return (amd_ppm > 0 && !pair->is_dynamic ? channel->gain_ppm : amd_ppm) / 1e6;
 }
 
-/* A gain that is the same in both cancels, but for what the two have in other parts of the machine. */
+/* A gain error that both share cancels, except as far as they use other domains. */
 static double gain_left(const struct pair *pair, size_t domain)
 {
 	const struct used *a = &pair->a, *b = &pair->b;
@@ -170,7 +170,7 @@ static double gain_left(const struct pair *pair, size_t domain)
 	       (b->domain_j[domain].mean / b->all_j - a->domain_j[domain].mean / a->all_j);
 }
 
-/* A zero that is the same in both is less of a higher power. */
+/* A zero error that both share is a smaller part of a higher power. */
 static double zero_left(const struct pair *pair, size_t domain)
 {
 	return channel_of(pair, domain)->offset_uw / 1e6 *
@@ -199,14 +199,14 @@ static double machine_variance(const struct pair *pair)
 	return variance;
 }
 
-/* Of dynamic energy the zero cancels, and the idle power takes its place. Half of the variance by weights is a program's own;
- * the other half that of everybody else, which is the same in both. */
+/* In dynamic energy the zero error cancels, and that of idle power takes its place. Half of the
+ * weights' variance is the program's own; the other half is everybody else's, and the same in both. */
 static double dynamic_variance(const struct pair *pair)
 {
 	const struct used *a = &pair->a, *b = &pair->b;
 	double gpu_a = a->gpu_j / a->all_j, gpu_b = b->gpu_j / b->all_j;
 	double weight_a = a->weight_doubt_j / a->all_j, weight_b = b->weight_doubt_j / b->all_j;
-	double gain[2] = {0.0}, spread = 0.0; /* gain: of processors, of GPUs; the worst */
+	double gain[2] = {0.0}, spread = 0.0; /* gain: the worst of processors, and of GPUs */
 
 	for (size_t i = 0; i < pair->report->n_domains; i++) {
 		const struct wtl_channel *channel = channel_of(pair, i);
@@ -216,7 +216,7 @@ static double dynamic_variance(const struct pair *pair)
 			continue;
 		gain[kind == WATTLE_KIND_GPU] =
 			fmax(gain[kind == WATTLE_KIND_GPU], channel->gain_ppm / 1e6);
-		/* DRAM that is modelled has no dynamic energy. */
+		/* Modelled DRAM has no dynamic energy. */
 		if (kind != WATTLE_KIND_DRAM)
 			spread = fmax(spread, spread_of(pair, i));
 	}
@@ -228,7 +228,7 @@ static double dynamic_variance(const struct pair *pair)
 
 /* ---- Ratios ---- */
 
-/* Run by run: what drifts is the same for neighbours. */
+/* Pairs of runs: drift is nearly the same in neighbouring runs. */
 static void find_ratio(const struct wtl_series *a, const struct wtl_series *b, size_t figure,
 		       double of_all, struct wtl_ratio *ret_ratio)
 {
@@ -240,7 +240,7 @@ static void find_ratio(const struct wtl_series *a, const struct wtl_series *b, s
 	wtl_ratio_of(&logs, of_all, ret_ratio);
 }
 
-/* Mean power is energy over time of each run. */
+/* The mean power of a run is its energy over its time. */
 static void find_power(const struct wtl_compare *compare, struct wtl_compared_command *command)
 {
 	struct wtl_tally powers = {0};
@@ -268,7 +268,7 @@ static double log_sum(const struct wtl_compare *compare, size_t command, size_t 
 	return sum;
 }
 
-/* By the mean of the logarithms, as the ratios are: then none is below 1. As given where there is nothing to compare. */
+/* By the mean of the logarithms, like the ratios: so none is below 1. As given if nothing can be compared. */
 static void find_order(const struct wtl_compare *compare, size_t order[])
 {
 	size_t n_pairs = SIZE_MAX;

@@ -6,14 +6,14 @@
 
 struct wattle_meter;
 
-/* Which energy is to be compared: the commands' own where that can be, that alone, or the machine's. */
+/* Which energy to compare: the commands' own if possible, only that, or the machine's. */
 enum wtl_compare_by { WTL_COMPARE_BEST, WTL_COMPARE_DYNAMIC, WTL_COMPARE_MACHINE };
 
 /*
- * Finds what the commands' series say of each other: which energy is compared, the statistics, the order and the
- * ratios. Reports of one place in the series are a pair. Before: n and until, the commands' lines, names, and reports of
- * their series. domain_j and order are the caller's: as many as a report has domains for each command, and one for
- * each. meter: it measured them all.
+ * Compares the commands' series: which energy is compared, the statistics, the order and
+ * the ratios. The reports with the same index in two series are a pair. To be set before:
+ * n and until, and the commands' lines, names, and reports. domain_j and order are the
+ * caller's: one a domain for each command, and one a command. meter measured all of them.
  */
 void wtl_compare_find(struct wtl_compare *compare, struct wtl_compared_command commands[],
 		      const struct wattle_meter *meter, enum wtl_compare_by by,

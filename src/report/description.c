@@ -21,7 +21,7 @@
 #include "sensors/rapl.h"
 #include "sensors/share_text.h"
 
-/* Full load per logical CPU where the processor is not in the table (as sensors/model.c). */
+/* Full load per logical CPU for a processor that is not in the table (as sensors/model.c). */
 #define WATT_PER_CPU_UW UINT64_C(4000000)
 #define MODEL_GAIN	0.5
 
@@ -131,7 +131,7 @@ void wtl_description_fill(struct wtl_description *description, struct wattle_met
 		line->energy = description->energies[i];
 		if (!line->energy.has_energy && !line->domain.reason)
 			line->domain.reason = wtl_describe_coarse(meter, i);
-		/* Unless somebody is known to have used it. */
+		/* Until somebody is known to have used it. */
 		line->ledger.unattributed_uj = line->energy.energy_uj;
 		line->ledger.total_uj = line->energy.energy_uj;
 	}
@@ -172,7 +172,7 @@ void wtl_describe_clock_step(struct wtl_description *description, int64_t by_ns,
 {
 	struct wtl_buf by;
 
-	/* Less is what clocks that are read one after the other, or slewed, differ by. */
+	/* A smaller difference may come from slewing, or from reading two clocks one after the other. */
 	if (by_ns > -WTL_NS_PER_S && by_ns < WTL_NS_PER_S)
 		return;
 	wtl_buf_init(&by, 64);
@@ -190,10 +190,10 @@ void wtl_describe_no_command(struct wtl_description *description)
 			  "of wattle's PID namespace. To change that: mount the one that is.");
 }
 
-/* Rounds it up. */
+/* Rounds the uncertainty up. */
 static void set_uncertainty(struct wtl_report_carbon *carbon, double uncertainty_ug)
 {
-	/* Upwards: less than half a microgram is 0 +/- 1, not nothing. */
+	/* So that less than half a microgram is 0 +/- 1, not nothing. */
 	double up_ug = ceil(uncertainty_ug);
 
 	carbon->uncertainty_ug = (uint64_t)up_ug;
@@ -243,7 +243,7 @@ void wtl_describe_emission(const struct wtl_report_place *place, const char *fil
 	*ret_carbon = carbon;
 }
 
-/* The line that was fitted to this machine's totals: what they err by alike is in it. */
+/* The line was fitted to this machine's totals, so it includes their systematic errors. */
 static void describe_wall(const struct wtl_kept_calibration *kept,
 			  const struct wattle_window *window, struct wtl_report_wall *ret_wall)
 {
@@ -292,7 +292,7 @@ void wtl_description_end(struct wtl_description *description, struct wtl_report 
 	report->n_notes = description->n_notes;
 }
 
-/* What this machine draws at full load, by the table, for each logical CPU. */
+/* What this machine draws at full load for each logical CPU, by the table. */
 static uint64_t cpu_uw(const struct wtl_machine *machine)
 {
 	const char *matched;
@@ -304,7 +304,7 @@ static uint64_t cpu_uw(const struct wtl_machine *machine)
 	return UINT64_C(1000) * tdp_mw * machine->n_packages / machine->n_cpus;
 }
 
-/* Not ru_maxrss, which a program inherits from whoever started it. */
+/* Not ru_maxrss, which a program inherits from its parent. */
 uint64_t wtl_peak_memory_bytes(void)
 {
 	FILE *status = fopen("/proc/self/status", "re");

@@ -15,13 +15,11 @@ struct wtl_kept_calibration;
 struct wtl_attributed;
 struct wtl_consumers;
 
-/*
- * A finished window as a report. Whether a meter has just measured it or a recording was gone through makes no
- * difference: what differs between the two is in struct wtl_report_source.
- */
+/* A finished window as a report, whether a meter has just measured it or a recording
+ * was played. What differs between the two is in struct wtl_report_source. */
 
-/* What users are called (at least 40 characters of room), and UTC when a process started that did so long after the
- * machine; 0: not known. */
+/* User names (at least 40 characters of room), and UTC of a process's
+ * start, which is given since the machine's start; 0: not known. */
 struct wtl_naming {
 	void (*user)(void *context, uint32_t uid, char *name, size_t size);
 	int64_t (*start_utc_ns)(void *context, int64_t start_ns);
@@ -63,42 +61,42 @@ struct wtl_description {
 int wtl_description_init(struct wtl_description *description, const struct wattle_meter *meter);
 void wtl_description_done(struct wtl_description *description);
 
-/* The domains alone, with description->energies. */
+/* Fills the domains alone, from description->energies. */
 void wtl_description_fill(struct wtl_description *description, struct wattle_meter *meter);
 /*
- * All of a report whose window is set, with description->energies: domains, who used it, and carbon. Notes that are
- * added later are in the report after wtl_description_end(). 0 or -ENOMEM: then nobody used it.
+ * Fills all of a report whose window is set, from description->energies: domains, who used it, and
+ * carbon. Later notes get into the report by wtl_description_end(). 0 or -ENOMEM: then nobody used it.
  */
 int wtl_description_report(struct wtl_description *description,
 			   const struct wtl_report_source *source, struct wtl_report *report);
 void wtl_description_end(struct wtl_description *description, struct wtl_report *report);
 
-/* attribution.c: who used it, the domains being filled. 0 or -ENOMEM. */
+/* attribution.c: who used the energy, after the domains were filled. 0 or -ENOMEM. */
 int wtl_describe_attribution(struct wtl_description *description,
 			     const struct wtl_report_source *source);
 
 /* ---- Notes ---- */
 
-/* That the domain's counter is read coarsely, and why; NULL: it is not (wtl_rapl_is_coarse()). */
+/* Why the domain's counter is read coarsely; NULL: it is not (wtl_rapl_is_coarse()). */
 const char *wtl_describe_coarse(const struct wattle_meter *meter, size_t domain);
 
 void wtl_describe_note(struct wtl_description *description, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* What was lost on its way into the attribution: exit records so many times, and so many processes. */
+/* Notes what the attribution lost: how many times exit records, and how many processes. */
 void wtl_describe_losses(struct wtl_description *description, uint64_t n_exits,
 			 uint64_t n_unfollowed);
-/* Of the first alone; 0: how often is not known. */
+/* Exit records alone; 0: not known how many times. */
 void wtl_describe_lost_exits(struct wtl_description *description, uint64_t n_times);
-/* UTC was set by so much in all, if that is worth a note; times: which times the report has then. */
+/* Notes that UTC was set by so much in all, unless that is too little; times: which times the report has then. */
 void wtl_describe_clock_step(struct wtl_description *description, int64_t by_ns, const char *times);
-/* Why the command has no account. */
+/* Notes why the command has no account. */
 void wtl_describe_no_command(struct wtl_description *description);
 
 /* ---- Parts of a report ---- */
 
 void wtl_describe_carbon(const struct wtl_report_place *place, const struct wattle_energy *total,
 			 struct wtl_report_carbon *ret_carbon);
-/* The same with an intensity that changed over time, from a file which says no ±. */
+/* The same for an intensity that changed over time, from a file without a ±. */
 void wtl_describe_emission(const struct wtl_report_place *place, const char *file,
 			   const struct wtl_emission *emission, const struct wattle_energy *total,
 			   struct wtl_report_carbon *ret_carbon);
@@ -107,7 +105,7 @@ uint64_t wtl_peak_memory_bytes(void);
 /* CPU time of this process so far. */
 int64_t wtl_describe_self_cpu_ns(void);
 void wtl_describe_self(struct wattle_meter *meter, struct wtl_report_self *ret_self);
-/* What CPU time of that machine costs. */
+/* The energy of CPU time on that machine. */
 void wtl_describe_cost(const struct wattle_meter *meter, int64_t cpu_ns,
 		       struct wtl_report_self *ret_self);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Consumers put together by what they have in common. */
+/* Consumers grouped by what they have in common. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "meter/consumers.h"
 #include "report/recorded.h"
 
-/* A consumer with energy, on its way into a group. */
+/* A consumer with energy, before it is in a group. */
 struct member {
 	const char *key;
 	uint32_t slot;
@@ -26,7 +26,7 @@ struct members {
 
 static const char kernel_threads[] = "kernel threads";
 
-/* "" for one that belongs to none. */
+/* A consumer's group; "" if it belongs to none. */
 static const char *key_of(struct wtl_player *player, enum wtl_by by,
 			  const struct wtl_consumer *consumer, char user[USER_SIZE])
 {
@@ -42,7 +42,7 @@ static const char *key_of(struct wtl_player *player, enum wtl_by by,
 	return value.text;
 }
 
-/* Users have a name a slot. */
+/* users: room for a name for each slot. */
 static int collect(struct wtl_player *player, enum wtl_by by, char (*users)[USER_SIZE],
 		   struct members *members)
 {
@@ -93,7 +93,7 @@ static struct wtl_share_energy share_of(const struct wtl_consumers *consumers, u
 	return energy;
 }
 
-/* What is not known of a sum is less than that of its parts together. */
+/* The uncertainty of a sum is less than the sum of its parts' uncertainties. */
 static void take_doubts(struct wtl_share_energy *energy, const struct wtl_consumers *consumers,
 			const struct wtl_consumers_sum *sum, enum wtl_part part)
 {
@@ -125,7 +125,7 @@ static void add_member(struct wtl_recording_group *group, const struct wtl_consu
 	group->cpu_ns = wtl_consumer_cpu_add(group->cpu_ns, wtl_consumer_cpu_ns(consumer));
 }
 
-/* One for each run of equal keys. */
+/* Makes one group of each run of equal keys. */
 static size_t put_together(const struct wtl_consumers *consumers, const struct members *members,
 			   struct wtl_consumers_sum *sum, struct wtl_recording_group groups[])
 {
@@ -165,7 +165,7 @@ int wtl_grouping_new(struct wtl_player *player, enum wtl_by by, unsigned top,
 	const struct wtl_consumers *consumers = wtl_player_consumers(player);
 	struct wtl_recording_grouping grouping = {.by = by, .others = {.name = "", .cpu_ns = -1}};
 	size_t slots = wtl_consumers_slots(consumers), n;
-	/* What users are called lives as long as the groups, behind them. */
+	/* Room for the user names as well, which must live as long as the groups. */
 	struct wtl_recording_group *groups = calloc(slots + 1, sizeof(*groups) + USER_SIZE);
 	struct members members = {.n = 0};
 	struct wtl_consumers_sum sum = {

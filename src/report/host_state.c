@@ -11,7 +11,7 @@
 
 enum { NAMES_MAX = 64 * 1024 };
 
-/* The first input of a CPU's own sensor: the package, or the control temperature. */
+/* Adds the first input of a CPU's own sensor: the package, or the control temperature. */
 static void add_sensor(struct wtl_host_reader *reader, struct wtl_io *io, const char *name)
 {
 	static const char *const drivers[] = {"coretemp", "k10temp", "zenpower", "cpu_thermal"};
@@ -69,7 +69,7 @@ static void take_use(struct wtl_host_reader *reader, const struct wtl_proc_machi
 	}
 	all = machine->all_ticks - before->all_ticks;
 	idle = machine->idle_ticks - before->idle_ticks;
-	/* The same reading as before tells nothing new. */
+	/* Nothing has changed since the reading before. */
 	if (all == 0)
 		return;
 	state->has_use =
@@ -96,7 +96,7 @@ static void take_memory(struct wtl_host_reader *reader)
 {
 	struct wtl_host_state *state = &reader->state;
 	uint64_t available;
-	char text[1024]; /* they are at its beginning */
+	char text[1024]; /* the lines wanted are at the start */
 	ssize_t len = wtl_held_file_text(&reader->memory, text, sizeof(text) - 1);
 
 	if (len < 0)
@@ -108,7 +108,7 @@ static void take_memory(struct wtl_host_reader *reader)
 		state->memory_bytes > available ? state->memory_bytes - available : 0;
 }
 
-/* One CPU of the first, and one of the last half of them: all would wake all. */
+/* Asks one CPU of the first and one of the last half: asking all would wake all. */
 static void take_cpus(struct wtl_host_reader *reader)
 {
 	struct wtl_host_state *state = &reader->state;

@@ -10,7 +10,7 @@
 #include "base/io.h"
 #include "base/procfs.h"
 
-/* What a machine says of itself beside its energy: shown by `wattle top`, kept by `wattle record`. */
+/* A machine's state beside its energy: shown by `wattle top`, recorded by `wattle record`. */
 
 struct wtl_host_state {
 	char host[64];
@@ -22,27 +22,27 @@ struct wtl_host_state {
 	int temperature_c;  /* the hottest package */
 	uint32_t clock_mhz; /* of the CPUs that were asked; 0: not known */
 	bool has_throttled;
-	uint32_t throttled; /* times that a package was held down by heat, since the start */
+	uint32_t throttled; /* times that a package was slowed by heat, since the start */
 };
 
 enum { WTL_HOST_SENSORS = 8, WTL_HOST_CPUS = 2 };
 
-/* Reads it, again and again, from files that are held open. */
+/* Reads it repeatedly, from files that are held open. */
 struct wtl_host_reader {
-	struct wtl_proc_machine machine; /* as of the last reading; nothing: not read yet */
+	struct wtl_proc_machine machine; /* at the last reading; zeros: not read yet */
 	struct wtl_held_file stat, memory;
 	struct wtl_held_file temperatures[WTL_HOST_SENSORS];
 	size_t n_temperatures;
 	struct wtl_held_file clocks[WTL_HOST_CPUS], throttles[WTL_HOST_CPUS];
-	size_t n_cpus; /* that are asked */
+	size_t n_cpus; /* CPUs that are asked */
 	uint64_t throttle_start;
-	struct wtl_host_state state; /* as of the last reading */
+	struct wtl_host_state state; /* at the last reading */
 };
 
-/* Finds the sensors, and what does not change. */
+/* Finds the sensors, and reads what does not change. */
 void wtl_host_init(struct wtl_host_reader *reader, struct wtl_io *io, unsigned n_cpus);
-/* The use is that since the reading before. machine: what /proc/stat says, of whoever read it just now; NULL, or
- * without CPUs: it is read here. */
+/* The use is since the reading before. machine: /proc/stat as the caller
+ * has just read it. If it is NULL, or has no CPUs, it is read here. */
 void wtl_host_read(struct wtl_host_reader *reader, const struct wtl_proc_machine *machine);
 void wtl_host_done(struct wtl_host_reader *reader); /* a zeroed struct is fine */
 

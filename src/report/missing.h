@@ -6,15 +6,15 @@
 
 #include "replay/history.h"
 
-/* What a recording does not have, as far as it was gone through, in the words that everything that shows it uses. */
+/* What a recording lacks, as far as it was read, in the same words wherever it is shown. */
 
 enum { WTL_REMARK_SIZE = 320 };
 
-/* The begin, which a ring has dropped. false: it is there. */
+/* The start, which a ring has dropped. false: it is there. */
 bool wtl_missing_dropped(const struct wtl_store_reader *reader, char text[WTL_REMARK_SIZE]);
 /* A stretch that could not be read, by the text of its gap. */
 void wtl_missing_lost(const char *lost, char text[WTL_REMARK_SIZE]);
-/* Something, as far as it was read. Where there was no such stretch, it is rows of tables. false: it is all there. */
+/* Anything missing so far. Without an unreadable stretch, it is rows of tables. false: nothing is missing. */
 bool wtl_missing_rows(const struct wtl_history *history, char text[WTL_REMARK_SIZE]);
 
 #endif

@@ -17,7 +17,7 @@
 #include "document/command_words.h"
 #include "report/missing.h"
 
-/* A sample takes a moment: windows that begin with one and the same may differ by less than this. */
+/* Windows that begin with the same sample may differ by less than this, as a sample takes a moment. */
 #define BEGIN_NS (WTL_NS_PER_S / 10)
 
 static const char *fact(const struct wtl_recorded *recorded, const char *key)
@@ -25,7 +25,7 @@ static const char *fact(const struct wtl_recorded *recorded, const char *key)
 	return wtl_history_fact(recorded->history, key);
 }
 
-/* ---- Where it was ---- */
+/* ---- The place ---- */
 
 static void name_user(void *context, uint32_t uid, char *name, size_t size)
 {
@@ -98,7 +98,7 @@ static const char *window_fact(const struct wtl_recorded *recorded, uint32_t win
 	return fact(recorded, full);
 }
 
-/* false: there is no such number, or it is none. */
+/* false: there is no such number, or it is invalid. */
 static bool window_number(const struct wtl_recorded *recorded, uint32_t window, const char *key,
 			  int64_t most, int64_t *ret)
 {
@@ -124,7 +124,7 @@ static const char *why_no_exit(const struct wtl_recorded *recorded, uint32_t win
 					  : "the recording was cut off before";
 }
 
-/* Parts tell what was used in them: the command's end is one of the whole run. */
+/* Not in a part's report: the command's end belongs to the whole run. */
 static void tell_exit(const struct wtl_recorded *recorded, struct wtl_recorded_run *run)
 {
 	uint32_t window = wtl_player_main_window(recorded->history->player);
@@ -153,7 +153,7 @@ static void tell_exit(const struct wtl_recorded *recorded, struct wtl_recorded_r
 
 /* ---- One run ---- */
 
-/* By the clock of the run's end, where that was set since idle power was seen: else its age would be wrong. */
+/* Idle power's time by the clock at the run's end. If that was set since, the age would be wrong otherwise. */
 static void tell_idle_times(const struct wtl_recorded *recorded,
 			    struct wtl_description *description, int64_t end_mono_ns)
 {
@@ -168,13 +168,13 @@ static void tell_idle_times(const struct wtl_recorded *recorded,
 			continue;
 		t_utc_ns = wtl_wall_utc(wall, end_mono_ns) - (end_mono_ns - mono_ns) -
 			   (wtl_wall_slept(wall, end_mono_ns) - wtl_wall_slept(wall, mono_ns));
-		/* Less than that is not told as a clock that was set. */
+		/* A smaller difference is not taken for a clock that was set. */
 		if (llabs(t_utc_ns - idle->t_utc_ns) > WTL_NS_PER_S)
 			idle->t_utc_ns = t_utc_ns;
 	}
 }
 
-/* The run as of the player's newest bill. */
+/* Describes the run at the player's newest bill. */
 static int describe(struct wtl_recorded *recorded, struct wtl_recorded_run *run)
 {
 	struct wtl_history *history = recorded->history;
@@ -190,7 +190,7 @@ static int describe(struct wtl_recorded *recorded, struct wtl_recorded_run *run)
 		return -ENOMEM;
 	tell_idle_times(recorded, description,
 			report->window.begin_mono_ns + report->window.duration_ns);
-	/* Of those that were seen, unless it was waited for. */
+	/* Of those processes that were seen; replaced if the command was waited for. */
 	if (report->attribution.has_command)
 		report->command_cpu_ns = report->attribution.command_cpu_ns;
 	tell_exit(recorded, run);
@@ -226,7 +226,7 @@ static int complain_of_nothing(const struct wtl_recorded *recorded, struct wtl_e
 				  ? "who used energy is looked at about once a second"
 				  : "it lies between two samples";
 
-	/* There is the sample that it was opened with. */
+	/* There is only the sample with which it was opened. */
 	if (!history->is_part && history->n_windows == 0)
 		why = wtl_store_is_live(history->reader)
 			      ? "it was begun just now; try again in a moment"
@@ -235,7 +235,7 @@ static int complain_of_nothing(const struct wtl_recorded *recorded, struct wtl_e
 			   history->is_part ? "this part" : "it", why);
 }
 
-/* What is billed behind a run that has ended is no further one. */
+/* A bill after the end of a run is not the start of another one. */
 static bool is_between_runs(const struct wtl_history *history)
 {
 	const struct wtl_history_window *window =
@@ -244,7 +244,7 @@ static bool is_between_runs(const struct wtl_history *history)
 	return !window || !window->is_open;
 }
 
-/* What was not ended, or is a part. */
+/* A run that was not ended, or a part. */
 static int finish_rest(struct wtl_recorded *recorded, struct wtl_err *err)
 {
 	struct wtl_history *history = recorded->history;
@@ -317,7 +317,7 @@ static int tell_command(struct wtl_recorded *recorded)
 	return recorded->command ? 0 : -ENOMEM;
 }
 
-/* A clock was set at once, by however much. */
+/* A clock step takes no time: its length is by how much it was set. */
 static bool is_within(const struct wtl_stored_gap *gap, const struct wattle_window *window)
 {
 	int64_t duration_ns = gap->kind == WTL_GAP_CLOCK_STEP ? 0 : gap->duration_ns, end_ns;
@@ -327,7 +327,7 @@ static bool is_within(const struct wtl_stored_gap *gap, const struct wattle_wind
 		end_ns >= window->begin_mono_ns);
 }
 
-/* What a report of it at once would have told as notes. Gaps say when it was. */
+/* Adds the notes that a live report would have had. Gaps have the times. */
 static void note_gaps(const struct wtl_recorded *recorded, struct wtl_recorded_run *run)
 {
 	const struct wtl_history *history = recorded->history;
@@ -337,7 +337,7 @@ static void note_gaps(const struct wtl_recorded *recorded, struct wtl_recorded_r
 	for (size_t i = 0; i < history->n_gaps; i++) {
 		const struct wtl_stored_gap *gap = &history->gaps[i];
 
-		/* What happens in the last second is seen a moment after the end. */
+		/* If there is one run, all gaps count: those of its last second are noted a moment after its end. */
 		if ((history->is_part || recorded->n_runs > 1) &&
 		    !is_within(gap, &run->report.window))
 			continue;
@@ -370,21 +370,21 @@ static void tell_runs(struct wtl_recorded *recorded)
 	}
 }
 
-/* The part is one of this window, which is the measurement that was recorded. */
+/* Is the part one of this window, the measurement that was recorded? */
 static bool is_parts_window(const struct wtl_recorded *recorded,
 			    const struct wtl_recording_window *told)
 {
 	const struct wattle_window *part = &recorded->recording.report.window;
 	const struct wattle_window *whole = &told->window;
 
-	/* They begin with one sample, which takes a moment. */
+	/* Both begin with one sample, which takes a moment. */
 	return recorded->history->is_part && told->is_main &&
 	       part->begin_mono_ns >= whole->begin_mono_ns - BEGIN_NS &&
 	       part->begin_mono_ns + part->duration_ns <=
 		       whole->begin_mono_ns + whole->duration_ns + BEGIN_NS;
 }
 
-/* Of that window, what is told is the part. */
+/* Of that window, the part is reported. */
 static void tell_parts_window(const struct wtl_recorded *recorded,
 			      struct wtl_recording_window *told)
 {
@@ -405,7 +405,7 @@ static int by_id(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* In the order in which they began. */
+/* Windows in the order of their starts. */
 static int tell_windows(struct wtl_recorded *recorded)
 {
 	const struct wtl_history *history = recorded->history;
@@ -489,7 +489,7 @@ static int tell_sensors(struct wtl_recorded *recorded)
 	return 0;
 }
 
-/* Those that are empty are left out, unless they were asked for. */
+/* Groupings without a name in them are left out, unless they were asked for. */
 static int add_grouping(struct wtl_recorded *recorded, enum wtl_by by, bool is_asked)
 {
 	struct wtl_recording_grouping *grouping = &recorded->groupings[recorded->n_groupings];

@@ -12,13 +12,13 @@
 
 struct wtl_err;
 
-/* A recording as a document: its history, gone through to its end, or to that of the part. */
+/* A recording as a document: its history is played to its end, or to that of the part. */
 
 struct wtl_recorded_options {
-	struct wtl_report_place place; /* a default is replaced by what the recording says */
-	const char *intensity_path;    /* where the history's intensity is from */
+	struct wtl_report_place place; /* a default is replaced by the recorded place */
+	const char *intensity_path;    /* the file with the history's intensity */
 	unsigned top;
-	bool has_by; /* consumers are put together in that way alone */
+	bool has_by; /* consumers are grouped only by that */
 	enum wtl_by by;
 	struct wtl_recording_policy policy;
 };
@@ -36,7 +36,7 @@ struct wtl_recorded {
 	struct wtl_history *history;
 	struct wtl_recorded_options options;
 	struct wtl_report_source source;
-	struct wtl_kept_calibration wall; /* that of the machine, if the source has one */
+	struct wtl_kept_calibration wall; /* the machine's, if the source has one */
 	struct wtl_recorded_run **runs;
 	size_t n_runs, runs_room;
 	bool is_unfinished; /* the last run had not ended */
@@ -51,32 +51,32 @@ struct wtl_recorded {
 };
 
 /*
- * Goes through the history, which has to keep its windows and took no step, and which it owns from then on in any case.
- * What the options point to is borrowed. 0, or negative with the reason in err.
+ * Plays the history, which must keep its windows and have taken no step, and which it owns from now
+ * on in any case. What the options point to is borrowed. 0, or negative with the reason in err.
  */
 int wtl_recorded_new(struct wtl_history *history, const char *path,
 		     const struct wtl_recorded_options *options, struct wtl_recorded **ret_recorded,
 		     struct wtl_err *err);
 void wtl_recorded_free(struct wtl_recorded *recorded); /* NULL is fine */
 
-/* Where it was: as it is given, or if that is a default, what was said when it was recorded. */
+/* The place: the given one or, if that is a default, the recorded one. */
 void wtl_recorded_place(const struct wtl_history *history, const struct wtl_report_place *given,
 			struct wtl_report_place *ret_place);
 
-/* Measurements that were ended properly: several, where a command was repeated. */
+/* Measurements that were ended properly: several if a command was repeated. */
 static inline size_t wtl_recorded_runs(const struct wtl_recorded *recorded)
 {
 	return recorded->n_runs - recorded->is_unfinished;
 }
 
-/* The one behind those, that was not: as far as it goes. NULL: there is none. */
+/* The run after those, up to where it goes, if it was not ended; else NULL. */
 static inline const struct wtl_report *wtl_recorded_unfinished(const struct wtl_recorded *recorded)
 {
 	return recorded->is_unfinished ? &recorded->runs[recorded->n_runs - 1]->report : NULL;
 }
 
-/* groups.c: consumers by what they have in common. Everything is borrowed from the history's consumers, but the
- * groups. 0 or -ENOMEM. */
+/* groups.c: groups consumers by what they have in common. Everything but
+ * the groups is borrowed from the history's consumers. 0 or -ENOMEM. */
 int wtl_grouping_new(struct wtl_player *player, enum wtl_by by, unsigned top,
 		     struct wtl_recording_grouping *ret_grouping);
 void wtl_grouping_free(struct wtl_recording_grouping *grouping);

@@ -18,18 +18,18 @@ struct wtl_run_list {
 	size_t n;
 };
 
-/* Runs that count: one that was interrupted says nothing of what a run takes. */
+/* Runs that count: an interrupted one says nothing about how much a run takes. */
 size_t wtl_runs_whole(const struct wtl_run_list *runs);
 
 /* Of the runs that count and have the figure. */
 void wtl_runs_statistics(const struct wtl_run_list *runs, size_t figure,
 			 struct wtl_statistics *ret);
 
-/* The same, but of none (n = 0) unless every run that counts has it. */
+/* The same, but n = 0 unless every run that counts has the figure. */
 void wtl_runs_statistics_of_all(const struct wtl_run_list *runs, size_t figure,
 				struct wtl_statistics *ret);
 
-/* Of every figure but domains; the command's as wtl_runs_statistics_of_all(). */
+/* Of every figure except domains'; the command's by wtl_runs_statistics_of_all(). */
 void wtl_runs_figures(const struct wtl_run_list *runs, struct wtl_statistics ret[WTL_RUN_FIGURES]);
 
 #endif
