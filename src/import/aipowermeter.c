@@ -13,7 +13,7 @@
 
 enum { GAIN_PPM = 30000, DRAM_GAIN_PPM = 200000 };
 
-/* Whole machines: sums over all packages. */
+/* Of whole machines: sums over all packages. */
 static const struct {
 	const char *name, *domain, *inside;
 	enum wattle_kind kind;
@@ -26,7 +26,7 @@ static const struct {
 	{"psys_power", "psys-0", NULL, WATTLE_KIND_PLATFORM, GAIN_PPM},
 };
 
-/* By GPU; the later names are those since 2026, whose use is in percent. */
+/* Of each GPU; the later names are used since 2026, with the use in percent. */
 static const struct {
 	const char *name;
 	enum wtl_gpu_number number;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CodeCarbon's emissions.csv, of 2021 (v1.2) to the newest: a row is a run, with energies in kWh that have been
- * multiplied by the PUE. Columns are found by their names; versions that append to a file of another one may leave rows
- * whose values stand under other columns' names.
+ * CodeCarbon's emissions.csv, from 2021 (v1.2) on: a row is a run, with energies in
+ * kWh that have been multiplied by the PUE. Columns are found by their names. If a
+ * version appended to another one's file, rows may have values under the wrong names.
  */
 #include <math.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 
 enum { COLUMNS_MAX = 128, RUN_ID_SIZE = 64 };
 
-/* Nothing in the file says whether the processor was measured; its memory never was. Judgement, as the model's. */
+/* The file does not say whether the processor was measured; memory never was. Judgement, as for the model. */
 enum { GAIN_PPM = 500000 };
 
 enum column {
@@ -65,7 +65,7 @@ static bool number(const struct codecarbon *own, const struct wtl_cell cells[], 
 	return wtl_cell_double(cell(own, cells, column), ret) && *ret >= 0 && *ret < 1e6;
 }
 
-/* Values under other columns' names mostly are no numbers, or do not add up. */
+/* Values under the wrong names mostly are no numbers, or do not add up. */
 static const char *why_no_energies(const struct codecarbon *own, const struct wtl_cell cells[],
 				   double energies[TOTAL + 1])
 {
@@ -125,13 +125,13 @@ static size_t series_of(struct codecarbon *own, enum column column, struct wtl_c
 	return own->series[column];
 }
 
-/* Times are whole seconds: what follows directly may seem to begin before the end of the row before. A run that is
- * written again and again has begun once. */
+/* Times are whole seconds, so a run may seem to begin before the end of
+ * the row before. A run that is written several times began only once. */
 static bool place(struct codecarbon *own, struct wtl_cell run_id, int64_t end_ns, double duration_s,
 		  int64_t *ret_begin_ns)
 {
 	int64_t begin_ns = end_ns - (int64_t)(duration_s * 1e9);
-	/* Tasks are of one run, one after the other. */
+	/* Tasks belong to one run, one after the other. */
 	bool goes_on =
 		own->at[TASK] == SIZE_MAX && run_id.len > 0 && wtl_cell_is(run_id, own->run_id);
 
@@ -159,7 +159,7 @@ static void put_energies(struct codecarbon *own, const struct wtl_cell cells[],
 
 		if (energies[i] < 0 || (i == TOTAL && has_parts))
 			continue;
-		/* A GPU without a counter is 0 there, and so is none. */
+		/* 0 means no GPU, or one without a counter. */
 		if (i == GPU && energies[i] <= 0) {
 			own->n_zero += gpus > 0;
 			continue;
@@ -171,7 +171,7 @@ static void put_energies(struct codecarbon *own, const struct wtl_cell cells[],
 	}
 }
 
-/* Kilograms; a blank one is not known. */
+/* Emissions in kilograms; an empty cell is not known. */
 static void tell(struct codecarbon *own, const struct wtl_cell cells[], double duration_s,
 		 double pue, bool goes_on)
 {

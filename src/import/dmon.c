@@ -24,7 +24,7 @@ struct dmon {
 	struct wtl_import_gpus gpus;
 	struct wtl_gpu gpu;
 	struct column columns[COLUMNS_MAX];
-	size_t n, date, time, index; /* SIZE_MAX: it has no such column */
+	size_t n, date, time, index; /* SIZE_MAX: there is no such column */
 	int64_t day_ns;		     /* of lines with a time alone */
 	int64_t clock_ns;	     /* of the line before */
 	int64_t rounds;
@@ -32,7 +32,7 @@ struct dmon {
 	bool has_first;
 };
 
-/* "# gpu   pwr  gtemp …", "#Date       Time        gpu …"; the line of units below it is none. */
+/* "# gpu   pwr  gtemp …", "#Date       Time        gpu …"; the line of units below has no titles. */
 static bool take_titles(struct dmon *dmon, struct wtl_cell line)
 {
 	struct wtl_cell cells[COLUMNS_MAX];
@@ -72,7 +72,7 @@ static bool take_clock(struct dmon *dmon, const struct wtl_cell cells[], int64_t
 		*ret_local_ns = wtl_date_utc_ns(&date) + clock_ns;
 		return true;
 	}
-	/* A time alone: midnight passes when it falls by far. */
+	/* Without a date: if the time falls by far, midnight has passed. */
 	if (clock_ns + DAY_S / 2 * WTL_NS_PER_S < dmon->clock_ns)
 		dmon->day_ns += DAY_S * WTL_NS_PER_S;
 	dmon->clock_ns = clock_ns;
@@ -88,7 +88,7 @@ static bool time_of(struct dmon *dmon, const struct wtl_cell cells[], uint64_t i
 	if (dmon->time != SIZE_MAX) {
 		if (!take_clock(dmon, cells, &local_ns))
 			return false;
-		/* Without dates it counts from a day that is not known. */
+		/* Without dates, times count from an unknown day. */
 		*ret_ns = dmon->date != SIZE_MAX ? wtl_import_local(dmon->import, local_ns)
 						 : local_ns;
 		return true;

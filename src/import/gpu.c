@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "replay/device.h"
 
-/* The powers of a GPU: the first that it has is taken, or the one that sees most (see choose()). */
+/* The powers of a GPU. The first one that it has is used, or the one that covers most of the time (see choose()). */
 static const struct {
 	enum wtl_gpu_number number;
 	enum wtl_power_field field;
@@ -54,7 +54,7 @@ struct wtl_import_gpu *wtl_import_gpu_find(struct wtl_import_gpus *gpus, const s
 {
 	const char *key = gpu->uuid[0] ? gpu->uuid : gpu->bus_id;
 
-	/* GPUs come in turns: the next one is behind the newest. */
+	/* GPUs come in turns: the next one mostly follows the newest. */
 	for (size_t k = 1; k <= gpus->n; k++) {
 		size_t i = (gpus->newest + k) % gpus->n;
 		struct wtl_import_gpu *own = &gpus->list[i];
@@ -98,7 +98,7 @@ static size_t add_series(struct wtl_import *import, const struct wtl_import_gpu 
 	return wtl_import_series(import, &key);
 }
 
-/* A series is there from its first value on. */
+/* A series begins with its first value. */
 static inline void put(struct wtl_import *import, size_t *series, const struct wtl_import_gpu *own,
 		       const struct wtl_gpu *gpu, enum wtl_gpu_number from, int64_t t_ns,
 		       enum wtl_import_what what, enum wtl_device_number number)
@@ -141,14 +141,14 @@ static void put_all(struct wtl_import *import, struct wtl_import_gpu *own,
 
 /* ---- Which power ---- */
 
-/* A row that is put once it is known how far the next one is from it. */
+/* A row that waits until the next one shows how far they are apart. */
 struct wtl_import_gpu_row {
 	struct wtl_gpu gpu;
 	int64_t t_ns;
 };
 
-/* Of several, the one whose window is the longest, but hardly longer than rows are apart: of a second, power.draw.instant
- * sees 25 or 100 ms, and power.draw.average, where a card has it, all (see energy/sensor_class.h). */
+/* Of several, the one with the longest averaging window that is hardly longer than the rows are apart. Of a second,
+ * power.draw.instant covers 25 or 100 ms, and power.draw.average, if a card has it, all (see energy/sensor_class.h). */
 static unsigned choose(const struct wtl_gpu *gpu, int64_t apart_ns)
 {
 	int64_t longest_ns = 0;

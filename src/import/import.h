@@ -15,20 +15,20 @@
 #include "replay/format.h"
 
 /*
- * What other tools' files say, as series of points: a reader fills it from the text of one file (reader.h), and it
- * becomes a recording (write.c). Times are nanoseconds since 1970, UTC.
+ * The contents of other tools' files as series of points: a reader (reader.h) fills it from the
+ * text of one file, and it becomes a recording (write.c). Times are nanoseconds since 1970, UTC.
  */
 
 enum { WTL_IMPORT_SERIES_MAX = 1024, WTL_IMPORT_BAD_KEPT = 4 };
 
-/* As many points are held before those that are sure are written: they stay in a processor's cache. */
+/* So many points are held before those that are final are written: they fit into a processor's cache. */
 enum { WTL_IMPORT_HELD = 16384 };
 
-/* What a series is made of. */
+/* The meaning of a series' points. */
 enum wtl_import_what {
 	WTL_IMPORT_POWER_UW,
 	WTL_IMPORT_ENERGY_UJ, /* a counter that only rises; see wtl_import_restart() */
-	WTL_IMPORT_DEVICE,    /* of a device, beside energy: number says what */
+	WTL_IMPORT_DEVICE,    /* of a device, beside energy: see number */
 };
 
 struct wtl_import_key {
@@ -40,7 +40,7 @@ struct wtl_import_key {
 	const char *inside; /* the domain that contains it; NULL: none */
 	enum wattle_kind kind;
 	uint32_t gain_ppm, offset_uw; /* as in struct wtl_channel */
-	bool is_extra, is_total; /* it is no part of the total, or all of it, whatever its kind */
+	bool is_extra, is_total;      /* not a part of the total, or all of it, whatever its kind */
 	bool is_modelled;
 	const struct wtl_sensor_class
 		*class; /* of power; NULL: each point is the mean since the one before */
@@ -49,7 +49,7 @@ struct wtl_import_key {
 struct wtl_import_point {
 	int64_t t_ns;
 	uint64_t value : 56;
-	uint64_t status : 7; /* enum wattle_status; the value means something where it is OK */
+	uint64_t status : 7; /* enum wattle_status; the value is valid if it is OK */
 	uint64_t is_anew : 1;
 };
 
@@ -57,20 +57,20 @@ struct wtl_import_series {
 	enum wtl_import_what what;
 	enum wtl_device_number number;
 	struct wtl_channel channel;
-	struct wtl_sensor_class class; /* what channel.class shows, once it is written */
+	struct wtl_sensor_class class; /* what channel.class points to, once it is written */
 	struct wtl_import_point *points;
 	size_t n, room;
 };
 
-/* A stretch with a name, of which each energy as a whole is known. */
+/* A stretch with a name, with the energies of the whole stretch. */
 struct wtl_import_interval {
 	char name[64];
 	int64_t begin_ns, end_ns;
 	size_t line;
-	size_t first; /* its energies */
+	size_t first; /* the index of its energies */
 	unsigned n;
-	bool goes_on; /* it is the one before it, which was written again when it was longer */
-	/* What the file itself says of it beside those; 0: nothing. */
+	bool goes_on; /* it is the one before it, written again after it got longer */
+	/* What the file says of it besides; 0: nothing. */
 	int64_t duration_ns;
 	bool has_emitted;
 	uint64_t emitted_ng; /* with the PUE */
@@ -82,21 +82,20 @@ struct wtl_import_energy {
 	uint64_t energy_uj;
 };
 
-/* How the files of a tool that writes neither zone nor date are to be understood. */
+/* How to read the files of tools that write no zone or date. */
 struct wtl_import_options {
-	/* A local time, as if it were UTC, as UTC; is_second: where clocks are put back, and an hour is there
-	 * twice, the second one. */
+	/* Converts a local time (as if it were UTC) to UTC. Where clocks are
+	 * put back, an hour comes twice: is_second chooses the second one. */
 	int64_t (*utc_ns)(void *context, int64_t t_local_ns, bool is_second);
 	void *context;
 	int64_t start_ns; /* of files whose times count from their start; INT64_MIN: they end at end_ns */
-	int64_t end_ns;	     /* when the file was written last */
-	int64_t interval_ns; /* between samples without a time; 0: the tool's own default */
-	const char
-		*columns; /* of wattmeters: "time=…,power=…"; NULL: they are found by their names */
+	int64_t end_ns;	       /* when the file was written last */
+	int64_t interval_ns;   /* between samples without a time; 0: the tool's own default */
+	const char *columns;   /* of wattmeters: "time=…,power=…"; NULL: found by their names */
 	const char *domain;    /* of wattmeters; NULL: "board-0" */
-	const char *idle_path; /* beside it lies what devices were calibrated by; NULL: nowhere */
+	const char *idle_path; /* calibrations of devices are kept beside it; NULL: nowhere */
 	bool keeps_intervals;  /* stretches are wanted as they are, not as counters */
-	/* Of the file that is written: see struct wtl_store_options. */
+	/* For the file that is written: see struct wtl_store_options. */
 	int (*guard)(void (*work)(void *context), void *context);
 	mode_t file_mode; /* of the recording: see base/outfile.h */
 };
@@ -119,63 +118,63 @@ struct wtl_import {
 	struct wtl_import_bad bad[WTL_IMPORT_BAD_KEPT];
 	size_t n_bad;
 	size_t n_back;	 /* points that are not after the one before */
-	int64_t back_ns; /* the first of those */
+	int64_t back_ns; /* the time of the first of those */
 	/* What was assumed or left out, a line each. */
 	char remarks[8][200];
 	size_t n_remarks;
 	size_t n_missing;		   /* points without a value */
-	size_t n_absurd;		   /* of those: powers that cannot be */
+	size_t n_absurd;		   /* of those: impossible powers */
 	int64_t local_ns, local_offset_ns; /* the quarter of an hour that was converted last */
 	int64_t last_utc_ns;		   /* the time that was converted last */
 	int error;			   /* -ENOMEM, -E2BIG, of an output: sticks */
-	struct wtl_err err;		   /* the output's, in words */
+	struct wtl_err err;		   /* the output's error */
 	/* Points are written while more are read: see wtl_import_output_new(). */
 	struct wtl_import_output *output;
 	void (*write)(struct wtl_import_output *output);
-	size_t n_held;	 /* points that are not written */
-	size_t write_at; /* so many are to be; SIZE_MAX: not before the end */
-	bool is_begun;	 /* its series are in a recording: there can be no more */
+	size_t n_held;	 /* points that are not written yet */
+	size_t write_at; /* n_held at which points are written; SIZE_MAX: not before the end */
+	bool is_begun;	 /* its series are in a recording: no more can be added */
 };
 
 void wtl_import_init(struct wtl_import *import, const struct wtl_import_options *options);
 void wtl_import_done(struct wtl_import *import);
 
-/* The series of that domain and kind of points: a new one where there is none. SIZE_MAX after a failure, which all
- * that take a series ignore. */
+/* The series of that domain and kind of points, which is added if there
+ * is none. SIZE_MAX after a failure, which the functions below ignore. */
 size_t wtl_import_series(struct wtl_import *import, const struct wtl_import_key *key);
 
-/* A point. One that is earlier than the one before is counted, and left out. */
+/* Adds a point. One that is not later than the one before is counted, and left out. */
 void wtl_import_put(struct wtl_import *import, size_t series, int64_t t_ns, uint64_t value);
-/* There is a point, and no value. */
+/* Adds a point without a value. */
 void wtl_import_miss(struct wtl_import *import, size_t series, int64_t t_ns,
 		     enum wattle_status status);
-/* The counter begins again: what it did before that moment is not known. */
+/* The counter begins again: its rise before that moment is not known. */
 void wtl_import_restart(struct wtl_import *import, size_t series, int64_t t_ns, uint64_t value);
 
-/* A stretch; wtl_import_energy() adds what was used in it to the one that was put last. */
+/* Adds a stretch; wtl_import_energy() adds what was used in it to the newest stretch. */
 void wtl_import_interval(struct wtl_import *import, size_t line, const char *name, size_t name_len,
 			 int64_t begin_ns, int64_t end_ns);
 void wtl_import_energy(struct wtl_import *import, size_t series, uint64_t energy_uj);
-/* The stretch that was put last, for what is told of it beside its energies; NULL: there is none. */
+/* The newest stretch, for what is known of it beside its energies; NULL: there is none. */
 struct wtl_import_interval *wtl_import_last_interval(struct wtl_import *import);
-/* Makes counters of all stretches, those within others included (intervals.c). 0 or negative. */
+/* Makes counters of all stretches, including nested ones (intervals.c). 0 or negative. */
 int wtl_import_settle(struct wtl_import *import);
 
-/* What could not be understood, and what has to be known. */
+/* What could not be understood, and what the user has to know. */
 void wtl_import_bad(struct wtl_import *import, size_t line, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 void wtl_import_remark(struct wtl_import *import, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* A clock on the wall, as if it were UTC, as UTC. */
+/* A local time, as if it were UTC, as UTC. */
 int64_t wtl_import_local(struct wtl_import *import, int64_t t_local_ns);
-/* All points so far are of times since the file's start: they become times since 1970. */
+/* All points so far have times since the file's start: makes them times since 1970. */
 void wtl_import_begin_at_start(struct wtl_import *import);
 
-/* The points so far are as they stay, and so are those that come: they may be written. */
+/* The points so far are final, and so are later ones: they may be written. */
 void wtl_import_is_sure(struct wtl_import *import);
 
-/* All points so far are left out. */
+/* Removes all points so far. */
 void wtl_import_forget_points(struct wtl_import *import);
 
 /* How many points there are. */
@@ -187,16 +186,16 @@ struct wtl_import_written {
 };
 
 /*
- * Writes the recording at path, what is sure (wtl_import_is_sure()) while the rest is read, so that few points are held.
- * Where what is read later has a series that the recording did not begin with, reading ends with -EAGAIN: to be read anew,
- * with at_once, which writes nothing before wtl_import_output_end(). NULL: no memory.
+ * Writes the recording at path. Final points (wtl_import_is_sure()) are written while the rest is read, so that
+ * few are held. If a series turns up that the recording did not begin with, reading ends with -EAGAIN. The file
+ * must then be read again with at_once, which writes nothing before wtl_import_output_end(). NULL: no memory.
  */
 struct wtl_import_output *wtl_import_output_new(struct wtl_import *import, const char *path,
 						bool at_once);
-/* All is read: writes the rest. 0 or negative. */
+/* After reading: writes the rest. 0 or negative. */
 int wtl_import_output_end(struct wtl_import_output *output, struct wtl_import_written *ret_written,
 			  struct wtl_err *err);
-/* A recording that was begun and not ended is removed. NULL is fine. */
+/* Removes a recording that was begun and not ended. NULL is fine. */
 void wtl_import_output_free(struct wtl_import_output *output);
 
 #endif

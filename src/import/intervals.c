@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stretches whose energies are known as a whole, as counters. One may lie within another: then the outer one's rest is
- * spread evenly over its time outside the inner ones, so that the counter gives every stretch exactly its energy. Those
- * that overlap otherwise cannot all be true of one counter: the later one is left out.
+ * Stretches whose energies are known as a whole, as counters. If one lies within another, the outer one's
+ * rest is spread evenly over its time outside the inner ones, so that the counter gives every stretch
+ * exactly its energy. If two overlap otherwise, one counter cannot have both: the later one is left out.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,8 +24,8 @@ struct builder {
 	struct node *nodes;
 	size_t n;
 	uint64_t *own;	/* energies of this series; UINT64_MAX: not known */
-	uint64_t *rest; /* without those within */
-	uint64_t *told; /* of the rest, so far */
+	uint64_t *rest; /* minus that of the stretches within */
+	uint64_t *told; /* the part of the rest that is in the counter so far */
 	int64_t *told_ns;
 };
 
@@ -74,7 +74,7 @@ static uint64_t energy_of(const struct wtl_import *import,
 	return UINT64_MAX;
 }
 
-/* What each has beyond those within; where those have more, they are left out of this series. */
+/* Subtracts inner stretches from outer ones. Inner stretches with more energy than that are left out of this series. */
 static void find_rests(struct builder *builder, size_t series)
 {
 	for (size_t i = 0; i < builder->n; i++) {
@@ -99,7 +99,7 @@ static void find_rests(struct builder *builder, size_t series)
 	}
 }
 
-/* Moves the counter to t_ns within a stretch: its rest goes by time. */
+/* Moves the counter to t_ns within a stretch: its rest is spread over time. */
 static uint64_t go_to(struct builder *builder, size_t i, int64_t t_ns, uint64_t counter)
 {
 	const struct node *node = &builder->nodes[i];
@@ -118,7 +118,7 @@ static uint64_t go_to(struct builder *builder, size_t i, int64_t t_ns, uint64_t 
 	return counter + part;
 }
 
-/* A point where the counter is at t_ns; the one before may be of the same time. */
+/* Puts a point at t_ns, unless the one before has the same time. */
 static void put(struct builder *builder, size_t series, int64_t t_ns, uint64_t counter, bool anew)
 {
 	const struct wtl_import_series *to = &builder->import->series[series];
@@ -144,7 +144,7 @@ static uint64_t close_until(struct builder *builder, size_t series, size_t *top,
 			*top = builder->nodes[*top].parent;
 		if (*top != SIZE_MAX)
 			builder->told_ns[*top] = end_ns;
-		/* What ends with it ends its rest, too, before the point is put. */
+		/* A stretch around it with the same end first adds its rest, too. */
 		if (*top == SIZE_MAX || builder->nodes[*top].interval->end_ns > end_ns)
 			put(builder, series, end_ns, counter, false);
 	}
@@ -171,7 +171,7 @@ static void build(struct builder *builder, size_t series)
 	close_until(builder, series, &top, INT64_MAX, counter);
 }
 
-/* Those that are left, in the order of their begins: write.c marks them. */
+/* Keeps the remaining stretches, in the order of their starts: write.c marks them. */
 static void keep(struct wtl_import *import, const struct node *nodes, size_t n,
 		 struct wtl_import_interval *kept)
 {

@@ -9,7 +9,7 @@
 
 /* What readers of JSON share. */
 
-/* A number times scale, rounded, also in a list of one; false: it is none, or negative. */
+/* A number times scale, rounded, also from a list of one; false: it is none, or negative. */
 bool wtl_json_scaled(const json_t *value, double scale, uint64_t *ret);
 
 #endif

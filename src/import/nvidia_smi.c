@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* nvidia-smi --query-gpu --format=csv and -q -x: by the readers that know all its fields. */
+/* nvidia-smi --query-gpu --format=csv and -q -x, read by smi/read.c and smi/read_xml.c. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,11 +15,11 @@
 struct reading {
 	struct wtl_import *import;
 	struct wtl_import_gpus gpus;
-	int64_t rounds; /* over all GPUs, of records without a time */
+	int64_t rounds; /* of records without a time: rounds over all GPUs */
 	bool is_timeless, is_timed;
 };
 
-/* Rounds without a time are an interval apart. */
+/* Rounds without times are an interval apart. */
 static int64_t time_of(struct reading *reading, const struct wtl_smi_record *record)
 {
 	int64_t interval_ns = reading->import->options.interval_ns;
@@ -31,7 +31,7 @@ static int64_t time_of(struct reading *reading, const struct wtl_smi_record *rec
 	return reading->rounds * (interval_ns ? interval_ns : WTL_NS_PER_S);
 }
 
-/* What was taken for a log without times has some. */
+/* A log that seemed to have no times has some. */
 static void forget_timeless(struct reading *reading)
 {
 	wtl_import_gpus_end(reading->import, &reading->gpus);
@@ -105,7 +105,7 @@ static int read_by(struct wtl_import *import, const char *text, size_t len, bool
 		    : wtl_smi_read_csv(text, len, import->options.columns, take, reading, &leftover,
 				       err);
 	wtl_import_gpus_end(import, &reading->gpus);
-	/* What came before a document that was cut off is as good. */
+	/* What came before the damaged end is good. */
 	if (rc == -WTL_EFORMAT && wtl_import_points(import) > 0) {
 		wtl_import_bad(import, 0, "%s", err->text);
 		*err = (struct wtl_err){.code = 0};
@@ -127,7 +127,7 @@ static int read_xml(struct wtl_import *import, const char *text, size_t len, str
 	return read_by(import, text, len, true, err);
 }
 
-/* A line of titles that nvidia-smi has: with units, or the ones that everybody asks for. */
+/* Has a line titles of nvidia-smi's: with units, or two that nearly every query has? */
 static bool is_csv(const char *head, size_t len)
 {
 	struct wtl_import_lines lines = {.at = head, .end = head + len};

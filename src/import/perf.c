@@ -33,7 +33,7 @@ struct perf {
 	bool has_start;
 };
 
-/* A line of one event: its time, socket (0 without --per-socket), joules and which event it is. */
+/* A line about one event: time, socket (0 without --per-socket), joules and the event. */
 struct row {
 	int64_t t_ns;
 	unsigned socket, event;
@@ -51,7 +51,7 @@ static char separator_of(struct wtl_cell line)
 	return i < line.len ? line.text[i] : ',';
 }
 
-/* Its columns depend on perf's options: the event's name is found, and joules stand two before it. */
+/* The columns depend on perf's options: joules come two before the event's name. */
 static bool parse(struct wtl_cell line, struct row *ret)
 {
 	struct wtl_cell cells[CELLS_MAX];
@@ -131,7 +131,7 @@ static void take_row(struct perf *perf, const struct row *row, size_t line)
 			wtl_import_bad(perf->import, line, "%s cannot be '%.*s'",
 				       events[row->event].event, (int)row->joules.len,
 				       row->joules.text);
-		/* "<not counted>": what was used in that interval is not known. */
+		/* "<not counted>": the use in that interval is not known. */
 		perf->import->n_missing++;
 		wtl_import_restart(perf->import, series, row->t_ns, perf->counters[series]);
 		return;

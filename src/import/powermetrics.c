@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * powermetrics -f plist (macOS): a property list a sample, one after the other with NULs between. What was used in a
- * sample's elapsed time is in "processor": millijoules, or milliwatts, or joules of an Intel package.
+ * powermetrics -f plist (macOS): a property list for each sample, with NULs between them. "processor"
+ * has the use in a sample's elapsed time: millijoules, or milliwatts, or joules of an Intel package.
  */
 #include <errno.h>
 #include <limits.h>
@@ -20,7 +20,7 @@
 
 enum { DEPTH_MAX = 16, KEY_SIZE = 48, GAIN_PPM = 250000 };
 
-/* Its own times are whole seconds: a difference of more means that samples are missing. */
+/* Timestamps are whole seconds: a larger difference means that samples are missing. */
 #define APART_NS (3 * WTL_NS_PER_S)
 
 static const struct part {
@@ -39,15 +39,15 @@ enum { PARTS = sizeof(parts) / sizeof(parts[0]) };
 struct plist {
 	struct wtl_import *import;
 	XML_Parser parser;
-	char keys[DEPTH_MAX][KEY_SIZE]; /* of each dictionary that is open: the newest */
+	char keys[DEPTH_MAX][KEY_SIZE]; /* the newest key of each open dictionary */
 	size_t depth;
 	char text[256];
 	size_t text_len;
 	bool is_key, is_damaged;
-	/* The sample. */
+	/* Of this sample. */
 	int64_t stamp_ns, elapsed_ns;
-	double energies[PARTS], powers[PARTS]; /* below 0: not there */
-	/* Those before. */
+	double energies[PARTS], powers[PARTS]; /* below 0: missing */
+	/* Of the samples before. */
 	int64_t t_ns;
 	uint64_t counters[PARTS];
 	bool has_before;
@@ -151,7 +151,7 @@ static uint64_t used_by(const struct plist *plist, size_t i)
 	return used >= 0 && used < 1e15 ? (uint64_t)(used + 0.5) : UINT64_MAX;
 }
 
-/* Times between samples are exact, their dates are not. */
+/* Elapsed times are exact, timestamps are not. */
 static const char *put_sample(struct plist *plist)
 {
 	int64_t begin_ns, end_ns;

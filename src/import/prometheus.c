@@ -13,17 +13,17 @@
 
 enum { RAPL_GAIN_PPM = 30000, GPU_GAIN_PPM = 50000, SEEN_MAX = WTL_IMPORT_SERIES_MAX };
 
-/* What a metric is. */
+/* The metrics that are read. */
 static const struct metric {
 	const char *name;
 	enum wtl_import_what what;
 	double scale;
 	const char *domain;	   /* before the number */
-	const char *number_label;  /* NULL: there is one of it */
-	const char *label, *value; /* only with that; NULL: in any case */
+	const char *number_label;  /* NULL: there is only one */
+	const char *label, *value; /* only with that label; NULL: in any case */
 	enum wtl_device_number number;
 	enum wattle_kind kind;
-	bool is_summed; /* several series are parts of it */
+	bool is_summed; /* it is the sum of several series */
 } metrics[] = {
 	/* Kepler from 0.10 on, and before */
 	{"kepler_node_cpu_joules_total", WTL_IMPORT_ENERGY_UJ, 1e6, "package", "index", "zone",
@@ -74,7 +74,7 @@ static const struct metric {
 
 enum { METRICS = sizeof(metrics) / sizeof(metrics[0]) };
 
-/* DCGM writes such numbers where it knows none (0x7ffffff0 and so on). */
+/* Values that DCGM writes if it has none (0x7ffffff0 and so on). */
 static bool is_blank(double value)
 {
 	return value >= 9223372036854775000.0 || value == 2147483632.0;
@@ -82,12 +82,11 @@ static bool is_blank(double value)
 
 struct scrape {
 	struct wtl_import *import;
-	uint64_t values[SEEN_MAX]; /* by series, of this scrape */
+	uint64_t values[SEEN_MAX]; /* by series, in this scrape */
 	bool is_there[SEEN_MAX];
 	size_t n_there;
-	int64_t rounds, t_ns; /* t_ns: of this scrape, INT64_MIN: it says none */
-	uint32_t
-		hashes[4096]; /* of the lines' names and labels in this scrape, sorted by nothing */
+	int64_t rounds, t_ns;  /* t_ns: of this scrape, INT64_MIN: not known */
+	uint32_t hashes[4096]; /* of the lines' names and labels in this scrape, in no order */
 	size_t n_hashes;
 	bool is_timeless;
 };
@@ -161,7 +160,7 @@ static void take_time(struct scrape *scrape, struct wtl_cell time)
 		scrape->t_ns = t_ns;
 }
 
-/* Whether this very line was there in this scrape already: then a new one has begun. */
+/* Was this very line in this scrape already? Then a new one has begun. */
 static bool is_again(struct scrape *scrape, const struct wtl_exposed *exposed, struct wtl_cell line)
 {
 	size_t room = sizeof(scrape->hashes) / sizeof(scrape->hashes[0]);

@@ -67,7 +67,7 @@ static void take_domains(struct wtl_import *import, const json_t *socket, unsign
 	}
 }
 
-/* Sockets are the packages; the host's figure is their sum with the memory's, so it is no part of the total. */
+/* Sockets are packages. The host's figure is the sum of them and the memory's, so it is not in the total. */
 static bool take_report(struct wtl_import *import, const json_t *report)
 {
 	static const struct wtl_import_key host_key = {
@@ -104,12 +104,12 @@ static size_t count_lines(const char *from, const char *to)
 	return n;
 }
 
-/* One report after the other, in a list or not: of a file that was cut off, all that are whole are read. */
+/* Reports one after the other, in a list or not. Of a file that was cut off, all whole ones are read. */
 static int read_scaphandre(struct wtl_import *import, const char *text, size_t len,
 			   struct wtl_err *err)
 {
 	const char *at = text, *end = text + len, *before = text;
-	size_t line = 1; /* of before */
+	size_t line = 1; /* of `before` */
 
 	(void)err;
 	while (at < end) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Series of points, and what is said of those that could not be read. */
+/* Series of points, and remarks on those that could not be read. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,12 +12,12 @@
 #include "energy/units.h"
 #include "import/import.h"
 
-/* What zones and their changes are multiples of. */
+/* Time zones, and changes of their clocks, are multiples of this. */
 #define QUARTER_NS (15 * 60 * WTL_NS_PER_S)
 
 #define VALUE_MAX ((UINT64_C(1) << 56) - 1)
 
-/* What a recording can hold. */
+/* The largest time that a recording can hold. */
 #define TIME_MAX_NS (INT64_C(1) << 62)
 
 void wtl_import_init(struct wtl_import *import, const struct wtl_import_options *options)
@@ -112,7 +112,7 @@ static inline void add(struct wtl_import *import, size_t i, int64_t t_ns,
 	if (i >= import->n_series || import->error)
 		return;
 	series = &import->series[i];
-	point.t_ns = t_ns - t_ns % 1000; /* as it is recorded */
+	point.t_ns = t_ns - t_ns % 1000; /* recordings have whole microseconds */
 	if (point.t_ns < 0 || point.t_ns > TIME_MAX_NS ||
 	    (series->n > 0 && point.t_ns <= series->points[series->n - 1].t_ns)) {
 		if (import->n_back++ == 0)
@@ -193,7 +193,7 @@ void wtl_import_interval(struct wtl_import *import, size_t line, const char *nam
 	if (import->error)
 		return;
 	interval = &import->intervals[import->n_intervals++];
-	/* As points are. */
+	/* In whole microseconds, as points are. */
 	*interval = (struct wtl_import_interval){.begin_ns = begin_ns - begin_ns % 1000,
 						 .end_ns = end_ns - end_ns % 1000,
 						 .line = line,
@@ -270,7 +270,7 @@ int64_t wtl_import_local(struct wtl_import *import, int64_t t_local_ns)
 			options->utc_ns(options->context, quarter_ns, false) - quarter_ns;
 	}
 	utc_ns = t_local_ns + import->local_offset_ns;
-	/* Clocks were put back: an hour is there twice, and time went on. */
+	/* Clocks were put back: an hour comes twice, and this is the second one. */
 	if (utc_ns < import->last_utc_ns) {
 		int64_t again_ns = options->utc_ns(options->context, t_local_ns, true);
 
@@ -300,7 +300,7 @@ void wtl_import_begin_at_start(struct wtl_import *import)
 	}
 	start_ns -= start_ns % 1000;
 	if (__builtin_add_overflow(import->back_ns, start_ns, &import->back_ns))
-		import->back_ns = INT64_MAX; /* whatever the file says */
+		import->back_ns = INT64_MAX; /* whatever the file has */
 	for (size_t i = 0; i < import->n_series; i++)
 		for (size_t k = 0; k < import->series[i].n; k++)
 			import->series[i].points[k].t_ns += start_ns;

@@ -38,7 +38,7 @@ const char *const wtl_import_names[] = {
 
 static const struct wtl_import_reader *detect(const char *columns, const char *text, size_t len)
 {
-	/* time=NAME,power=NAME are a wattmeter's. */
+	/* "time=NAME,power=NAME" is for wattmeters. */
 	if (columns && strchr(columns, '='))
 		return &wtl_import_wattmeter;
 	for (size_t i = 0; wtl_import_readers[i]; i++)
@@ -57,7 +57,7 @@ static size_t count_lines(const char *text, size_t len)
 	return n;
 }
 
-/* Without a last line that has no end: it may have been cut anywhere, within a number too. */
+/* Leaves out a last line without an end: it may have been cut anywhere, even within a number. */
 static size_t without_torn(struct wtl_import *import, const char *text, size_t len)
 {
 	const char *newline = memrchr(text, '\n', len);

@@ -101,7 +101,7 @@ static struct wtl_cell trimmed(const char *text, size_t len)
 	return (struct wtl_cell){text, len};
 }
 
-/* Behind the quote that ends it: two in a row are one of the text. */
+/* The end of a quoted cell, after its quote: two quotes in a row are one in the text. */
 static const char *behind_quoted(const char *at, const char *end)
 {
 	for (at++; at < end; at++) {
@@ -235,7 +235,7 @@ bool wtl_cell_scaled_by(struct wtl_cell cell, char separator, double scale, uint
 
 /* ---- Dates ---- */
 
-/* The dates that are seconds, milliseconds, microseconds or nanoseconds since 1970: 2001 to 2255. */
+/* Dates that are seconds, milliseconds, microseconds or nanoseconds since 1970: from 2001 to 2255. */
 static bool since_1970(struct wtl_cell cell, int64_t *ret_ns)
 {
 	double value;
@@ -246,7 +246,7 @@ static bool since_1970(struct wtl_cell cell, int64_t *ret_ns)
 		double seconds = value * (unit / 1e9);
 
 		if (seconds >= 1e9 && seconds < 9e9) {
-			/* Whole nanoseconds do not fit into a double. */
+			/* A double does not have enough digits for nanoseconds. */
 			uint64_t whole;
 
 			if (unit < 1e9 && wtl_num_u64(cell.text, cell.len, &whole) == 0)
@@ -270,7 +270,7 @@ bool wtl_cell_time(struct wtl_import *import, struct wtl_cell cell, bool is_utc,
 	if (cell.text[4] != '-' && cell.text[4] != '/' && cell.text[2] != '.')
 		return since_1970(cell, ret_ns);
 	memcpy(copy, cell.text, cell.len);
-	/* 03.07.2026: with dots it is always the day that comes first. */
+	/* 03.07.2026: with dots, the day always comes first. */
 	if (copy[2] == '.' && copy[5] == '.') {
 		memcpy(copy, cell.text + 6, 4);
 		copy[4] = copy[7] = '-';
@@ -303,7 +303,7 @@ static struct wtl_cell take_name(const char **at, const char *end)
 	return (struct wtl_cell){begin, (size_t)(*at - begin)};
 }
 
-/* Behind the quote that ends a label's value: a backslash is before a quote that does not. */
+/* The quote that ends a label's value: a backslash escapes the character after it. */
 static const char *label_end(const char *at, const char *end)
 {
 	for (; at < end && *at != '"'; at++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* CSV of wattmeters: any, by the names of its columns or by --columns; and OmegaWatt's, with several outlets. */
+/* CSV of wattmeters: any, with columns by name or by --columns; and OmegaWatt's, with several outlets. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,8 +25,8 @@ struct outlet {
 struct wattmeter {
 	struct wtl_import *import;
 	char separator;
-	size_t n_columns, time, is_ok; /* SIZE_MAX: it has no such column */
-	size_t clock; /* the time of day, where `time` is the date alone; SIZE_MAX */
+	size_t n_columns, time, is_ok; /* SIZE_MAX: there is no such column */
+	size_t clock; /* the time of day, if `time` is only the date; else SIZE_MAX */
 	bool has_titles;
 	struct outlet outlets[OUTLETS_MAX];
 	size_t n_outlets;
@@ -43,13 +43,13 @@ static const struct unit {
 
 enum { UNITS = sizeof(units) / sizeof(units[0]) };
 
-/* Nothing, or a remark. */
+/* Is it an empty line, or a comment? */
 static bool is_passed_over(struct wtl_cell line)
 {
 	return line.len == 0 || wtl_cell_is(line, "#") || wtl_cell_starts(line, "# ");
 }
 
-/* What stands between columns: the first of these that the titles have. */
+/* The separator: the first of these in the line of titles. */
 static char separator_of(struct wtl_cell line)
 {
 	for (const char *c = ";\t,"; *c; c++)
@@ -262,7 +262,7 @@ static void read_rows(struct wattmeter *own, struct wtl_import_lines *lines)
 	}
 }
 
-/* The first line names the columns. If it begins with a digit, it is a time and watts, as all others are. */
+/* The first line has the titles. If it begins with a digit, it is a row of a time and watts, as the others are. */
 static bool begin(struct wattmeter *own, struct wtl_import *import, struct wtl_import_lines *lines,
 		  struct wtl_cell titles[])
 {
@@ -318,7 +318,7 @@ static int read_wattmeter(struct wtl_import *import, const char *text, size_t le
 	return 0;
 }
 
-/* Only what nothing else knows, and has both columns. */
+/* Only for files that no other reader takes, with both columns. */
 static bool is_wattmeter(const char *head, size_t len)
 {
 	struct wtl_import_lines lines = {.at = head, .end = head + len};

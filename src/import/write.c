@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Series as a recording: their points are fed to a meter, in order of time, and a recorder observes that. What is sure is
- * written while the file is still read. */
+/* Series as a recording: their points are fed to a meter, in order of time, and a
+ * recorder observes that. Final points are written while the file is still read. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,24 +20,24 @@
 
 #define MAIN_WINDOW "recording"
 
-/* Points that are closer than this are one sample, where no channel has two of them (judgement: nvidia-smi takes that long
- * for eight GPUs). */
+/* Points closer than this are one sample, unless a channel has two
+ * of them (judgement: nvidia-smi takes that long for eight GPUs). */
 #define SAMPLE_NS (250 * WTL_NS_PER_MS)
 
-/* What devices tell beside energy is kept about once a second. */
+/* Devices' values beside energy are recorded about once a second. */
 #define DEVICES_NS (900 * WTL_NS_PER_MS)
 
-/* As many values are handed to the disk together, about, and no more samples, which can be read without those before them
- * (judgement: an import can be made again). */
+/* The most values, roughly, and the most samples of a commit, which can be
+ * read without those before it (judgement: an import can be made again). */
 enum { COMMIT_VALUES = 1 << 19, COMMIT_SAMPLES = 32768, SPACINGS = 256, OPEN_MAX = 60 };
 
-/* So many rows at most are recorded at once. */
+/* The most rows that are recorded at once. */
 enum { ROWS = 256 };
 
 /* The first sample is not at 0, which means "none". */
 #define FIRST_MONO_NS WTL_NS_PER_S
 
-/* Where a series is, and what it feeds. */
+/* A series' position, and what it feeds. */
 struct cursor {
 	struct wtl_import_series *series;
 	size_t at;
@@ -57,21 +57,21 @@ struct open_window {
 struct wtl_import_output {
 	struct wtl_import *import;
 	const char *path;
-	bool has_all; /* no more points come */
+	bool has_all; /* no more points will come */
 	struct wtl_given_io io;
 	struct wtl_channel *channels;
 	struct wtl_reading *readings;
 	size_t n_channels;
 	struct cursor *cursors;
 	size_t n_cursors;
-	int64_t offset_ns; /* UTC less the recording's own time */
+	int64_t offset_ns; /* UTC - the recording's own time */
 	struct wtl_device_value *values, *packed;
 	bool *has_value;
-	/* Of rows: a column a cursor, and which are of channels, and then, of devices. */
+	/* For rows: a column for each cursor, and pointers to those of channels, then to those of devices. */
 	int64_t t_mono_ns[ROWS];
 	struct column *columns;
 	const int64_t **in_columns;
-	int64_t devices_ns; /* when they were kept last */
+	int64_t devices_ns; /* when devices were recorded last */
 	bool has_devices;
 	struct wattle_meter *meter;
 	struct wtl_recorder *recorder;
@@ -80,10 +80,10 @@ struct wtl_import_output {
 	size_t n_open;
 	int64_t begin_utc_ns;
 	size_t n_samples, n_windows;
-	size_t commit_samples; /* so many are committed together */
+	size_t commit_samples; /* the samples of a commit */
 };
 
-/* ---- What there is ---- */
+/* ---- The series ---- */
 
 static int compare_ns(const void *a, const void *b)
 {
@@ -92,7 +92,7 @@ static int compare_ns(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* How far points are apart, mostly. */
+/* The usual distance of points. */
 static int64_t spacing_of(const struct wtl_import_series *series)
 {
 	int64_t apart_ns[SPACINGS];
@@ -168,7 +168,7 @@ static int open_series(struct wtl_import_output *output)
 	return 0;
 }
 
-/* Those of a domain are one device; the machine's is -1. */
+/* The series of a domain are one device; the machine's is -1. */
 static void name_devices(struct wtl_import_output *output)
 {
 	int32_t n = 0;
@@ -203,7 +203,7 @@ static const struct wtl_import_point *next_point(const struct cursor *cursor)
 	return cursor->at < cursor->series->n ? &cursor->series->points[cursor->at] : NULL;
 }
 
-/* When the next stretch begins or ends. */
+/* The next start or end of a stretch. */
 static int64_t next_edge(const struct wtl_import_output *output)
 {
 	const struct wtl_import *import = output->import;
@@ -217,7 +217,7 @@ static int64_t next_edge(const struct wtl_import_output *output)
 	return edge_ns;
 }
 
-/* Is the next sample complete, whatever comes? */
+/* Is the next sample complete, whatever is read later? */
 static bool has_next(const struct wtl_import_output *output)
 {
 	for (size_t i = 0; i < output->n_cursors && !output->has_all; i++)
@@ -226,7 +226,7 @@ static bool has_next(const struct wtl_import_output *output)
 	return true;
 }
 
-/* The times of the next sample's points: false: there is none. */
+/* The times of the next sample's first and last point. false: there is none. */
 static bool next_sample(const struct wtl_import_output *output, int64_t *ret_first_ns,
 			int64_t *ret_last_ns)
 {
@@ -280,7 +280,7 @@ static void take_point(struct wtl_import_output *output, size_t i,
 	};
 }
 
-/* Brings the readings up to the next sample. false: there is none. */
+/* Sets the readings to those of the next sample. false: there is none. */
 static bool take_sample(struct wtl_import_output *output, int64_t *ret_first_ns)
 {
 	int64_t first_ns, last_ns, end_ns;
@@ -335,7 +335,7 @@ static void end_windows(struct wtl_import_output *output, int64_t t_ns)
 		}
 }
 
-/* A name of which no window is open. */
+/* Finds a name that no open window has. */
 static void name_window(struct wtl_import_output *output, const char *wanted, char name[64])
 {
 	wtl_text_copy(name, 64, wanted);
@@ -392,7 +392,7 @@ static int open_meter(struct wtl_import_output *output, struct wtl_err *err)
 	return wtl_meter_new_from(&env, &options, wtl_given_sources, &output->meter, err);
 }
 
-/* Devices that are known by a serial in the file: from now on their readings are taken and corrected as those of the sensor. */
+/* Devices whose serials the file has: readings are read and corrected by what is known of their sensors. */
 static int load_calibrations(struct wtl_import_output *output, struct wtl_err *err)
 {
 	const char *idle_path = output->import->options.idle_path;
@@ -437,7 +437,7 @@ static int open_recorder(struct wtl_import_output *output, struct wtl_err *err)
 {
 	const struct wtl_recorder_options options = {
 		.path = output->path,
-		/* A commit is a period of its own, unless samples are much denser than mostly. */
+		/* A commit is a period of its own, unless samples are much denser than usual. */
 		.store = {.period_ns =
 				  longest_spacing(output) * (int64_t)(output->commit_samples / 2),
 			  .in_haste = true,
@@ -454,7 +454,7 @@ static int open_recorder(struct wtl_import_output *output, struct wtl_err *err)
 		return wtl_err_set(err, rc, "import", output->path, "%s", wattle_strerror(rc));
 	wtl_recorder_window_fact(output->recorder, MAIN_WINDOW, WTL_FACT_EXIT_REASON,
 				 "it was imported");
-	/* Whoever reads the recording computes by what is in it. */
+	/* Readers of the recording compute from what is in it. */
 	output->meter->only_observed = true;
 	wtl_recorder_fact(output->recorder, WTL_FACT_IMPORTED, output->import->source);
 	name_devices(output);
@@ -486,13 +486,13 @@ static void pass_on(struct wtl_import_output *output)
 
 /* ---- Rows ---- */
 
-/* Those that come. */
+/* The points that come next. */
 static const struct wtl_import_point *points_of(const struct cursor *cursor)
 {
 	return cursor->series->points + cursor->at;
 }
 
-/* How many rows may be taken before something else is to be done, beside the two that are needed after them. */
+/* How many rows come before something else must be done, including the two that are left to the usual way. */
 static size_t most_rows(const struct wtl_import_output *output)
 {
 	size_t most = output->commit_samples - output->n_samples % output->commit_samples + 1;
@@ -509,7 +509,7 @@ static size_t most_rows(const struct wtl_import_output *output)
 	return output->import->n_intervals == 0 && !output->meter->calibrated ? most : 0;
 }
 
-/* The times of the first most points, as far as their devices' values are all kept; returns how many. */
+/* The times of the first `most` points, as long as all their devices' values are recorded; returns how many. */
 static size_t take_times(struct wtl_import_output *output, size_t most)
 {
 	const struct wtl_import_point *points = points_of(output->cursors);
@@ -525,7 +525,7 @@ static size_t take_times(struct wtl_import_output *output, size_t most)
 	return most;
 }
 
-/* The values of the next n points; returns how many have one, at those times. */
+/* Takes the values of the next n points; returns for how many there is a value at the same time. */
 static size_t take_column(const struct wtl_import_output *output, const struct cursor *cursor,
 			  size_t n, int64_t values[])
 {
@@ -541,8 +541,8 @@ static size_t take_column(const struct wtl_import_output *output, const struct c
 }
 
 /*
- * In most logs each row has a value of everything, at one time: such rows are recorded at once, but for the last one, which is
- * taken as any other and leaves everything as all of them would have.
+ * In most logs each row has a value for everything, at one time. Such rows are recorded at once, except for
+ * the last, which is taken in the usual way and leaves everything in the state that all of them would have.
  */
 static void take_rows(struct wtl_import_output *output)
 {
@@ -573,7 +573,7 @@ static void take_rows(struct wtl_import_output *output)
 	output->n_samples += rows.n;
 }
 
-/* All samples that are complete. */
+/* Writes all samples that are complete. */
 static int follow(struct wtl_import_output *output, struct wtl_err *err)
 {
 	int64_t first_ns;
@@ -612,7 +612,7 @@ static int begin(struct wtl_import_output *output, struct wtl_err *err)
 		rc = load_calibrations(output, err);
 	if (rc < 0)
 		return rc;
-	/* The first sample is the meter's state to begin with. */
+	/* The first sample is the meter's initial state. */
 	take_sample(output, &first_ns);
 	output->n_samples = 1;
 	wtl_meter_sample(output->meter);
@@ -627,7 +627,7 @@ static int begin(struct wtl_import_output *output, struct wtl_err *err)
 
 /* ---- While it is read ---- */
 
-/* Series of which so much is known that their channels are as they stay, one of energy or power among them. */
+/* Has every series enough points for its channel to be final, and is one of them energy or power? */
 static bool can_begin(const struct wtl_import *import)
 {
 	bool has_channel = false;
@@ -657,7 +657,7 @@ static void drop_written(struct wtl_import_output *output)
 	}
 }
 
-/* Where a series has ended, the others wait for it, and are asked ever more seldom. */
+/* If a series has ended, the others wait for it till the end. So each further attempt needs more points. */
 static void write_sure(struct wtl_import_output *output)
 {
 	struct wtl_import *import = output->import;
@@ -671,7 +671,7 @@ static void write_sure(struct wtl_import_output *output)
 		rc = follow(output, &import->err);
 		drop_written(output);
 	}
-	/* What was written stays, as at the end. */
+	/* What was written stays, as after an error at the end. */
 	if (rc < 0) {
 		wtl_recorder_end(output->recorder, NULL);
 		output->recorder = NULL;

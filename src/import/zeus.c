@@ -89,7 +89,7 @@ static bool begins_with(const char *head, size_t len, const char *title)
 	return wtl_cell_starts((struct wtl_cell){head, len}, title);
 }
 
-/* A wattmeter may have the same titles, and watts: zeus_monitor's times have nanoseconds, and its powers no point. */
+/* A wattmeter may have the same titles, with watts: zeus_monitor's times have nanoseconds, and its powers no point. */
 static bool is_zeus_monitor(const char *head, size_t len)
 {
 	static const char shape[] = "dddd-dd-dd dd:dd:dd.ddddddddd,d";
