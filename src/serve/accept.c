@@ -13,7 +13,7 @@ struct span {
 	size_t len;
 };
 
-/* What stands before the next divider, without blanks around it; *at is behind the divider. */
+/* Takes what is before the next divider, without blanks around it; *rest then begins after the divider. */
 static struct span take(struct span *rest, char divider)
 {
 	const char *found = rest->len ? memchr(rest->text, divider, rest->len) : NULL;
@@ -43,7 +43,7 @@ static struct span unquoted(struct span value)
 	return value;
 }
 
-/* Of one item of the list; what is wrongly written is not wanted. */
+/* The quality of one item of the list; an invalid one is not wanted. */
 static unsigned quality_of(struct span item, const char *what, const char *version)
 {
 	struct span name = take(&item, ';');

@@ -13,7 +13,7 @@
 #include "meter/meter.h"
 #include "sensors/gpu_info.h"
 
-/* A consumer on its way into the list. */
+/* A consumer that is being ranked. */
 struct wtl_agent_user {
 	uint32_t slot;
 	uint64_t power_uw, energy_uj;
@@ -59,7 +59,7 @@ static void put_idle(struct wtl_live_domain *domain, const struct wtl_consumers 
 	domain->idle_uncertainty_uw = 2 * idle.uncertainty_uw;
 }
 
-/* The ± of an energy as that of the power that it means. */
+/* The ± of an energy as the ± of its mean power. */
 static uint64_t uncertainty_uw(const struct wattle_energy *energy)
 {
 	return energy->measured_ns > 0 ? (uint64_t)((double)energy->uncertainty_uj * 1e9 /
@@ -108,7 +108,7 @@ static void put_total(struct wtl_live *live, const struct wattle_energy *recent)
 			continue;
 		live->power_uw += domain->has_power ? domain->power_uw : 0;
 		live->is_complete &= domain->has_energy && domain->status != WATTLE_STATUS_GONE;
-		/* What does not answer for a moment is no 0 W of the machine. */
+		/* A domain that does not answer for a moment must not count as 0 W. */
 		live->has_power &= domain->has_power || !domain->has_energy ||
 				   domain->status == WATTLE_STATUS_GONE ||
 				   domain->status == WATTLE_STATUS_ASLEEP;
@@ -116,7 +116,7 @@ static void put_total(struct wtl_live *live, const struct wattle_energy *recent)
 		sum_uw += domain->has_power ? domain->power_uncertainty_uw : 0;
 	}
 	live->has_power &= has_any;
-	/* A total that lacks a part was measured for no time, and has no ± of its own. */
+	/* A total that lacks a domain has measured_ns 0, and no ± of its own. */
 	live->power_uncertainty_uw = recent->measured_ns > 0 ? uncertainty_uw(recent) : sum_uw;
 }
 
@@ -150,7 +150,7 @@ static void name_user(void *context, uint32_t uid, char *name, size_t size)
 	naming->user(naming->context, uid, name, size);
 }
 
-/* What people call it: a pod by its names, and a job by whose it is. A job has helpers of root's, too. */
+/* The name that people use: a pod's NAMESPACE/NAME, a job's user. root runs helpers in a job, too. */
 static void put_title(struct wtl_agent *agent, enum wtl_field by,
 		      const struct wtl_totals_group *group, char title[WTL_POD_TITLE_SIZE])
 {
@@ -194,7 +194,7 @@ static void put_groups(struct wtl_agent *agent, struct wtl_live *live)
 	}
 }
 
-/* What is its own of shared memory as well; that is slow to read, and known of some. 0: nothing is known. */
+/* With its part of shared memory, if known: that is slow to read, and known of some only. 0: nothing is known. */
 static uint64_t memory_of(const struct wtl_consumer *consumer)
 {
 	if (consumer->pss_bytes != UINT64_MAX)
@@ -202,7 +202,7 @@ static uint64_t memory_of(const struct wtl_consumer *consumer)
 	return consumer->rss_bytes != UINT64_MAX ? consumer->rss_bytes : 0;
 }
 
-/* The consumers by what they draw now; how many there are. */
+/* Ranks the consumers by their power now; returns how many there are. */
 static size_t rank(struct wtl_agent *agent, struct wtl_live *live)
 {
 	const struct wtl_consumers *consumers = agent->options.consumers;
@@ -284,7 +284,7 @@ static void put_gpus(const struct wtl_agent_beside *beside, struct wtl_live *liv
 
 /* ---- All of it ---- */
 
-/* Sampled power that is corrected may take a little back. */
+/* Counters keep the highest value: a correction of sampled power may take a little back. */
 static uint64_t most(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
@@ -366,7 +366,7 @@ static void fill(struct wtl_agent *agent, const struct wtl_agent_beside *beside,
 	wtl_text_copy(live->recording, sizeof(live->recording), beside->recording);
 }
 
-/* Since the last look; the first one has none. */
+/* Since the last look; nothing at the first one. */
 static void read_recent(struct wtl_agent *agent, struct wattle_window *ret_recent)
 {
 	struct wattle_meter *meter = agent->options.meter;
@@ -387,8 +387,8 @@ static int count(struct wtl_agent *agent)
 		       : wtl_totals_look_unseen(&agent->totals, agent->energies, now_ns);
 }
 
-/* What is told must not be more than a restart knows: counters would fall, and whoever scrapes them would take that for
- * a new beginning. So where there is a recording, a snapshot waits for the next look, when its counters are on the disk. */
+/* Counters must not be served before a restart would find them: they would fall then, and a scraper would take that for
+ * a reset. So while there is a recording, a snapshot waits for the next look, when its counters are on the disk. */
 static void publish(struct wtl_agent *agent, struct wtl_live *draft, bool is_recorded)
 {
 	if (is_recorded) {

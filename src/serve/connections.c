@@ -78,7 +78,7 @@ static struct wtl_connection *choose(struct wtl_connections *connections)
 	return chosen;
 }
 
-/* Whoever sends a byte a second, or takes one, does not stay. */
+/* A client that sends, or takes, a byte a second must not stay. */
 static bool is_too_slow(const struct wtl_connection *connection, int64_t now_ns)
 {
 	int64_t patience_ns = connection->is_asking ? ANSWER_NS : REQUEST_NS;

@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 /*
- * Who is connected to a server. Before no more fit, one that has nothing to be answered is closed: the oldest one of the
- * address that has most of those. So a client that opens thousands and says nothing shuts nobody out. Used by one
- * thread, which closes what was shut down here.
+ * The connections of a server. Before no more fit, an idle one is closed: the oldest
+ * one of the address that has most of those. So a client that opens thousands and sends
+ * nothing shuts nobody out. Used by one thread, which closes what was shut down here.
  */
 
 enum { WTL_CONNECTIONS_MAX = 128, WTL_CONNECTIONS_CROWDED = 96 };
@@ -17,8 +17,8 @@ enum { WTL_CONNECTIONS_MAX = 128, WTL_CONNECTIONS_CROWDED = 96 };
 struct wtl_connection {
 	int fd; /* negative: the place is free */
 	unsigned char address[16];
-	int64_t since_ns;	    /* of the start, of the request or of the answer's end */
-	bool is_asking, is_lasting; /* a request of it is being answered; that has no end */
+	int64_t since_ns;	    /* of its start, of the request's, or of an answer's end */
+	bool is_asking, is_lasting; /* a request is being answered; that answer has no end */
 	bool is_closing;	    /* it was shut down */
 };
 
@@ -28,11 +28,11 @@ struct wtl_connections {
 };
 
 void wtl_connections_init(struct wtl_connections *connections);
-/* A new one; NULL: there is no place, and it is not followed. */
+/* Adds a connection; NULL: there is no room, and it is not followed. */
 struct wtl_connection *wtl_connections_add(struct wtl_connections *connections, int fd,
 					   const unsigned char address[16], int64_t now_ns);
 void wtl_connections_remove(struct wtl_connections *connections, struct wtl_connection *connection);
-/* Shuts down one where it is crowded, and all that had time enough to ask, or to take an answer. How many. */
+/* Shuts down an idle one if they are many, and all that took too long to ask, or to take an answer. How many. */
 size_t wtl_connections_make_room(struct wtl_connections *connections, int64_t now_ns);
 
 #endif

@@ -25,7 +25,7 @@
 
 enum { TIMEOUT_MS = 1000, ANSWER_MAX = 4096 };
 
-/* Nobody can change what is sealed so, nor cut it off. */
+/* Memory with these seals can be neither changed nor shortened. */
 #define SEALS (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW)
 
 void wtl_exporter_init(struct wtl_exporter *exporter, const char *path, struct wtl_board *board)
@@ -58,7 +58,7 @@ static int connect_reader(struct wtl_exporter *exporter, char said[160])
 	rc = wtl_packet_ask(exporter->fd, question, answer, sizeof(answer), TIMEOUT_MS);
 	if (rc >= 0)
 		rc = wtl_share_parse_hello(answer, &hello, said);
-	/* Another reader counts its snapshots from 1 again. */
+	/* Another agent counts its snapshots from 1 again. */
 	if (rc == 0 && hello.agent != exporter->agent) {
 		exporter->agent = hello.agent;
 		exporter->number = 0;
@@ -96,14 +96,14 @@ static int receive(int fd, char *answer, size_t size, int *ret_memory)
 	return 0;
 }
 
-/* For munmap(). */
+/* *ret_bytes is for munmap(). */
 static int map_memory(int memory, void **ret_bytes, size_t *ret_len)
 {
 	int seals = fcntl(memory, F_GET_SEALS);
 	struct stat status;
 	void *bytes;
 
-	/* A file that is no sealed memory has none, which is -1. */
+	/* A file that is no memfd has no seals: F_GET_SEALS fails, or is not enough. */
 	if (seals < 0 || (seals & SEALS) != SEALS || fstat(memory, &status) < 0 ||
 	    status.st_size <= 0 || status.st_size > WTL_LIVE_BLOB_MAX)
 		return -EPROTO;
@@ -122,7 +122,7 @@ static int read_memory(const struct wtl_exporter *exporter, int memory, struct w
 	void *bytes;
 	int rc;
 
-	/* All are held by requests: the next one will be taken. */
+	/* Requests hold all slots: the next snapshot will be taken. */
 	if (!draft)
 		return -EAGAIN;
 	rc = map_memory(memory, &bytes, &len);
@@ -135,7 +135,7 @@ static int read_memory(const struct wtl_exporter *exporter, int memory, struct w
 	return rc;
 }
 
-/* A question whose answer is memory; -1 where there is none. */
+/* Asks a question whose answer is a memfd; -1: the answer has none. */
 static int ask_memory(const struct wtl_exporter *exporter, enum wtl_share_verb verb,
 		      uint64_t number, int *ret_memory, char said[160])
 {

@@ -26,7 +26,7 @@
 
 enum { FILE_MAX = 1 << 20, DIGEST_SIZE = 32, WRONG = 64, TRIES = 4, TRIES_A_SECOND = 2 };
 
-/* A user and password that were tried, under a key that this process alone has. */
+/* A digest of a user and password that were tried, with a key that only this process has. */
 struct tried {
 	unsigned char digest[DIGEST_SIZE];
 	bool is_used;
@@ -50,10 +50,10 @@ struct wtl_gate {
 	struct tls tls;
 	char *(*crypt)(const char *password, const char *setting, void *data, int size);
 	unsigned char secret[DIGEST_SIZE];
-	struct tried *right;	   /* one a user: wrong ones never push it out */
+	struct tried *right;	   /* one a user: wrong tries cannot push it out */
 	struct tried wrong[WRONG]; /* a ring */
 	size_t next;
-	int64_t tries_ns; /* time that tries are paid with */
+	int64_t tries_ns; /* credit for tries, as time */
 	int64_t last_ns;
 };
 
@@ -78,7 +78,7 @@ static int load_tls(struct tls *tls, struct wtl_err *err)
 static int load_crypt(struct wtl_gate *gate, struct wtl_err *err)
 {
 	void *library = dlopen(CRYPT_LIBRARY, RTLD_NOW | RTLD_LOCAL);
-	/* The oldest kind of hash by bcrypt: a C library's own libcrypt has none. */
+	/* bcrypt, in its oldest form: glibc's own libcrypt does not have it. */
 	static const char setting[] = "$2b$04$abcdefghijklmnopqrstuu";
 	struct crypt_data *data = calloc(1, sizeof(*data));
 	bool is_there = library && data && wtl_symbol_find(library, "crypt_rn", &gate->crypt) &&
@@ -106,7 +106,7 @@ static gnutls_datum_t datum(const struct wtl_buf *text)
 	return (gnutls_datum_t){(unsigned char *)text->data, (unsigned)text->len};
 }
 
-/* What the HTTP library would not say in words. */
+/* Checks what the HTTP library would reject without a reason. */
 static int check_files(const struct wtl_gate *gate, struct wtl_err *err)
 {
 	const struct tls *tls = &gate->tls;
@@ -228,7 +228,7 @@ bool wtl_gate_is_closed(const struct wtl_gate *gate)
 	       (gate->config.n_users > 0 || gate->config.client_auth == WTL_CLIENT_REQUIRE);
 }
 
-/* ---- Who asks ---- */
+/* ---- Clients ---- */
 
 static bool is_client_right(const struct wtl_gate *gate, gnutls_session_t session)
 {
@@ -245,7 +245,7 @@ static bool is_client_right(const struct wtl_gate *gate, gnutls_session_t sessio
 	return gate->tls.certificate_verify_peers(session, &data, 1, &status) == 0 && status == 0;
 }
 
-/* The time since the last try pays for the next ones. */
+/* Time since the last try is credit for the next ones. */
 static bool may_try(struct wtl_gate *gate, int64_t now_ns)
 {
 	const int64_t price_ns = WTL_NS_PER_S / TRIES_A_SECOND;
@@ -285,7 +285,7 @@ static size_t find_user(const struct wtl_web_config *config, const char *name)
 	return i;
 }
 
-/* The same work whether there is such a user or not. */
+/* Takes equally long whether the user exists or not. */
 static bool is_password(const struct wtl_gate *gate, size_t user, const char *password)
 {
 	const struct wtl_web_config *config = &gate->config;
@@ -327,7 +327,7 @@ static unsigned admit_user(struct wtl_gate *gate, const char *user, const char *
 		return 429;
 	begun_ns = wtl_thread_clock_ns();
 	is_right = is_password(gate, i, password);
-	/* The time that a try takes pays for no other one. */
+	/* The time that a try itself takes is no credit. */
 	gate->last_ns += wtl_thread_clock_ns() - begun_ns;
 	if (is_right) {
 		gate->right[i] = tried;

@@ -20,7 +20,7 @@ static bool is_address(const char *host, size_t len)
 	return inet_pton(is_six ? AF_INET6 : AF_INET, text, &address) == 1;
 }
 
-/* Where the port begins, or the end. */
+/* The length of the name, up to the port or the end. */
 static size_t name_length(const char *host)
 {
 	const char *bracket = host[0] == '[' ? strchr(host, ']') : NULL;

@@ -21,7 +21,7 @@
 #include "serve/mhd.h"
 #include "serve/stream.h"
 
-/* A client that says nothing, or takes nothing, is dropped. Requests are small: 16 KiB are their lines and headers. */
+/* A client that sends nothing, or takes nothing, is dropped. Requests are small: lines and headers fit in 16 KiB. */
 enum {
 	TIMEOUT_S = 20,
 	REQUEST_BYTES = 16 << 10,
@@ -32,13 +32,13 @@ enum {
 	ACCEPT_SIZE = 512,
 };
 
-/* Only what comes from here may be shown or asked; nobody may show this in a frame of theirs. */
+/* Only this server's own content may be loaded or queried, and no other page may show this one in a frame. */
 static const char policy[] =
 	"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
 	"connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; "
 	"form-action 'none'";
 
-/* An answer that several may get: it is that of one path, for one snapshot and one header Accept. */
+/* An answer for several requests: of the same path, snapshot and header Accept. */
 struct shared {
 	struct MHD_Response *response; /* NULL: there is none */
 	const struct wtl_route *route;
@@ -55,7 +55,7 @@ struct wtl_http {
 	struct shared shared[2]; /* as it is, and as gzip */
 	struct wtl_stream stream;
 	struct wtl_http_options options;
-	int listener; /* while there is no daemon that has it */
+	int listener; /* until a daemon takes it */
 	unsigned port;
 };
 
@@ -85,7 +85,7 @@ static const struct wtl_route *find_route(const struct wtl_http *http, const cha
 	return NULL;
 }
 
-/* Whether the gate lets it pass; else the reply says why not. */
+/* Does the gate admit the request? If not, the reply says why. */
 static bool is_admitted(struct wtl_http *http, struct MHD_Connection *connection,
 			struct wtl_reply *reply)
 {
@@ -153,7 +153,7 @@ static void add_headers(const struct wtl_mhd *mhd, struct MHD_Response *response
 		mhd->add_response_header(response, "Retry-After", "1");
 }
 
-/* NULL: there is no memory. The reply's body is the response's, or gone. */
+/* NULL: there is no memory. The reply's body then belongs to the response, or is freed. */
 static struct MHD_Response *make_response(const struct wtl_http *http, struct wtl_reply *reply)
 {
 	const struct wtl_mhd *mhd = &http->mhd;
@@ -196,7 +196,7 @@ static void pack(const struct wtl_http *http, struct wtl_reply *reply)
 	reply->encoding = "gzip";
 }
 
-/* Whether what is answered is the same for all who ask now with the same header Accept. */
+/* Returns the header Accept if the answer is the same for all current requests with that header; else NULL. */
 static const char *shared_by(const struct wtl_http *http, const struct wtl_route *route,
 			     const struct wtl_request *request)
 {
@@ -217,7 +217,7 @@ static void forget_shared(struct wtl_http *http, struct shared *shared)
 	shared->response = NULL;
 }
 
-/* The response to a request that may be answered; the caller has a part in it. */
+/* The response to an admitted request; the caller holds a reference. */
 static struct MHD_Response *respond(struct wtl_http *http, const struct wtl_route *route,
 				    struct wtl_request *request, struct wtl_reply *reply)
 {
@@ -307,7 +307,7 @@ static bool has_body(const struct wtl_http *http, struct MHD_Connection *connect
 	       mhd->lookup_connection_value(connection, MHD_HEADER_KIND, "Transfer-Encoding");
 }
 
-/* Called with the headers, and again when there is no more; what is answered at once closes the connection. */
+/* Called with the headers, and again at the request's end. An answer to the first call closes the connection. */
 static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *path,
 			      const char *method, const char *version, const char *body,
 			      size_t *body_size, void **state)
@@ -461,7 +461,7 @@ static int start_daemon(struct wtl_http *http, struct wtl_err *err)
 	return wtl_err_set(err, EIO, "serve", NULL, "the HTTP server cannot be started");
 }
 
-/* All who are connected are let go; the listener stays. */
+/* Closes all connections; the listener stays. */
 static void stop_daemon(struct wtl_http *http)
 {
 	if (!http->daemon)

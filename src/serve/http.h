@@ -16,41 +16,40 @@ struct wtl_past;
 struct wtl_route;
 struct wtl_stream;
 
-/*
- * The HTTP side of an agent: GET and HEAD, answered from the newest snapshot by a thread of its own. What a path
- * answers is a row of routes.c.
- */
+/* The HTTP side of an agent: GET and HEAD, answered from the newest
+ * snapshot by a thread of its own. Each path is a row of routes.c. */
 
 enum { WTL_HTTP_PORT = 9177, WTL_HTTP_HOSTS_MAX = 16 };
 
 struct wtl_http_options {
 	const char *address;	/* to listen at: "127.0.0.1", "::1", "0.0.0.0" */
 	unsigned port;		/* 0: any */
-	const char *web_config; /* a file that says who may ask (web_config.h); NULL: everybody */
-	bool needs_gate; /* without users, or certificates of clients, and TLS it must not start */
-	/* Names that a request may call this server by, beside "localhost" and IP addresses; ended by NULL. Whoever
-	 * reaches it by another name was sent by somebody else's page (DNS rebinding). */
+	const char *web_config; /* a file that controls access (web_config.h); NULL: none does */
+	bool needs_gate; /* refuses to start without TLS, and users or certificates of clients */
+	/* Names by which a request may call this server, beside
+	 * "localhost" and IP addresses; ended by NULL. See host.h. */
 	const char *const *hosts;
 	struct wtl_board *board;	/* its `changed` becomes the stream's */
-	struct wtl_past *past;		/* NULL: nothing is kept */
+	struct wtl_past *past;		/* NULL: there is no history */
 	const struct wtl_route *routes; /* ended by one without a path */
 	unsigned metrics;		/* WTL_METRICS_… that /metrics has */
 };
 
-/* 0, or negative with the reason. Signals are to be blocked: the thread leaves them so. */
+/* 0, or negative with the reason. Signals must be blocked: the thread inherits that. */
 int wtl_http_start(const struct wtl_http_options *options, struct wtl_http **ret_http,
 		   struct wtl_err *err);
-/* Reads the web configuration again, by the thread that publishes snapshots. Where it is broken, the old one stays:
- * negative with the reason. Else all who are connected are let go. */
+/* Reads the web configuration again, called by the thread that publishes snapshots. If it is
+ * invalid, the old one stays: negative with the reason. Else all connections are closed. */
 int wtl_http_reload(struct wtl_http *http, struct wtl_err *err);
 /*
- * Nobody is answered from pause() until resume(), which takes another past (NULL: nothing is kept), at the same port and with
- * the web configuration as it was read last. By the thread that publishes snapshots; negative with the reason: it ended.
+ * From pause() to resume(), no request is answered. resume() takes another past
+ * (NULL: there is no history), with the same port and web configuration. By the
+ * thread that publishes snapshots; negative with the reason: the server ended.
  */
 void wtl_http_pause(struct wtl_http *http);
 int wtl_http_resume(struct wtl_http *http, struct wtl_past *past, struct wtl_err *err);
 bool wtl_http_has_tls(const struct wtl_http *http);
-/* Can that be listened at? */
+/* Is that an address to listen at? */
 bool wtl_http_is_address(const char *text);
 unsigned wtl_http_port(const struct wtl_http *http); /* that it listens at */
 void wtl_http_stop(struct wtl_http *http);	     /* NULL is fine */
@@ -68,7 +67,7 @@ struct wtl_request {
 	const unsigned char *address; /* the client's: 16 bytes; NULL: not known */
 	const struct wtl_http *http;
 	const struct wtl_live *live; /* NULL: nothing was measured yet */
-	int64_t age_ns;		     /* of that; since the start where there is none */
+	int64_t age_ns;		     /* of that; without one, since the start */
 	unsigned metrics;	     /* the server's */
 	struct wtl_past *past;	     /* NULL: nothing is kept */
 	struct wtl_stream *stream;
@@ -79,10 +78,10 @@ enum { WTL_REPLY_MAX = 8 << 20 };
 struct wtl_reply {
 	unsigned status;	     /* 200 */
 	const char *type;	     /* the content's */
-	const char *cache;	     /* NULL: it is not to be kept */
+	const char *cache;	     /* NULL: the answer must not be cached */
 	const char *etag, *encoding; /* of the content; NULL: it has none */
 	struct wtl_buf body;
-	/* Instead of a body, if there is one: MHD's callbacks for what has no end (stream.h). */
+	/* If set, instead of a body: MHD's callbacks for an answer without an end (stream.h). */
 	ssize_t (*feed)(void *feeder, uint64_t at, char *bytes, size_t size);
 	void (*feed_ends)(void *feeder);
 	void *feeder;

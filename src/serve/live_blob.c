@@ -17,18 +17,18 @@ struct header {
 	char magic[sizeof(magic)];
 	uint32_t version;
 	char release[32];
-	uint32_t sizes[PARTS + 1]; /* of the snapshot itself, and of an entry of each part */
+	uint32_t sizes[PARTS + 1]; /* of the snapshot's struct, and of an entry of each part */
 };
 
-/* ---- What must be sound in each struct ---- */
+/* ---- What is checked in each struct ---- */
 
-/* An address is this process's own: it is not written, and made anew when it is read. */
+/* An address is this process's own: it is written as 0, and set when read. */
 enum check_kind { TEXT, TRUTH, WORD, BYTE, ADDRESS };
 
 struct check {
 	enum check_kind kind;
 	size_t offset;
-	size_t most; /* the size of a text; of a word or a byte, the highest that there is */
+	size_t most; /* of a text: its size; of a word or a byte: its highest value */
 };
 
 #define OFFSET(type, member) offsetof(struct type, member)
@@ -104,7 +104,7 @@ static const struct check gpu_checks[] = {
 	TEXT_OF(wtl_live_gpu, uuid),
 };
 
-/* Whoever adds a member looks here: a text, a word, a truth or an address needs its row above. */
+/* For new members: a text, a word, a truth or an address needs a row above. */
 #define KNOWN(type, bytes)                                                    \
 	_Static_assert(sizeof(void *) != 8 || sizeof(struct type) == (bytes), \
 		       #type " has changed: give its new members rows in live_blob.c")
@@ -116,7 +116,7 @@ KNOWN(wtl_live_group, 288);
 KNOWN(wtl_live_process, 144);
 KNOWN(wtl_live_gpu, 320);
 
-/* A list of the snapshot: where it lies, how many there are, and how many there may be. */
+/* A list of the snapshot: its offset, that of its count, and the highest count. */
 struct part {
 	size_t list, n, size, most;
 	const struct check *checks;
@@ -170,13 +170,13 @@ static void make_header(struct header *header)
 
 /* ---- Writing ---- */
 
-/* Addresses are nobody else's business. */
+/* Other processes must not see addresses. */
 static void hide_addresses(struct wtl_live *live)
 {
 	memset((char *)live + OWN, 0, sizeof(*live) - OWN);
 }
 
-/* What stood behind a text's end before is no part of it. */
+/* Clears what is left behind the ends of texts. */
 static void tidy(char *entry, const struct check checks[], size_t n_checks)
 {
 	for (size_t i = 0; i < n_checks; i++) {
@@ -260,7 +260,7 @@ static int check_header(const char *bytes, size_t len)
 	return memcmp(&header, &expected, sizeof(header)) == 0 ? 0 : -EPROTONOSUPPORT;
 }
 
-/* Its counts within their bounds, and the bytes as many as they say. */
+/* Are the counts within their bounds, and the length right for them? */
 static int check_counts(const struct wtl_live *told, size_t len)
 {
 	size_t sum = sizeof(struct header) + sizeof(*told);

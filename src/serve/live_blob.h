@@ -8,17 +8,17 @@ struct wtl_buf;
 struct wtl_live;
 
 /*
- * A snapshot as bytes, for another process of the same release on the same machine: what it is made of is copied
- * as it lies in memory, behind a header with the sizes of all parts. Whoever reads it believes nothing: sizes and counts
- * are held against his own, texts must end, words and truths must be such, and everything must add up.
+ * A snapshot as bytes, for another process of the same release on the same machine: its structs are copied
+ * as they are in memory, after a header with the sizes of all parts. The reader trusts nothing: sizes and
+ * counts must match its own, texts must end, enums and bools be valid, and everything must add up.
  */
 
 enum { WTL_LIVE_BLOB_MAX = 64 << 20 };
 
 /* Appends; buf->error says whether all went in. */
 void wtl_live_blob_write(const struct wtl_live *live, struct wtl_buf *buf);
-/* Fills a draft of a board. 0, -ENOMEM; -EPROTO: it is no such snapshot, or not a sound one; -EPROTONOSUPPORT: it is
- * another release's. Unless 0, the draft must not be published. */
+/* Fills a draft of a board. 0, -ENOMEM; -EPROTO: it is no such snapshot, or an invalid one;
+ * -EPROTONOSUPPORT: it is another release's. Unless 0, the draft must not be published. */
 int wtl_live_blob_read(const void *bytes, size_t len, struct wtl_live *live);
 
 #endif

@@ -12,15 +12,15 @@ struct wtl_live;
 struct wtl_node;
 
 /*
- * A snapshot as JSON of the schema wattle.live/1 (docs/api.md), on one line. is_whole: groups have what they used of
- * each domain as well. 0, or negative: no memory, or it does not add up.
+ * A snapshot as JSON of the schema wattle.live/1 (docs/api.md), on one line. is_whole: groups
+ * also have their use in each domain. 0, or negative: no memory, or it does not add up.
  */
 int wtl_live_json(const struct wtl_live *live, bool is_whole, struct wtl_buf *buf);
 
 /*
- * Whoever reaches the port may ask, and a processor's energy that is read finely tells what others compute (docs/
- * permissions.md, PLATYPUS): energies and powers are told in steps of a millijoule and a milliwatt, a ± rounded up. So a
- * sum is made of what is told.
+ * Anybody who reaches the port may ask, and a processor's energy in fine steps can reveal
+ * what others compute (docs/permissions.md, PLATYPUS). So energies and powers are served
+ * in steps of a millijoule and a milliwatt, a ± rounded up. Sums are sums of such steps.
  */
 void wtl_live_put_milli(struct wtl_node *to, const char *key, uint64_t micro);
 void wtl_live_put_milli_up(struct wtl_node *to, const char *key, uint64_t micro);

@@ -104,7 +104,7 @@ static struct source source_at(const struct wtl_live *live, size_t i)
 	return source;
 }
 
-/* No two series are the same. */
+/* Has an earlier row the same labels? No two series may. */
 static bool was_told(const struct wtl_live *live, size_t i, const struct source *source)
 {
 	for (size_t k = 0; k < i; k++) {
@@ -123,7 +123,7 @@ static void put_sources(struct wtl_metrics_writer *writer, const struct wtl_live
 	for (size_t i = 0; i < live->n_domains + live->n_misses; i++) {
 		struct source source = source_at(live, i);
 
-		/* Names of domains are unique, so only what is missing can be there twice. */
+		/* Names of domains are unique, so only missing ones can occur twice. */
 		if (i >= live->n_domains && was_told(live, i, &source))
 			continue;
 		wtl_metrics_sample(writer, "source", source.source, "domain", source.domain,
@@ -178,7 +178,8 @@ static bool is_grouped(const struct wtl_live *live, unsigned by)
 	return false;
 }
 
-/* What is less than the eighth of a joule that is written has no series: short-lived commands would have thousands. */
+/* Energies are written in eighths of a joule. Below one there
+ * is no series: short-lived commands would have thousands. */
 static bool is_visible(uint64_t energy_uj)
 {
 	return energy_uj >= 125000;
@@ -249,7 +250,7 @@ static void put_group_power(struct wtl_metrics_writer *writer, const struct wtl_
 	}
 }
 
-/* What people call the groups of a grouping: "NAMESPACE/NAME" of a pod, the user of a job. */
+/* The names that people use for a grouping's groups: "NAMESPACE/NAME" of a pod, the user of a job. */
 static void put_titles(struct wtl_metrics_writer *writer, const struct wtl_live *live)
 {
 	unsigned by = writer->family->what;
@@ -271,7 +272,7 @@ static void put_titles(struct wtl_metrics_writer *writer, const struct wtl_live 
 	}
 }
 
-/* No counter: it grows by what was used long ago. */
+/* A gauge, as it grows by what was used long ago. */
 static void put_retired(struct wtl_metrics_writer *writer, const struct wtl_live *live)
 {
 	for (size_t i = 0; i < live->n_groups; i++)
@@ -325,7 +326,7 @@ static void put_gpu(struct wtl_metrics_writer *writer, const struct wtl_live *li
 	}
 }
 
-/* Idle clocks are no throttling: they are low because there is nothing to do. */
+/* Clocks that are low for lack of work are not throttled. */
 static const struct {
 	unsigned bit;
 	const char *name;

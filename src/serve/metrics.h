@@ -7,14 +7,12 @@
 
 #include "serve/metrics_writer.h"
 
-/*
- * A snapshot as text for Prometheus: its text format 0.0.4, or OpenMetrics 1.0.0 (docs/metrics.md). What is not known
- * is not in it.
- */
+/* A snapshot as text for Prometheus: its text format 0.0.4, or
+ * OpenMetrics 1.0.0 (docs/metrics.md). Unknown values are left out. */
 
 /* Families beside those that are always there. */
 enum {
-	WTL_METRICS_PER_PROCESS = 1, /* every process by its number */
+	WTL_METRICS_PER_PROCESS = 1, /* every process by its pid */
 	/* The names of other exporters, as in wtl_metrics_compat_names[]. */
 	WTL_METRICS_KEPLER = 2,
 	WTL_METRICS_DCGM = 4,

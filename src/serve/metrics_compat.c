@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The names that dashboards of other exporters ask for. What wattle does not know of theirs is left out, or is an empty
- * label. Their process series are by command, and by process only where every process is told.
+ * The metric names of other exporters, for their dashboards. What wattle does not know is left out, or
+ * is an empty label. Process series are by command, and by process only if every process is exported.
  */
 #include <string.h>
 
@@ -12,12 +12,12 @@
 const char *const wtl_metrics_compat_names[] = {"kepler", "dcgm",	  "scaphandre",
 						"node",	  "aipowermeter", NULL};
 
-enum { USER, UNIT, CONTAINER, POD, JOB, COMMAND }; /* places in wtl_totals_groupings[] */
+enum { USER, UNIT, CONTAINER, POD, JOB, COMMAND }; /* indices in wtl_totals_groupings[] */
 
-/* The least that is told of a domain or a group: as in metrics.c. */
+/* The smallest energy of a domain or a group that is exported, as in metrics.c. */
 #define EIGHTH UINT64_C(125000)
 
-/* As RAPL's zones are called; NULL: it is none. */
+/* The name of RAPL's zone; NULL: there is none. */
 static const char *zone_of(enum wattle_kind kind)
 {
 	static const char *const zones[WATTLE_KINDS] = {
@@ -29,14 +29,14 @@ static const char *zone_of(enum wattle_kind kind)
 	return zones[kind];
 }
 
-/* No machine as modelled at the wall, which only shares psys' kind. */
+/* Not the machine as modelled at the wall, which has psys' kind. */
 static bool is_zone(const struct wtl_live_domain *domain)
 {
 	return zone_of(domain->kind) &&
 	       (domain->kind != WATTLE_KIND_PLATFORM || domain->method != WATTLE_METHOD_MODELLED);
 }
 
-/* "0" of "package-0", "0-die-1" of "package-0-die-1"; "" where a domain's name has no number. */
+/* "0" of "package-0", "0-die-1" of "package-0-die-1"; "" if a domain's name has no number. */
 static const char *index_of(const char *name)
 {
 	const char *dash = strchr(name, '-');
@@ -90,7 +90,7 @@ static bool get_node(const struct wtl_live_domain *domain, enum node_number numb
 	return false;
 }
 
-/* Processors and what else has a zone, or GPUs. */
+/* Of GPUs, or of processors and other zones. */
 static void put_kepler_node(struct wtl_metrics_writer *writer, const struct wtl_live *live)
 {
 	unsigned what = writer->family->what % OF_GPUS;
@@ -115,7 +115,7 @@ static void put_kepler_node(struct wtl_metrics_writer *writer, const struct wtl_
 	}
 }
 
-/* What a kind of domains had above idle. false: there is none, or less than is told. */
+/* A group's energy or power above idle in a kind of domains. false: there is none, or it is too little to export. */
 static bool get_group(const struct wtl_live *live, size_t group, enum wattle_kind kind,
 		      bool is_energy, uint64_t *ret)
 {
@@ -141,7 +141,7 @@ static void label_container(struct wtl_metrics_writer *writer, const char *name)
 	wtl_metrics_label(writer, "runtime", runtime);
 }
 
-/* "NAMESPACE/NAME" where it is known; else its number has to do. */
+/* Labels "NAMESPACE/NAME" if it is known; else the pod's UID. */
 static void label_pod(struct wtl_metrics_writer *writer, const struct wtl_live_group *group)
 {
 	char space[WTL_POD_TITLE_SIZE];
@@ -196,7 +196,7 @@ static void put_kepler_groups(struct wtl_metrics_writer *writer, const struct wt
 			put_kepler_group(writer, live, i, what);
 }
 
-/* By process: what processors and their memory draw is told as one zone. */
+/* By process: the power of processors and their memory is exported as one zone. */
 static void put_kepler_processes(struct wtl_metrics_writer *writer, const struct wtl_live *live)
 {
 	unsigned what = writer->family->what;
@@ -243,7 +243,7 @@ static void begin_dcgm(struct wtl_metrics_writer *writer, const struct wtl_live 
 			   gpu->name, "Hostname", live->host, NULL);
 }
 
-/* NVIDIA's: only those are in dcgm-exporter. */
+/* dcgm-exporter has NVIDIA's only. */
 static bool is_nvidia(const struct wtl_live_domain *domain)
 {
 	return domain && wtl_text_starts(domain->source, "nvml");
@@ -270,7 +270,7 @@ static void put_dcgm_power(struct wtl_metrics_writer *writer, const struct wtl_l
 	}
 }
 
-/* MiB and MHz are theirs; FREE is what is not used. */
+/* Memory in MiB, clocks in MHz; FREE: memory that is not used. */
 enum { DCGM_FREE = WTL_DEVICE_NUMBERS };
 
 static bool get_dcgm(const struct wtl_live_gpu *gpu, unsigned what, int64_t *ret)
@@ -306,7 +306,7 @@ static void put_dcgm(struct wtl_metrics_writer *writer, const struct wtl_live *l
 
 /* ---- scaphandre ---- */
 
-/* In eighths, as all figures. */
+/* In eighths of a watt, as all figures. */
 static void put_micro_watts(struct wtl_metrics_writer *writer, uint64_t power_uw)
 {
 	wtl_metrics_number(writer, (power_uw + EIGHTH / 2) / EIGHTH * EIGHTH);
@@ -351,7 +351,7 @@ static void put_scaphandre_sockets(struct wtl_metrics_writer *writer, const stru
 	}
 }
 
-/* Their cmdline, all arguments of a process, may hold secrets: it is empty. */
+/* scaphandre's label cmdline, with all arguments of a process, may hold secrets: it is empty. */
 static void put_scaphandre_processes(struct wtl_metrics_writer *writer, const struct wtl_live *live)
 {
 	bool by_process = writer->sets & WTL_METRICS_PER_PROCESS;
@@ -405,7 +405,7 @@ static bool sum_kind(const struct wtl_live *live, enum wattle_kind kind, uint64_
 	return is_known;
 }
 
-/* Where no cores are measured apart, the packages are all that is known of them. */
+/* If cores are not measured on their own, the packages have to do. */
 static void put_aipowermeter_power(struct wtl_metrics_writer *writer, const struct wtl_live *live)
 {
 	unsigned kind = writer->family->what;

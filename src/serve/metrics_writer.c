@@ -66,7 +66,7 @@ static void put_escaped(struct wtl_buf *buf, const char *text, size_t len)
 	}
 }
 
-/* Most names are: printable ASCII that needs no escape. */
+/* Is it printable ASCII that needs no escape, as most names are? */
 static bool is_plain(const char *text, size_t len)
 {
 	unsigned others = 0;
@@ -218,7 +218,7 @@ void wtl_metrics_decimal(struct wtl_metrics_writer *writer, uint64_t value, unsi
 		one *= 10;
 	begin_value(writer);
 	put_digits(writer->buf, value / one);
-	/* A 1, and as many digits as there are to be. */
+	/* A leading 1 keeps the zeros: one more digit than decimals. */
 	at = wtl_num_digits(value % one + one, 0, room);
 	len = decimals;
 	while (len > 0 && at[len] == '0')
@@ -300,7 +300,7 @@ bool wtl_metrics_begin_process(struct wtl_metrics_writer *writer,
 
 /* ---- Families ---- */
 
-/* Five of them, and all others, are less than WTL_REPLY_MAX. */
+/* Five of these, plus all other families, are less than WTL_REPLY_MAX. */
 enum { FAMILY_BYTES = 5 << 18 };
 
 bool wtl_metrics_has_room(const struct wtl_metrics_writer *writer)
@@ -343,7 +343,7 @@ const char *wtl_metrics_unit(const struct wtl_metrics_family *family)
 	return "";
 }
 
-/* In OpenMetrics, what a family is called is not yet the name of its samples. */
+/* OpenMetrics names a family without the suffix of its samples. */
 static size_t name_length(const struct wtl_metrics_family *family, bool is_open)
 {
 	const char *suffix = family->type == WTL_METRICS_COUNTER ? "_total"

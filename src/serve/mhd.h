@@ -6,10 +6,8 @@
 
 struct wtl_err;
 
-/*
- * libmicrohttpd, loaded when a server begins: it is the machine's own, which gets its security updates, and no other
- * command pays for it (as SQLite is, cli/late_libraries.c).
- */
+/* libmicrohttpd, loaded when a server starts. It is the system's, with its security
+ * updates, and costs other commands nothing (like SQLite: cli/late_libraries.c). */
 struct wtl_mhd {
 	__typeof__(&MHD_start_daemon) start_daemon;
 	__typeof__(&MHD_stop_daemon) stop_daemon;

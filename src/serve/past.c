@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "energy/units.h"
 
-/* UTC that moves away by less is no clock that was set. */
+/* A smaller change of UTC - boot time does not mean that the clock was set. */
 #define SET_NS (100 * WTL_NS_PER_MS)
 
 static const struct wtl_past_cell unknown = {.mean = NAN};
@@ -42,7 +42,7 @@ static bool is_kept(const struct wtl_past_level *level, int64_t number)
 	return number >= 0 && number <= level->newest && number > level->newest - (int64_t)level->n;
 }
 
-/* To a cell that is newer than all others. */
+/* Moves on to a cell that is newer than all others. */
 static void advance(const struct wtl_past *past, struct wtl_past_level *level, int64_t number)
 {
 	int64_t from = level->newest + 1;
@@ -68,14 +68,14 @@ static int64_t oldest(const struct wtl_past_level *level)
 	return first > 0 ? first : 0;
 }
 
-/* What recordings had keeps its UTC when the clock is set: it becomes older by so many steps of its own clock. */
+/* Cells from recordings keep their UTC when the clock is set: so they move by so many steps of the past's own clock. */
 static void move_earlier(const struct wtl_past *past, const struct wtl_past_level *level,
 			 int64_t by)
 {
 	int64_t first = oldest(level), end = past->state.begin_ns / level->step_ns;
 	int64_t n;
 
-	/* Another process may say that it began in the future. */
+	/* `begin` may come from another process, and be in the future. */
 	end = end <= level->newest ? end : level->newest + 1;
 	n = end - first;
 	for (int64_t k = 0; k < n; k++) {
@@ -112,7 +112,7 @@ bool wtl_past_look_at_clock(struct wtl_past *past, const struct wtl_live *live)
 		past->state.boot_ns = live->t_boot_ns - live->t_utc_ns;
 		past->state.begin_ns = live->t_utc_ns - live->interval_ns;
 	}
-	/* Another reader's may be of another machine: it goes on from where it was. */
+	/* After another reader, maybe of another machine, the past's own clock goes on from where it was. */
 	if (live->t_boot_ns - past->state.boot_ns < past->state.seen_ns)
 		past->state.boot_ns = live->t_boot_ns - past->state.seen_ns;
 	past->state.seen_ns = live->t_boot_ns - past->state.boot_ns;
@@ -178,7 +178,7 @@ static void add_to_cells(struct wtl_past *past, struct wtl_past_sums *sums, size
 	}
 }
 
-/* A stretch goes to all cells that it is in. */
+/* Adds a stretch to all cells that it is in. */
 static void add(struct wtl_past *past, struct wtl_past_sums *sums, int64_t t_utc_ns,
 		int64_t duration_ns, const float watts[], const float uncertainties[])
 {
@@ -248,7 +248,7 @@ void wtl_past_take(struct wtl_past *past, const struct wtl_past *other)
 
 /* ---- Curves ---- */
 
-/* The finest steps that go back that far. */
+/* The level with the finest steps that goes back that far. */
 static const struct wtl_past_level *choose_level(const struct wtl_past *past, int64_t from_ns)
 {
 	size_t i = 0;

@@ -18,7 +18,7 @@ enum { VERSION = 1, ARRAYS = WTL_PAST_LEVELS + 6 };
 
 static const char magic[12] = "wattle-past";
 
-/* Behind it, the arrays as they lie. */
+/* The arrays follow it as they are in memory. */
 struct fixed {
 	char magic[sizeof(magic)];
 	uint32_t version;
@@ -143,7 +143,7 @@ static bool are_users(const struct wtl_past *past)
 	return are_texts(past->users[0], sizeof(past->users[0]), WTL_PAST_USERS);
 }
 
-/* What is no number is not known. */
+/* A cell that is not a number is not known. */
 static void clean_cells(const struct wtl_past *past)
 {
 	for (size_t which = 0; which < WTL_PAST_LEVELS; which++) {

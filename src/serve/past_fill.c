@@ -20,7 +20,7 @@
 #define POINT_NS (900 * WTL_NS_PER_MS)
 
 struct wtl_past_fill {
-	struct wtl_past past; /* its own */
+	struct wtl_past past; /* of its own */
 	char **paths;
 	size_t n;
 	int64_t from_utc_ns;
@@ -29,13 +29,13 @@ struct wtl_past_fill {
 	bool is_taken;
 };
 
-/* A recording on its way. */
+/* A recording that is being played. */
 struct playing {
 	struct wtl_past *past;
 	struct wtl_history *history;
 	struct wtl_past_sums sums;
 	struct wattle_energy *energies;
-	size_t *columns; /* of the recording's domains; SIZE_MAX: that one is not here any more */
+	size_t *columns; /* of the recording's domains; SIZE_MAX: it does not exist any more */
 	bool *counts;	 /* it is in the total */
 	bool *had_power; /* so the total is not known without it */
 	bool is_marked;
@@ -185,7 +185,7 @@ static void *run(void *argument)
 	struct wtl_past_fill *fill = argument;
 	const struct sched_param none = {.sched_priority = 0};
 
-	/* Of this thread alone. */
+	/* For this thread only. */
 	sched_setscheduler(0, SCHED_IDLE, &none);
 	for (size_t i = 0; i < fill->n && !atomic_load(&fill->stops); i++)
 		play(fill, fill->paths[i]);
@@ -202,7 +202,7 @@ static void free_fill(struct wtl_past_fill *fill)
 	free(fill);
 }
 
-/* Of the same domains. */
+/* Makes a past of the same domains. */
 static int copy_past(struct wtl_past_fill *fill, const struct wtl_past *past)
 {
 	const char *names[WTL_PAST_DOMAINS];

@@ -10,15 +10,15 @@ struct wtl_past;
 struct wtl_past_fill;
 
 /*
- * Fills what an agent keeps of the last day from recordings of its earlier starts: a thread that only runs when
- * nobody else wants the processor plays them once, one after the other. It has a past of its own, so that nobody ever
- * waits for it. What cannot be read is passed over.
+ * Fills what an agent keeps of the last day from recordings of its earlier runs. A
+ * thread that only gets idle CPU time plays them once, one after the other, into a
+ * past of its own, so that nobody ever waits for it. What cannot be read is skipped.
  */
 
-/* Paths, the oldest first, are copied; before from_utc_ns nothing is needed. 0 or negative: it stays empty. */
+/* Paths, the oldest first, are copied; nothing before from_utc_ns is needed. 0 or negative: nothing is filled. */
 int wtl_past_fill_start(const struct wtl_past *past, const char *const paths[], size_t n,
 			int64_t from_utc_ns, struct wtl_past_fill **ret_fill);
-/* Once all was played, the past takes what came of it: then true, once. By the thread that measures, again and again; NULL is fine. */
+/* Adds the result to the past once all was played: then true, once. Called repeatedly by the thread that measures. */
 bool wtl_past_fill_take(struct wtl_past_fill *fill, struct wtl_past *past);
 /* Ends the thread, and waits for it. NULL is fine. */
 void wtl_past_fill_stop(struct wtl_past_fill *fill);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who had used how much by when, and windows that ended. */
+/* The use of groups over time, and windows that ended. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ static const struct {
 	int64_t step_s;
 } rings[WTL_PAST_LEVELS] = {{0, 60, 10}, {60, 60, 60}, {120, 144, 600}};
 
-/* Past the rings. */
+/* After those of the rings. */
 enum { NEWEST = WTL_PAST_MARKS - 1 };
 
 static uint64_t *used(const struct wtl_past *past, size_t place, size_t mark)
@@ -66,7 +66,7 @@ static void keep_newest(struct wtl_past *past, size_t ring)
 			*used(past, place, to) = *used(past, place, NEWEST);
 }
 
-/* Another agent may give the places to others, and begin its counters anew: no difference may be taken. */
+/* Another agent may give the places to other groups, and start its counters anew: no differences across that. */
 static void begin_agent(struct wtl_past *past, int64_t agent_utc_ns)
 {
 	past->state.agent_utc_ns = agent_utc_ns;
@@ -112,7 +112,7 @@ static bool is_better(const struct wtl_past *past, size_t mark, size_t than, int
 {
 	int64_t t_ns = past->marks[mark].t_ns, than_ns = past->marks[than].t_ns;
 
-	/* The last one before; where there is none, the first one after it. */
+	/* The last one before that moment; if there is none, the first one after it. */
 	if (is_begin)
 		return t_ns <= at_ns ? than_ns > at_ns || t_ns > than_ns
 				     : than_ns > at_ns && t_ns < than_ns;
@@ -132,8 +132,8 @@ static size_t find_mark(const struct wtl_past *past, int64_t at_utc_ns, bool is_
 }
 
 /*
- * A place that changed hands was empty then. All places together, with the retired, have all that was used, so what
- * those did not use who have a name at both ends was used by the others: without a place, or with none any more.
+ * A place that changed hands was empty then. All places together, with the retired, have all use. So what
+ * groups with a name at both ends did not use was used by those without a place, or that lost theirs.
  */
 static void tell_grouping(const struct wtl_past *past, size_t first, size_t begin, size_t end,
 			  struct wtl_past_use *use)

@@ -18,32 +18,32 @@
 #include "serve/push_verify.h"
 #include "serve/push_wire.h"
 
-/* In memory, whichever is less. Of series that are usual it is a minute. */
+/* The most rows and samples in memory. With a usual number of series, that is a minute. */
 enum { RING = 64, RING_SAMPLES = 1 << 16 };
-/* In a request. */
+/* For a request. */
 enum { ROWS_FIRST = 16, ROWS_MAX = 1024, SAMPLES_MAX = 20000 };
 enum { TEXT_MAX = 64 << 20, ROWS_KEPT = 3600 };
 
-/* An engine that was killed may have lost what it acknowledged last: VictoriaMetrics some seconds. How much that is
- * depends on when it was taken, not on how old it is: a backlog has hours in a second. */
+/* An engine that was killed may have lost what it acknowledged last: VictoriaMetrics some seconds. What
+ * counts is when it took a row, not how old the row is: of a backlog it takes hours in a second. */
 #define OVERLAP_NS (15 * WTL_NS_PER_S)
 #define SLOT_NS	   (OVERLAP_NS / 3)
-/* One more for what is taken by the connection that tells of the loss. */
+/* One more, for what is taken by the connection that shows the loss. */
 enum { SLOTS = 6 };
 
-/* What was acknowledged lately, some seconds of it. */
+/* Rows that were acknowledged lately, in a slot of some seconds. */
 struct slot {
 	uint64_t first; /* row */
 	int64_t begin_ns, end_ns;
 };
 
-/* At its end, all in all. */
+/* The most time for a last attempt at the end. */
 #define LAST_NS (2 * WTL_NS_PER_S)
 
-/* What was acknowledged can be asked for so much later; again where it is not there, and now and then. */
+/* When to verify: so long after an acknowledgement; again if it is missing, and from time to time. */
 #define VERIFY_AFTER_NS (10 * WTL_NS_PER_S)
 #define VERIFY_EVERY_NS (3600 * WTL_NS_PER_S)
-/* A relay may need a while: it is said when it is missing for the second time. */
+/* A relay may need a while, so only the second miss in a row is reported. */
 enum { MISSING = 2 };
 
 #define WAIT_FIRST_NS WTL_NS_PER_S
@@ -57,58 +57,58 @@ struct wtl_push {
 	pthread_t thread;
 	bool has_thread;
 
-	/* Of both threads. */
+	/* Shared by both threads. */
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	bool stop;
-	int64_t stop_ns; /* and so long it has for that */
+	int64_t stop_ns; /* the deadline for that */
 	struct wtl_push_table table;
 	struct wtl_push_row ring[RING]; /* row N is at N % RING */
-	uint64_t first, end;		/* of those in the ring; the same: there is none */
+	uint64_t first, end;		/* the rows in the ring; equal: there is none */
 	size_t ring_samples;
 	uint64_t cursor;
 	struct slot slots[SLOTS];
 	size_t n_slots;
-	uint64_t doubtful; /* up to that row, an engine may have what it did not acknowledge */
-	int64_t newest_ms, taken_ms; /* 0: none; the first row is taken for one that was taken */
+	uint64_t doubtful; /* up to that row, an engine may have rows that it did not acknowledge */
+	int64_t newest_ms, taken_ms; /* 0: none; at first, the first row counts as taken */
 	struct wtl_live_push counts;
-	char news[1600]; /* lines; what has no room any more is not told */
+	char news[1600]; /* lines; lines for which there is no room are dropped */
 
-	/* Of the thread that measures. */
+	/* Only for the thread that measures. */
 	struct wtl_push_row waiting;
 	struct wtl_buf text;
 	uint64_t next;
 	bool is_waiting;
 
-	/* Of the pushing thread. */
+	/* Only for the pushing thread. */
 	struct wtl_push_row *batch; /* ROWS_MAX: from a recording */
 	size_t n_batch;
 	struct wtl_push_reader *reader;
-	struct wtl_push_row ahead; /* read, and not in the batch */
+	struct wtl_push_row ahead; /* read, but not in the batch */
 	bool has_ahead;
 	char **paths;
 	size_t path;
 	struct wtl_buf request;
 	size_t max_rows;
 	bool is_failing, needs_overlap, was_connected;
-	unsigned n_new; /* connections, one after the other */
+	unsigned n_new; /* connections in a row that were new */
 	int64_t verify_ns,
-		verified_ms; /* when it is asked next, and for which row; 0: for the next one that it takes */
-	unsigned n_missing; /* times in a row */
+		verified_ms; /* when to ask, and for which row; 0: for the next one that is taken */
+	unsigned n_missing;  /* times in a row */
 	int64_t wait_ns,
-		told_ns; /* after a failure: so long, and at least so long as the engine said */
+		told_ns; /* the wait after a failure, and the least that the engine asked for */
 	unsigned random;
 };
 
 /* ---- What an engine may have lost ---- */
 
-/* The first row that an engine may have lost since it took it. Locked. */
+/* The first row that an engine may have lost after taking it. Called with the lock. */
 static uint64_t first_of_overlap(const struct wtl_push *push)
 {
 	return push->n_slots > 0 ? push->slots[0].first : push->cursor;
 }
 
-/* Names that come again within the hour keep their places. Locked. */
+/* Names that return within the hour keep their places. Called with the lock. */
 static uint64_t first_to_read(const struct wtl_push *push)
 {
 	uint64_t kept = push->next > ROWS_KEPT ? push->next - ROWS_KEPT : 0;
@@ -117,7 +117,7 @@ static uint64_t first_to_read(const struct wtl_push *push)
 	return first < kept ? first : kept;
 }
 
-/* From that row on, some were taken just now. Locked. */
+/* Notes that rows from that one on were taken just now. Called with the lock. */
 static void note_taken(struct wtl_push *push, uint64_t first)
 {
 	int64_t now_ns = wtl_thread_clock_ns();
@@ -134,7 +134,7 @@ static void note_taken(struct wtl_push *push, uint64_t first)
 	push->slots[push->n_slots - 1].end_ns = now_ns;
 }
 
-/* ---- Rows that come ---- */
+/* ---- New rows ---- */
 
 static void drop_first(struct wtl_push *push)
 {
@@ -176,7 +176,7 @@ void wtl_push_show(struct wtl_push *push)
 		return;
 	push->is_waiting = false;
 	pthread_mutex_lock(&push->lock);
-	if (push->end != row->number) { /* one is missing, or it is the first */
+	if (push->end != row->number) { /* a row is missing, or it is the first */
 		push->first = push->end = row->number;
 		push->ring_samples = 0;
 	}
@@ -259,7 +259,7 @@ static void close_recordings(struct wtl_push *push)
 	push->paths = NULL;
 }
 
-/* The next row of the recording that is open. */
+/* Reads the open recording's next row. */
 static bool read_ahead(struct wtl_push *push)
 {
 	if (!push->has_ahead && push->reader)
@@ -267,7 +267,7 @@ static bool read_ahead(struct wtl_push *push)
 	return push->has_ahead;
 }
 
-/* The recording that has the first row from there on. */
+/* Opens the recording with the first row from `from` on. */
 static bool find_row(struct wtl_push *push, uint64_t from)
 {
 	struct wtl_err err;
@@ -287,14 +287,14 @@ static bool find_row(struct wtl_push *push, uint64_t from)
 	return true;
 }
 
-/* Whether a row may be in a request behind that one: where the clock was set back, engines drop what is earlier, and
- * acknowledge it. Alone it is refused. */
+/* May the row be in a request after `last`? When the clock was set back,
+ * engines drop the earlier row and acknowledge it. On its own it is refused. */
 static bool follows(const struct wtl_push_row *row, const struct wtl_push_row *last)
 {
 	return row->t_utc_ms > last->t_utc_ms;
 }
 
-/* Rows of one recording, below that one, and not more than a request may have. */
+/* Reads rows of one recording, below `below`, as many as a request may have. */
 static void read_batch(struct wtl_push *push, uint64_t from, uint64_t below)
 {
 	size_t samples = 0;
@@ -314,7 +314,7 @@ static void read_batch(struct wtl_push *push, uint64_t from, uint64_t below)
 	}
 }
 
-/* Asked by libcurl, too, so that a stuck engine does not hold up the end. */
+/* libcurl asks this as well, so that a stuck engine does not delay the end. */
 static bool gives_up(void *context)
 {
 	struct wtl_push *push = context;
@@ -328,7 +328,7 @@ static bool gives_up(void *context)
 
 /* ---- Requests ---- */
 
-/* What a request has. */
+/* What is in a request. */
 struct load {
 	uint64_t first, last; /* rows; last 0: there is none */
 	size_t rows, samples;
@@ -354,7 +354,7 @@ static int encode(struct wtl_push *push, struct wtl_push_table *table,
 		       : wtl_push_remote_write(table, rows, n, &push->labels, &push->request);
 }
 
-/* Rows from..below-1 that are in memory: those that are side by side there. */
+/* Takes rows from … below-1 that are in memory, and next to each other there. */
 static int load_from_memory(struct wtl_push *push, uint64_t from, uint64_t below, struct load *load)
 {
 	size_t at = from % RING, n = 0;
@@ -371,7 +371,7 @@ static int load_from_recordings(struct wtl_push *push, uint64_t from, uint64_t b
 	bool was_open = push->paths;
 
 	read_batch(push, from, below);
-	if (push->n_batch == 0 && was_open) { /* there may be more of them by now */
+	if (push->n_batch == 0 && was_open) { /* by now there may be more recordings */
 		close_recordings(push);
 		read_batch(push, from, below);
 	}
@@ -382,7 +382,7 @@ static int load_from_recordings(struct wtl_push *push, uint64_t from, uint64_t b
 				 : 0;
 }
 
-/* The first rows from there on, below that one. */
+/* Takes the first rows from `from` on that are below `below`. */
 static int fill(struct wtl_push *push, uint64_t from, uint64_t below, struct load *load)
 {
 	uint64_t first;
@@ -400,7 +400,7 @@ static int fill(struct wtl_push *push, uint64_t from, uint64_t below, struct loa
 		return rc;
 	rc = load_from_recordings(push, from, below < first ? below : first, load);
 	if (rc == 0 && load->last == 0) {
-		/* They are nowhere. What is in memory meanwhile comes next. */
+		/* They are lost. The rows in memory come next. */
 		close_recordings(push);
 		load->first = first;
 	}
@@ -414,14 +414,14 @@ static void grow(struct wtl_push *push)
 		push->max_rows = ROWS_MAX;
 }
 
-/* One row may be the reason: others are not to be lost by it. */
+/* One row may be the reason: the others must not be lost with it. */
 static void halve(struct wtl_push *push, const struct load *load)
 {
 	push->max_rows = load->rows / 2;
-	close_recordings(push); /* they are to be read again */
+	close_recordings(push); /* they must be read again */
 }
 
-/* What becomes of the cursor. */
+/* Moves the cursor by the answer. */
 static void settle(struct wtl_push *push, const struct load *load,
 		   const struct wtl_push_answer *answer)
 {
@@ -465,7 +465,7 @@ static void plan_again(struct wtl_push *push, const struct wtl_push_answer *answ
 	push->told_ns = answer->retry_after_ns;
 }
 
-/* The same reason is told once. */
+/* The same reason is reported only once. */
 static void note_answer(struct wtl_push *push, const struct wtl_push_answer *answer)
 {
 	bool has_failed = answer->result == WTL_PUSH_FAILED;
@@ -494,7 +494,7 @@ static bool send(struct wtl_push *push, struct wtl_push_answer *answer)
 	note_answer(push, answer);
 	if (answer->result == WTL_PUSH_FAILED)
 		return false;
-	/* It was closed, and so the engine may have been killed; some close each. */
+	/* The connection was closed, so the engine may have been killed; but some close after each request. */
 	push->n_new = answer->is_new_connection && push->was_connected ? push->n_new + 1 : 0;
 	if (push->n_new == 1)
 		push->needs_overlap = true;
@@ -502,8 +502,8 @@ static bool send(struct wtl_push *push, struct wtl_push_answer *answer)
 	return true;
 }
 
-/* Rows before the cursor once more, in requests of their own: an engine that has them may refuse them. false: it
- * fails. */
+/* Sends rows before the cursor once more, in requests of their own:
+ * an engine that has them may refuse them. false: it failed. */
 static bool send_overlap(struct wtl_push *push)
 {
 	uint64_t first, from, below;
@@ -512,7 +512,7 @@ static bool send_overlap(struct wtl_push *push)
 	below = push->cursor;
 	first = from = first_of_overlap(push);
 	pthread_mutex_unlock(&push->lock);
-	close_recordings(push); /* they are further on */
+	close_recordings(push); /* the reader is after those rows */
 	while (from < below) {
 		struct wtl_push_answer answer;
 		struct load load;
@@ -547,7 +547,7 @@ static void doubt(struct wtl_push *push, uint64_t last)
 	pthread_mutex_unlock(&push->lock);
 }
 
-/* One request. false: there is nothing to send (yet), or it fails. */
+/* Makes one request. false: there is nothing to send (yet), or it failed. */
 static bool step(struct wtl_push *push)
 {
 	struct wtl_push_answer answer;
@@ -583,7 +583,7 @@ static bool step(struct wtl_push *push)
 	return true;
 }
 
-/* ---- Is it there? ---- */
+/* ---- Verification ---- */
 
 static void note_stored(struct wtl_push *push, enum wtl_live_stored stored)
 {
@@ -608,7 +608,7 @@ static void note_found(struct wtl_push *push, bool is_found)
 		note_stored(push, is_found ? WTL_LIVE_STORED : WTL_LIVE_MISSING);
 }
 
-/* The reason is told once, until there is an answer. */
+/* The reason is reported once, until there is an answer. */
 static void note_no_answer(struct wtl_push *push, const char *why)
 {
 	push->verify_ns = wtl_thread_clock_ns() + VERIFY_EVERY_NS;
@@ -628,7 +628,7 @@ static void verify(struct wtl_push *push)
 	if (!push->options.verify || push->verified_ms == 0 || push->is_failing ||
 	    wtl_thread_clock_ns() < push->verify_ns)
 		return;
-	/* It was taken just now, and this much later it is asked for. */
+	/* It was taken just now, and is asked for so much later. */
 	if (push->verify_ns == 0) {
 		push->verify_ns = wtl_thread_clock_ns() + VERIFY_AFTER_NS;
 		return;
@@ -647,7 +647,7 @@ static void verify(struct wtl_push *push)
 
 /* ---- The thread ---- */
 
-/* From half to all of it, so that a thousand agents do not come at once. */
+/* Half of it to all of it, so that a thousand agents do not come at once. */
 static int64_t jittered(struct wtl_push *push, int64_t wait_ns)
 {
 	return wait_ns / 2 +
@@ -663,7 +663,7 @@ static int64_t wait_after_failure(struct wtl_push *push)
 	return wait_ns;
 }
 
-/* false: it is to end. */
+/* false: the thread must end. */
 static bool wait_until(struct wtl_push *push, int64_t due_ns)
 {
 	bool stop;

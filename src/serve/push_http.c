@@ -27,11 +27,11 @@ struct wtl_push_http {
 	__typeof__(&snappy_compress) snappy;
 	__typeof__(&snappy_max_compressed_length) snappy_room;
 	struct wtl_gzip *gzip;
-	struct wtl_buf headers, packed, said; /* what goes out, and the beginning of what comes */
+	struct wtl_buf headers, packed, said; /* what is sent, and the start of the answer */
 	uint64_t bytes;
-	bool has_taken;	   /* anything, so that its address and form are right */
-	bool is_page;	   /* an answer for people: of a proxy's login, say */
-	long long written; /* samples that the engine says it took; -1: it does not say */
+	bool has_taken;	   /* it has taken something, so its URL and form are right */
+	bool is_page;	   /* the answer is a page for people, such as a proxy's login */
+	long long written; /* samples that the engine says it took; -1: not known */
 };
 
 static int load_snappy(struct wtl_push_http *http, struct wtl_err *err)
@@ -64,7 +64,7 @@ static void take_header(void *context, const char *line, size_t len)
 
 /* ---- Headers ---- */
 
-/* Of what is pushed. The user's come after them, from a file that may change: a token in it is renewed. */
+/* For pushed data. The user's headers follow, from a file that may change, such as when a token is renewed. */
 static void put_form(struct wtl_push_http *http)
 {
 	struct wtl_buf *headers = &http->headers;
@@ -104,8 +104,8 @@ static bool says(const char *said, const char *words)
 	return strcasestr(said, words) != NULL;
 }
 
-/* VictoriaMetrics and InfluxDB answer 400 to a wrong path, without a database, and to another form than theirs: that is
- * no fault of the rows. */
+/* VictoriaMetrics and InfluxDB answer 400 to a wrong path, a missing
+ * database, and the wrong form: that is no fault of the rows. */
 static bool is_set_wrong(const struct wtl_push_http *http)
 {
 	static const char *const words[] = {"unsupported path", "database is required",
@@ -123,7 +123,7 @@ static enum wtl_push_result result_of(const struct wtl_push_http *http, long cod
 		return http->is_page || http->written == 0 ? WTL_PUSH_FAILED : WTL_PUSH_TAKEN;
 	if (code == 413)
 		return WTL_PUSH_TOO_LARGE;
-	/* Others say that something is set wrong: what is kept can be sent once it is right. */
+	/* Other codes mean a wrong setting: the rows are kept and can be sent once it is right. */
 	return (code == 400 && !is_set_wrong(http)) || code == 422 ? WTL_PUSH_REFUSED
 								   : WTL_PUSH_FAILED;
 }
@@ -168,7 +168,7 @@ static bool perform(struct wtl_push_http *http, const struct wtl_client_request 
 	wtl_client_send(http->http, &request, &http->said, &got);
 	answer->is_new_connection = got.is_new_connection;
 	answer->retry_after_ns = got.retry_after_ns;
-	/* Else the engine may have it, whatever came back. */
+	/* Otherwise the engine may have the rows, whatever it answered. */
 	answer->was_not_sent = got.was_not_sent;
 	wtl_text_copy(answer->text, sizeof(answer->text), got.text);
 	*ret_code = got.code;

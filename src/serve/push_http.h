@@ -11,9 +11,7 @@
 struct wtl_buf;
 struct wtl_err;
 
-/*
- * Requests to an engine. Remote-write also needs Snappy (libsnappy1v5), which is loaded when there is one to push to.
- */
+/* Requests to an engine. Remote-write also needs Snappy (libsnappy1v5), which is loaded for the first engine. */
 
 enum wtl_push_form { WTL_PUSH_REMOTE_WRITE, WTL_PUSH_INFLUX };
 
@@ -27,12 +25,12 @@ struct wtl_push_http_options {
 
 struct wtl_push_http;
 
-/* What became of a request. */
+/* The result of a request. */
 enum wtl_push_result {
 	WTL_PUSH_TAKEN,
-	WTL_PUSH_REFUSED,   /* these samples: no use in sending them again */
-	WTL_PUSH_TOO_LARGE, /* fewer at a time */
-	WTL_PUSH_FAILED	    /* later */
+	WTL_PUSH_REFUSED,   /* these samples: sending them again is of no use */
+	WTL_PUSH_TOO_LARGE, /* send fewer at a time */
+	WTL_PUSH_FAILED	    /* try again later */
 };
 
 struct wtl_push_answer {
@@ -51,8 +49,8 @@ void wtl_push_http_free(struct wtl_push_http *http);
 /* Sends it, compressed; waits for half a minute at most. */
 void wtl_push_http_send(struct wtl_push_http *http, const struct wtl_buf *request,
 			struct wtl_push_answer *ret_answer);
-/* A query by GET to the URL of an engine's queries; `more` follows it ("": nothing). The beginning of what it says, until
- * the next request; NULL: the answer's text says why there is none. */
+/* A query by GET to an engine's URL for queries; `more` follows it ("": nothing). Returns the start
+ * of the answer, valid until the next request; NULL: ret_answer->text says why there is none. */
 const char *wtl_push_http_ask(struct wtl_push_http *http, const char *url, const char *query,
 			      const char *more, struct wtl_push_answer *ret_answer);
 /* Bytes sent so far, as compressed. */

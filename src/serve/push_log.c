@@ -12,23 +12,23 @@
 #include "base/num.h"
 #include "record/store.h"
 
-/* The series of the recording. A row has one value of each of the first four; changes have the other two. */
+/* The recording's series. A row has one value in each of the first four; a change has the other two. */
 enum { NUMBER, TIME, WHOLE, CHANGES, SLOT, BY, COLUMNS };
 
 static const char *const names[COLUMNS] = {
 	[NUMBER] = "push.row",	  /* from 1 over all recordings */
 	[TIME] = "push.utc",	  /* milliseconds */
-	[WHOLE] = "push.whole",	  /* 1: what it does not name is not there */
+	[WHOLE] = "push.whole",	  /* 1: what it does not name does not exist */
 	[CHANGES] = "push.count", /* how many */
 	[SLOT] =
-		"push.slot", /* twice the difference to the one before in the row; 1 more: it ended */
+		"push.slot", /* twice the difference to the slot before in the row; + 1: it ended */
 	[BY] = "push.by",    /* by how much, from 0 for a new one */
 };
 
-/* A fact a slot: its denominator, a blank and its name. */
+/* The fact for a slot: its series' denominator, a blank and its name. */
 #define FACT "push.%zu"
 
-/* A reader that begins in the middle needs a whole row soon. */
+/* A reader that starts in the middle needs a whole row soon. */
 enum { WHOLE_EVERY = 60 };
 
 /* ---- Writing ---- */
@@ -68,7 +68,7 @@ static int tell_name(struct wtl_push_log *log, const struct wtl_push_table *tabl
 	return wtl_store_fact(log->writer, key, text);
 }
 
-/* Names are told once. A place that another series has by now is told again. */
+/* Writes new names, and those of slots that another series has now. */
 static int tell_names(struct wtl_push_log *log, const struct wtl_push_table *table)
 {
 	int rc = 0;
@@ -92,7 +92,7 @@ static int widen(struct wtl_push_log *log, size_t n)
 	return 0;
 }
 
-/* true: it was put. */
+/* Returns whether anything was written. */
 static bool put_change(struct wtl_push_log *log, const struct wtl_push_sample *sample,
 		       bool is_whole, int64_t *slot)
 {
@@ -136,10 +136,10 @@ struct wtl_push_reader {
 	struct wtl_push_table table;
 	int64_t *last; /* a value a slot, as in the log */
 	int64_t series[COLUMNS];
-	size_t period, n_periods; /* the one that is read, or is next while `rows` is empty */
+	size_t period, n_periods; /* the one being read, or the next if its rows are used up */
 	const int64_t *values[COLUMNS];
 	size_t n[COLUMNS], at[COLUMNS];
-	bool is_known; /* a whole row was read, and all since */
+	bool is_known; /* a whole row was read, and every row since */
 	uint64_t from;
 };
 
@@ -164,7 +164,7 @@ static bool is_denominator(int64_t value)
 	       value == WTL_PUSH_FINEST;
 }
 
-/* A name that two slots have, or none that can be read, ends the list: later slots are unknown. */
+/* A name that two slots have, or one that cannot be read, ends the list: later slots are unknown. */
 static int read_names(struct wtl_push_reader *reader)
 {
 	int64_t denominator;
@@ -201,7 +201,7 @@ static bool read_column(struct wtl_push_reader *reader, unsigned column)
 				&reader->values[column], &reader->n[column], &err) == 0;
 }
 
-/* What is missing or damaged is passed over: what follows is only known from a whole row on. */
+/* A missing or damaged period is skipped: rows after it are known only from a whole row on. */
 static void read_period(struct wtl_push_reader *reader)
 {
 	bool is_read = true;
@@ -225,8 +225,8 @@ static uint64_t first_of(struct wtl_push_reader *reader, size_t period)
 	return (uint64_t)reader->values[NUMBER][0];
 }
 
-/* The last period that begins early enough: with the whole row before the first one that is asked for. One that cannot be
- * read is taken for a late one. */
+/* Finds the last period that begins early enough to have the whole row before
+ * the first row asked for. A period that cannot be read counts as late. */
 static void seek(struct wtl_push_reader *reader)
 {
 	uint64_t from = reader->from > WHOLE_EVERY ? reader->from - WHOLE_EVERY : 1;
@@ -286,7 +286,7 @@ static void forget(struct wtl_push_reader *reader)
 		reader->last[i] = WTL_PUSH_ENDED;
 }
 
-/* One of a row's changes; what ended is in `row`. Negative: it is damaged, or there is no memory. */
+/* Applies one of a row's changes; ended series are added to `row`. Negative: it is damaged, or there is no memory. */
 static int apply(struct wtl_push_reader *reader, int64_t *slot, struct wtl_push_row *row)
 {
 	int64_t step, by;
@@ -320,7 +320,7 @@ static int fill(const struct wtl_push_reader *reader, struct wtl_push_row *row)
 	return 0;
 }
 
-/* 1; 0: it is not one that is asked for, or cannot be known; negative without memory. */
+/* 1; 0: it is not asked for, or cannot be known; negative without memory. */
 static int read_row(struct wtl_push_reader *reader, struct wtl_push_row *row)
 {
 	int64_t number = 0, whole = 0, n = 0, slot = 0;
@@ -340,7 +340,7 @@ static int read_row(struct wtl_push_reader *reader, struct wtl_push_row *row)
 
 		if (rc == -ENOMEM)
 			return rc;
-		if (rc < 0) { /* nothing more of this period */
+		if (rc < 0) { /* the rest of this period is lost */
 			reader->is_known = false;
 			reader->at[NUMBER] = reader->n[NUMBER];
 			return 0;

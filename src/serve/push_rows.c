@@ -36,7 +36,7 @@ void wtl_push_table_done(struct wtl_push_table *table)
 	*table = (struct wtl_push_table){.n = 0};
 }
 
-/* In a row, each place is looked at once. */
+/* For each row, each place is looked at only once. */
 static struct wtl_push_series *find_free(struct wtl_push_table *table)
 {
 	while (table->next < table->n) {
@@ -131,7 +131,7 @@ static bool ends_with(const char *name, size_t len, const char *end)
 	return len >= n && memcmp(name + len - n, end, n) == 0;
 }
 
-/* Joules and watts are told in eighths (wtl_metrics_eighths()); few other numbers have more than six decimals. */
+/* Joules and watts are written in eighths (wtl_metrics_eighths()); few other numbers have more than six decimals. */
 static int64_t denominator_of(const char *name, size_t len, const char *value, size_t value_len)
 {
 	const char *labels = memchr(name, '{', len), *point = memchr(value, '.', value_len);
@@ -144,7 +144,7 @@ static int64_t denominator_of(const char *name, size_t len, const char *value, s
 								: WTL_PUSH_MILLIONTHS;
 }
 
-/* To the nearest; false: it is no number, or too large. */
+/* Rounds to the nearest; false: it is no number, or too large. */
 static bool read_value(const char *text, size_t len, int64_t denominator, int64_t *ret)
 {
 	bool is_negative = len > 0 && text[0] == '-';

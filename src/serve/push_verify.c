@@ -12,7 +12,7 @@
 
 #define SERIES "wattle_snapshot_time_seconds"
 
-/* Between quotes. In Influx' lines, labels have no backslash and no line end (push_wire.c). */
+/* Puts a label's value in quotes. In Influx' lines, labels have no backslash and no line end (push_wire.c). */
 static void put_quoted(struct wtl_buf *buf, const char *text, bool is_influx)
 {
 	char quote = is_influx ? '\'' : '"';
@@ -54,7 +54,7 @@ void wtl_push_verify_query(enum wtl_push_form form, const struct wtl_push_labels
 		ret_more[0] = '\0';
 		return;
 	}
-	/* Whether an end belongs to a range differs between releases: the row is in the middle of it. */
+	/* Releases differ in whether a range includes its ends, so the row is in its middle. */
 	wtl_buf_puts(query, SERIES "{");
 	put_labels(query, labels, false);
 	wtl_buf_puts(query, "}[1s]");
@@ -67,7 +67,7 @@ static const char *skip_blanks(const char *text)
 	return text + strspn(text, " \t\r\n");
 }
 
-/* Behind a key and its colon; NULL: it is not there. */
+/* What follows a key and its colon; NULL: there is none. */
 static const char *value_of(const char *said, const char *key)
 {
 	const char *at = strstr(said, key);

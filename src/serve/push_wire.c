@@ -14,7 +14,7 @@
 
 enum { LABELS_MAX = 32 };
 
-/* A label; its value as it is in Prometheus' text, where \\, \" and \n stand for one character, or as it is. */
+/* A label; its value as in Prometheus' text, where \\, \" and \n stand for one character, or (not escaped) literal. */
 struct label {
 	const char *name, *value;
 	size_t name_len, value_len;
@@ -49,7 +49,7 @@ static void add_label(struct labels *labels, const struct label *label)
 		if (labels->list[i].name_len == label->name_len &&
 		    memcmp(labels->list[i].name, label->name, label->name_len) == 0)
 			return;
-	/* What is empty is not there. */
+	/* An empty label is the same as none. */
 	if (labels->n < LABELS_MAX && label->value_len > 0)
 		labels->list[labels->n++] = *label;
 }
@@ -73,7 +73,7 @@ static int by_name(const void *a, const void *b)
 			  : (left->name_len > right->name_len) - (left->name_len < right->name_len);
 }
 
-/* Those of a series' name, and the others; without the metric's name. */
+/* Reads the labels of a series' name, and the others; not the metric's name. */
 static void read_labels(const char *name, const struct wtl_push_labels *others,
 			struct labels *labels)
 {
@@ -104,7 +104,7 @@ static void read_labels(const char *name, const struct wtl_push_labels *others,
 	qsort(labels->list, labels->n, sizeof(labels->list[0]), by_name);
 }
 
-/* A character of a value, and how many bytes it has there. */
+/* Reads a character of a value, and returns how many bytes it has there. */
 static size_t read_character(const struct label *label, size_t at, char *ret)
 {
 	*ret = label->value[at];
@@ -131,7 +131,7 @@ static void sorted_done(struct sorted *sorted)
 	free(sorted->ends);
 }
 
-/* By series, and in order of time. */
+/* Sorts samples by series, and by time. */
 static int sort(size_t n_series, const struct wtl_push_row rows[], size_t n, struct sorted *sorted)
 {
 	size_t n_samples = 0, at = 0;
@@ -171,7 +171,7 @@ enum {
 	SAMPLE_TIME = 2 << 3 | 0
 };
 
-/* "Stale": Prometheus' mark of a series that has ended, a NaN of its own. */
+/* Prometheus' marker of a series that has ended: a special NaN. */
 #define STALE UINT64_C(0x7ff0000000000002)
 
 static void put_number(struct wtl_buf *buf, uint64_t number)
@@ -216,7 +216,7 @@ static void put_label(struct wtl_buf *buf, const struct label *label)
 	}
 }
 
-/* Sorted by name, as it has to be. */
+/* Sorts the labels by name, as required. */
 static int make_labels(struct wtl_push_series *series, const struct wtl_push_labels *others)
 {
 	struct label name = {.name = "__name__", .name_len = 8, .value = series->name};
@@ -325,7 +325,7 @@ static void put_tag(struct wtl_buf *buf, const struct label *label)
 	}
 }
 
-/* What has ended has no value there. */
+/* An ended series has no value there. */
 static int put_lines(struct wtl_push_series *series, const struct sample samples[], size_t n,
 		     const struct wtl_push_labels *others, struct wtl_buf *buf)
 {

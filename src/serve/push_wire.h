@@ -14,15 +14,15 @@ struct wtl_buf;
  * compressed, and version 1 of InfluxDB's line protocol.
  */
 
-/* Labels that each series gets, as "name=value"; those of a series itself go before. Ended by NULL. */
+/* Labels "name=value" for each series, ended by NULL; a series' own labels override them. */
 struct wtl_push_labels {
 	const char *const *texts;
 };
 
-/* "name=value" with a name that Prometheus takes. */
+/* Is it "name=value", with a name that Prometheus accepts? */
 bool wtl_push_is_label(const char *text);
 
-/* 0 or -ENOMEM. The labels of the table's series are kept in it, so it always gets the same ones. */
+/* 0 or -ENOMEM. The labels of the table's series are cached in it, so `labels` must always be the same. */
 int wtl_push_remote_write(struct wtl_push_table *table, const struct wtl_push_row rows[], size_t n,
 			  const struct wtl_push_labels *labels, struct wtl_buf *buf);
 int wtl_push_influx(struct wtl_push_table *table, const struct wtl_push_row rows[], size_t n,

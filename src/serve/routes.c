@@ -11,7 +11,7 @@
 #include "serve/stream.h"
 #include "serve/web.h"
 
-/* A tick that was late is no fault. */
+/* A single late tick is no fault. */
 #define SILENT_NS (10 * WTL_NS_PER_S)
 
 static void answer_health(const struct wtl_request *request, struct wtl_reply *reply)

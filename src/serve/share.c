@@ -29,7 +29,7 @@
 #define SOURCE "share"
 
 enum {
-	BATCH = 16,	/* served at one waking: samples come first */
+	BATCH = 16,	/* served at a time: samples come first */
 	QUESTIONS = 64, /* of a client, between two samples */
 	GROUPS = 1024,	/* of a user */
 	LISTENER = WTL_SHARE_CLIENTS,
@@ -47,10 +47,10 @@ struct client {
 	bool may_limit;
 	unsigned n_asked; /* since the last sample */
 	bool rests;	  /* until the next one */
-	uint64_t turn;	  /* the lower, the longer it has said nothing */
+	uint64_t turn;	  /* lower: it has asked for nothing for longer */
 };
 
-/* What one kind of client is told: the channels of some domains, and their readings as text. */
+/* What one kind of client gets: the channels of some domains, and their readings as text. */
 struct view {
 	size_t domains[WTL_SHARE_CHANNELS];
 	size_t n;
@@ -68,17 +68,17 @@ struct wtl_sharing {
 	uint64_t agent, n_turns;
 	struct view raw, totals;
 	int64_t totals_due_ns;
-	uint64_t shown[WTL_SHARE_CHANNELS]; /* of the totals: they never fall */
+	uint64_t shown[WTL_SHARE_CHANNELS]; /* totals as last served: they never fall */
 	struct wtl_buf answer;
-	int memory; /* the newest snapshot as bytes, that somebody asked for; < 0: none */
+	int memory; /* a memfd with the newest snapshot that was asked for; < 0: none */
 	uint64_t memory_number;
-	int past_memory; /* what is kept of the last day, the same way */
+	int past_memory; /* the same with what is kept of the last day */
 	struct client clients[WTL_SHARE_CLIENTS];
 };
 
-/* ---- What is told ---- */
+/* ---- What is shared ---- */
 
-/* What is modelled, every client models as well; and what another agent told is that agent's to tell. */
+/* What is modelled, every client can model as well. What comes from another agent, that one serves itself. */
 static void choose(struct wtl_sharing *share)
 {
 	const struct wattle_meter *meter = share->options.meter;
@@ -125,7 +125,7 @@ static void take_reading(const struct wtl_sharing *share, size_t domain,
 					       .epoch = wtl_account_breaks(state->account)};
 }
 
-/* The energy so far, of a sensor of power as well. */
+/* The energy so far, even if the sensor is one of power. */
 static void take_total(struct wtl_sharing *share, size_t i, struct wtl_share_reading *told)
 {
 	const struct wtl_account *account =
@@ -219,7 +219,7 @@ static void say_catalog(struct wtl_sharing *share, const struct view *view, uint
 
 /* ---- Snapshots, for an exporter ---- */
 
-/* Bytes that nobody can change any more; those are freed. */
+/* Makes a memfd that nobody can change; frees the bytes. */
 static int make_memory(struct wtl_buf *bytes)
 {
 	int memory = memfd_create("wattle-live", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -253,7 +253,7 @@ static int live_memory(const struct wtl_live *live)
 	return make_memory(&bytes);
 }
 
-/* Made once between two samples, however many ask. */
+/* Made at most once between two samples, however many ask. */
 static int past_memory(struct wtl_sharing *share)
 {
 	struct wtl_buf bytes;
@@ -351,7 +351,7 @@ static void drop(struct client *client)
 	*client = (struct client){.fd = -1};
 }
 
-/* True: whoever sets it has the connection from now on. */
+/* True: the callee that sets the limit owns the connection from now on. */
 static bool hand_limit_over(struct wtl_sharing *share, struct client *client, const char *text,
 			    size_t len)
 {
@@ -406,7 +406,7 @@ static void take_question(struct wtl_sharing *share, struct client *client)
 				      "this agent does not know that question");
 	else
 		memory = answer(share, client, &question);
-	/* What it does not take is lost, and so is the client. */
+	/* A client that does not take an answer has lost it, and is dropped. */
 	if (share->answer.error || send_answer(share, client->fd, memory) < 0) {
 		drop(client);
 		return;
@@ -419,7 +419,7 @@ static void take_question(struct wtl_sharing *share, struct client *client)
 	}
 }
 
-/* ---- Who asks ---- */
+/* ---- Clients ---- */
 
 static bool is_in_group(int fd, gid_t group)
 {
@@ -455,7 +455,7 @@ static size_t count_of(const struct wtl_sharing *share, uid_t uid)
 	return n;
 }
 
-/* A free place, or that of whoever has said nothing for longest among those of the user who has most. */
+/* A free place, or that of the client that has asked for nothing for longest, of the user who has most clients. */
 static struct client *make_place(struct wtl_sharing *share)
 {
 	struct client *place = NULL;
@@ -493,7 +493,7 @@ static void take_client(struct wtl_sharing *share)
 	socklen_t size = sizeof(who);
 
 	if (fd < 0) {
-		/* Without a descriptor it would be tried for ever. */
+		/* Without a free descriptor this would be repeated for ever. */
 		if (errno == EMFILE || errno == ENFILE)
 			make_place(share);
 		return;
@@ -541,7 +541,7 @@ void wtl_sharing_serve(void *context)
 
 /* ---- Listening ---- */
 
-/* 0: there is none, or one that nobody listens at. */
+/* 0: there is no socket, or nobody listens at it. */
 static int check_old(const char *path)
 {
 	struct stat status;
@@ -554,11 +554,11 @@ static int check_old(const char *path)
 	fd = wtl_packet_connect(path, 0);
 	if (fd >= 0)
 		close(fd);
-	/* Of another kind, or with too many that wait: somebody is there. */
+	/* Another error, such as a full queue, means that somebody listens. */
 	return fd >= 0 || (fd != -ECONNREFUSED && fd != -ENOENT) ? -EADDRINUSE : 0;
 }
 
-/* Its group and who may connect, by a handle: in a folder of another user, its name may be anything's by now. */
+/* Sets its group and mode by a descriptor: in a folder of another user, its name may belong to any file by now. */
 static int give_to(struct wtl_sharing *share, int fd)
 {
 	const struct wtl_sharing_options *options = &share->options;
@@ -571,7 +571,7 @@ static int give_to(struct wtl_sharing *share, int fd)
 	if (!S_ISSOCK(status.st_mode) || status.st_uid != geteuid())
 		return -EEXIST;
 	share->inode = status.st_ino;
-	/* A unit of systemd has that group, and may not be let at chown(). */
+	/* A systemd unit has that group already, and may be denied chown(). */
 	share->is_private = options->group == WTL_SHARE_NO_GROUP ||
 			    (status.st_gid != options->group &&
 			     fchownat(fd, "", (uid_t)-1, options->group, AT_EMPTY_PATH) < 0);
@@ -581,7 +581,7 @@ static int give_to(struct wtl_sharing *share, int fd)
 	return chmod(name, mode) < 0 ? -errno : 0;
 }
 
-/* Until it is whole it has another name, and is its owner's alone. */
+/* Until it is ready, the socket has another name, and only its owner has access. */
 static int give(struct wtl_sharing *share, const char *hidden)
 {
 	int fd = open(hidden, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -674,7 +674,7 @@ int wtl_sharing_open(const struct wtl_sharing_options *options, struct wtl_shari
 	return 0;
 }
 
-/* Another agent may have taken the place of one that was taken for dead. */
+/* Another agent may have replaced this one, if it seemed dead. */
 static void remove_own(const struct wtl_sharing *share)
 {
 	struct stat status;

@@ -24,15 +24,15 @@ struct wtl_stream_frame {
 struct wtl_stream_client {
 	struct wtl_stream *stream;
 	struct MHD_Connection *connection;
-	struct wtl_stream_client *next;	 /* of those that wait */
-	struct wtl_stream_client *older; /* of all */
+	struct wtl_stream_client *next;	 /* of the waiting clients */
+	struct wtl_stream_client *older; /* of all clients */
 	unsigned char address[16];
 	bool is_over;
-	bool is_catching_up;		/* it came back, and gets what is kept */
+	bool is_catching_up;		/* it reconnected, and gets the kept frames first */
 	struct wtl_live_id sent;	/* the newest frame that it got; number 0: none */
 	char head[96];			/* goes before the frame */
-	struct wtl_stream_frame *frame; /* that it gets now */
-	size_t at;			/* of the head and the frame together */
+	struct wtl_stream_frame *frame; /* the frame that it is getting */
+	size_t at;			/* the offset in head and frame together */
 };
 
 /* ---- Frames ---- */
@@ -45,7 +45,7 @@ static void give_back(struct wtl_stream_frame *frame)
 	free(frame);
 }
 
-/* An id is of one start of the agent: another one counts anew. */
+/* An id belongs to one run of the agent: the next run counts from 1. */
 static void put_id(const struct wtl_live *live, struct wtl_buf *buf)
 {
 	wtl_buf_printf(buf, "%" PRId64 "-%" PRIu64, live->begin_utc_ns / WTL_NS_PER_MS,
@@ -75,7 +75,7 @@ static struct wtl_stream_frame *newest(const struct wtl_stream *stream)
 	return stream->n_frames > 0 ? stream->kept[(stream->n_frames - 1) % WTL_STREAM_KEPT] : NULL;
 }
 
-/* The newest snapshot becomes a frame, unless it is one. */
+/* Makes a frame of the newest snapshot, unless there is one. */
 static void update(struct wtl_stream *stream)
 {
 	const struct wtl_live *live = wtl_board_hold(stream->board);
@@ -92,7 +92,7 @@ static void update(struct wtl_stream *stream)
 
 /* ---- A client ---- */
 
-/* The first one that is kept after that one, of the same agent; there is one. */
+/* The first kept frame after that one, of the same run of the agent; there is one. */
 static struct wtl_stream_frame *oldest_after(const struct wtl_stream *stream,
 					     const struct wtl_live_id *id)
 {
@@ -120,7 +120,7 @@ static bool take_frame(struct wtl_stream_client *client)
 	if (client->is_catching_up)
 		frame = oldest_after(stream, &sent);
 	client->is_catching_up &= frame != newest(stream);
-	/* Numbers begin anew with another reader: nothing is known to be lost then. */
+	/* Another reader's numbers start from 1: then it is not known whether any were lost. */
 	if (sent.number > 0 && sent.begin_utc_ns == frame->of.begin_utc_ns &&
 	    frame->of.number > sent.number)
 		lost = frame->of.number - sent.number - 1;
@@ -135,7 +135,7 @@ static bool take_frame(struct wtl_stream_client *client)
 	return true;
 }
 
-/* 0: it has all of its frame. */
+/* 0: the client has its whole frame. */
 static size_t copy(struct wtl_stream_client *client, char *bytes, size_t size)
 {
 	size_t head = strlen(client->head), n;
@@ -160,7 +160,7 @@ static size_t copy(struct wtl_stream_client *client, char *bytes, size_t size)
 	return n;
 }
 
-/* How often all were woken so far. false: it is over. */
+/* The number of wakes so far. false: the stream has ended. */
 static bool count_wakes(struct wtl_stream *stream, uint64_t *ret_wakes)
 {
 	bool goes_on;
@@ -172,7 +172,7 @@ static bool count_wakes(struct wtl_stream *stream, uint64_t *ret_wakes)
 	return goes_on;
 }
 
-/* Until there is more than there was after so many wakes. false: there is already, or it is over. */
+/* Waits for the next wake after so many of them. false: there was one already, or the stream has ended. */
 static bool wait_for_more(struct wtl_stream_client *client, uint64_t seen)
 {
 	struct wtl_stream *stream = client->stream;
@@ -206,7 +206,7 @@ static ssize_t feed(void *feeder, uint64_t at, char *bytes, size_t size)
 	return MHD_CONTENT_READER_END_OF_STREAM;
 }
 
-/* It waits no more. false: it did not. */
+/* Ends a client's waiting. false: it did not wait. */
 static bool stop_waiting(struct wtl_stream_client *client)
 {
 	struct wtl_stream_client **link = &client->stream->waiting;
@@ -245,7 +245,7 @@ static size_t count_of(const struct wtl_stream *stream, const unsigned char addr
 	return n;
 }
 
-/* The oldest one of the address that has most. */
+/* Ends the oldest client of the address that has most. */
 static void end_one(struct wtl_stream *stream)
 {
 	struct wtl_stream_client *chosen = NULL;
@@ -267,7 +267,7 @@ static void end_one(struct wtl_stream *stream)
 		stream->mhd->resume_connection(chosen->connection);
 }
 
-/* Where it left off, if that was a frame of this start. */
+/* Continues where the client left off, if that was a frame of this run. */
 static void resume(struct wtl_stream_client *client, const struct wtl_request *request)
 {
 	const char *id = request->header(request, "Last-Event-ID"), *dash;
@@ -312,9 +312,9 @@ void wtl_stream_answer(const struct wtl_request *request, struct wtl_reply *repl
 	reply->feeder = client;
 }
 
-/* ---- All of them ---- */
+/* ---- All clients ---- */
 
-/* By the thread that measures, after each snapshot. */
+/* Called by the thread that measures, after each snapshot. */
 static void wake(void *context)
 {
 	struct wtl_stream *stream = context;

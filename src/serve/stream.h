@@ -15,12 +15,13 @@ struct wtl_stream_client;
 struct wtl_stream_frame;
 
 /*
- * Snapshots as they come, for those who stay: Server-sent events, a frame a snapshot (docs/api.md). A frame is made
- * once, by the HTTP thread, when the first client takes it; the thread that measures only wakes who waits. A client
- * that takes longer than a snapshot loses whole frames, and is told how many. Where there are as many as may be, the
- * oldest one of the address that has most ends: whoever opens many shuts nobody else out.
+ * Snapshots as they come, for clients that stay connected: server-sent events, a frame for
+ * each snapshot (docs/api.md). A frame is made once, by the HTTP thread, when the first client
+ * takes it; the thread that measures only wakes waiting clients. A client that is slower than
+ * the snapshots loses whole frames, and is told how many. At the limit of clients, the oldest
+ * one of the address that has most is ended: so nobody can shut others out by opening many.
  *
- * All clients' callbacks come from one thread, the HTTP server's; the lock is for who waits.
+ * All clients' callbacks come from the HTTP server's thread; the lock is for the waiting ones.
  */
 
 enum { WTL_STREAM_CLIENTS = 64, WTL_STREAM_KEPT = 5 };
@@ -31,7 +32,7 @@ struct wtl_stream {
 	struct wtl_stream_frame *kept[WTL_STREAM_KEPT]; /* the newest at n_frames - 1, modulo */
 	uint64_t n_frames;
 	struct wtl_stream_client *clients; /* the newest first */
-	size_t n_clients;		   /* that were not told to end */
+	size_t n_clients;		   /* without those that were ended */
 	pthread_mutex_t lock;
 	struct wtl_stream_client *waiting;
 	uint64_t n_wakes;

@@ -33,7 +33,7 @@ uint64_t wtl_totals_energy(const struct wtl_totals *totals, const struct wtl_tot
 	return domain < totals->n_domains ? *energy_at(group, domain, part) : 0;
 }
 
-/* Whoever rested longest gives up its place; what it used is kept with the retired. */
+/* The group that has used nothing for longest gives up its place; its use is kept with the retired. */
 static size_t retire_one(struct wtl_totals *totals, struct wtl_totals_grouping *grouping)
 {
 	struct wtl_totals_group *retired = &grouping->groups[WTL_TOTALS_RETIRED_PLACE], *group;
@@ -43,7 +43,7 @@ static size_t retire_one(struct wtl_totals *totals, struct wtl_totals_grouping *
 		if (grouping->groups[i].grown_ns < grouping->groups[place].grown_ns)
 			place = i;
 	group = &grouping->groups[place];
-	/* One that uses something now keeps its place: else counters would begin anew all the time. */
+	/* A group that is using something keeps its place: else counters would be reset all the time. */
 	if (group->grown_ns >= totals->looked_ns - 10 * (totals->interval_ns + 1))
 		return WTL_TOTALS_OVERFLOW_PLACE;
 	for (size_t i = 0; i < totals->n_domains * WTL_TOTALS_PARTS; i++)
@@ -58,7 +58,7 @@ static size_t place_of(struct wtl_totals *totals, struct wtl_totals_grouping *gr
 {
 	size_t place = 0;
 
-	/* Anybody may be called so. */
+	/* A group may have one of these names itself. */
 	if (strcmp(name, WTL_TOTALS_OVERFLOW) == 0 || strcmp(name, WTL_TOTALS_RETIRED) == 0) {
 		grouping->has_overflow = true;
 		return WTL_TOTALS_OVERFLOW_PLACE;
@@ -96,7 +96,7 @@ static void name_group(const struct wtl_totals *totals, const struct wtl_consume
 	wtl_text_copy(name, WTL_TOTALS_NAME_SIZE, value.text);
 }
 
-/* The group of a consumer: mostly the one that it was in before. */
+/* A consumer's group: mostly the same as before. */
 static struct wtl_totals_group *group_of(struct wtl_totals *totals, size_t by,
 					 const struct wtl_consumer *consumer, uint32_t slot)
 {
@@ -119,7 +119,7 @@ static enum wtl_totals_account account_of(uint32_t slot, const struct wtl_consum
 	return consumer ? WTL_TOTALS_PROCESSES : WTL_TOTALS_UNATTRIBUTED;
 }
 
-/* What came to an account, and how much of that is idle energy. false: nothing, or it fell. */
+/* What was added to an account, and how much of that is idle energy. false: nothing was, or it fell. */
 static bool take(struct wtl_share *last, const struct wtl_share *now,
 		 const struct wtl_baseline *idle, uint64_t *ret_more_uj, uint64_t *ret_idle_uj)
 {
@@ -157,7 +157,7 @@ static void put(struct wtl_totals *totals, const struct wtl_consumer *consumer, 
 	}
 }
 
-/* A slot's account became another's: it is known already. */
+/* A slot's account became part of another's: it was counted already. */
 static void follow_folds(struct wtl_totals *totals, const struct wtl_workload_scan *scan)
 {
 	for (size_t i = 0; i < scan->n_folds; i++) {

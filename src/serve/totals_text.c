@@ -97,7 +97,7 @@ static bool is_text(const struct field *field, const char *text)
 	return strlen(text) == field->len && memcmp(field->text, text, field->len) == 0;
 }
 
-/* Sums of sums must not wrap, so a counter has 2^62 µJ at most: 1.3 GWh. */
+/* Sums of sums must not overflow, so a counter is below 2^60 µJ: 320 MWh. */
 static int take_number(const struct field *field, uint64_t *ret)
 {
 	int rc = wtl_num_u64(field->text, field->len, ret);
@@ -105,7 +105,7 @@ static int take_number(const struct field *field, uint64_t *ret)
 	return rc < 0 || *ret >= UINT64_C(1) << 60 ? -EINVAL : 0;
 }
 
-/* n_domains where it is not there any more. */
+/* n_domains: it does not exist any more. */
 static size_t find_domain(const struct wtl_totals *totals, const struct field *name)
 {
 	size_t i = 0;
@@ -145,7 +145,7 @@ static int take_name(const struct field *field, char name[WTL_TOTALS_NAME_SIZE])
 			return -EINVAL;
 		raw[len] = (char)byte;
 	}
-	/* A name that is not clean costs its group a name, not everybody their counters. */
+	/* A name that is not clean only costs its group the name, not everybody their counters. */
 	wtl_text_clean(name, WTL_TOTALS_NAME_SIZE, raw, len);
 	return 0;
 }
@@ -204,7 +204,7 @@ static int load_entry(struct wtl_totals *totals, const char *entry, size_t len)
 	return is_text(&fields[0], "group") ? load_group(totals, fields) : -EINVAL;
 }
 
-/* Groups have what their processes have: nothing less may be told of a domain than of those. */
+/* Groups have what their processes have: their sum must match the domain's accounts. */
 static bool adds_up(const struct wtl_totals *totals, size_t domain)
 {
 	const uint64_t *uj = &totals->accounts_uj[domain * WTL_TOTALS_ACCOUNTS];

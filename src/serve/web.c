@@ -14,7 +14,7 @@ static const struct wtl_web_file *find(const char *path)
 	return NULL;
 }
 
-/* A client that names no coding takes any (RFC 9110, 12.5.3). Those that take no gzip are no browsers. */
+/* A client that names no coding takes any (RFC 9110, 12.5.3). Browsers take gzip. */
 static bool takes_gzip(const struct wtl_request *request)
 {
 	const char *accepted = request->header(request, "Accept-Encoding");
@@ -38,7 +38,7 @@ void wtl_web_answer(const struct wtl_request *request, struct wtl_reply *reply)
 		return;
 	}
 	reply->etag = file->etag;
-	reply->cache = "no-cache"; /* asked for again each time, and mostly not changed */
+	reply->cache = "no-cache"; /* revalidated each time, and mostly unchanged */
 	reply->type = file->type;
 	if (known && strstr(known, file->etag)) {
 		reply->status = 304;

@@ -37,11 +37,11 @@ struct reader {
 	struct wtl_err *err;
 };
 
-/* A key that is known in a mapping, and what takes its value. */
+/* A known key of a mapping, and what takes its value. */
 struct key {
 	const char *name;
 	int (*take)(struct reader *reader, const yaml_node_t *key, const yaml_node_t *value);
-	char **path; /* where the path goes, if it is one and nothing takes it */
+	char **path; /* where to store the value if it is a path, instead of take() */
 };
 
 static int load_library(struct yaml *yaml, struct wtl_err *err)
@@ -82,7 +82,7 @@ static int refuse_at(struct reader *reader, const yaml_node_t *key, const char *
 	return refuse(reader, key->start_mark.line, "the value of", text_of(key), why);
 }
 
-/* A text that is not empty, without a NUL. */
+/* A text that is not empty, and has no NUL. */
 static const char *value_of(const yaml_node_t *node)
 {
 	const char *text = text_of(node);
@@ -90,7 +90,7 @@ static const char *value_of(const yaml_node_t *node)
 	return text && text[0] && strlen(text) == node->data.scalar.length ? text : NULL;
 }
 
-/* Nothing after the colon. */
+/* Is there nothing after the colon? */
 static bool is_nothing(const yaml_node_t *node)
 {
 	const char *text = text_of(node);
@@ -297,7 +297,7 @@ static int take_all(struct reader *reader)
 	const yaml_node_t *root = reader->yaml.document_get_root_node(&reader->document);
 
 	if (!root || is_nothing(root))
-		return 0; /* Prometheus takes an empty file as well */
+		return 0; /* Prometheus accepts an empty file as well */
 	if (root->type != YAML_MAPPING_NODE)
 		return refuse(reader, root->start_mark.line, "the file", NULL,
 			      "is to be keys with values");

@@ -8,18 +8,18 @@
 struct wtl_err;
 
 /*
- * A file that says who may ask, in the format of Prometheus' exporters (web.config.file): tls_server_config and
- * basic_auth_users. docs/serve.md has the keys that are known; any other is an error, which names the line. The YAML is
- * read by libyaml, which is loaded for it.
+ * A file that controls access, in the format of Prometheus' exporters (web.config.file):
+ * tls_server_config and basic_auth_users. docs/serve.md lists the known keys; any other
+ * is an error, which names the line. The YAML is read by libyaml, which is loaded for it.
  */
 
 enum { WTL_WEB_CONFIG_MAX = 64 << 10, WTL_WEB_USERS_MAX = 256, WTL_WEB_COST_MAX = 12 };
 
-/* What a client's certificate is good for. */
+/* Whether clients need a certificate. */
 enum wtl_client_auth {
-	WTL_CLIENT_NONE,	    /* none is asked for */
-	WTL_CLIENT_VERIFY_IF_GIVEN, /* one that is there has to be right */
-	WTL_CLIENT_REQUIRE,	    /* there has to be one, and it has to be right */
+	WTL_CLIENT_NONE,	    /* none is requested */
+	WTL_CLIENT_VERIFY_IF_GIVEN, /* if there is one, it must be valid */
+	WTL_CLIENT_REQUIRE,	    /* there must be a valid one */
 };
 
 struct wtl_web_user {
@@ -36,8 +36,8 @@ struct wtl_web_config {
 	size_t n_users, room_users;
 };
 
-/* Of a file's text; path is for messages, and relative paths in it are beside it. 0 or negative with the reason; done()
- * in any case. */
+/* Parses a file's text; path is for messages, and the base of relative
+ * paths in it. 0 or negative with the reason; done() in any case. */
 int wtl_web_config_parse(const char *text, size_t len, const char *path,
 			 struct wtl_web_config *ret_config, struct wtl_err *err);
 int wtl_web_config_read(const char *path, struct wtl_web_config *ret_config, struct wtl_err *err);
