@@ -30,7 +30,7 @@
 enum { REMEDIES_MAX = 64 };
 /* Long enough for ten updates of the slowest common sensor (100 ms). */
 #define LOOK_NS WTL_NS_PER_S
-/* So long where a counter has not moved: then it is clear that it never will (see account.h). */
+/* So long if a counter has not moved: afterwards it is clear that it never will (see account.h). */
 #define LOOK_LONG_NS (3500 * WTL_NS_PER_MS)
 
 static const struct wtl_option *const shared[] = {
@@ -144,7 +144,7 @@ static bool is_measured(const struct wattle_meter *meter, const char *domain)
 	       meter->domains[i].info.method != WATTLE_METHOD_MODELLED;
 }
 
-/* Is it told with its domain already? */
+/* Is its reason already shown with its domain? */
 static bool is_shown(const struct wtl_miss *miss, const struct wtl_description *description)
 {
 	for (size_t i = 0; i < description->n_domains; i++) {
@@ -167,8 +167,8 @@ static bool is_listed(const struct wtl_doctor_source *sources, size_t n,
 }
 
 /*
- * Sources that offer nothing at all, with what they said, and once each what a second source of an
- * unmeasured domain would need: it may be the easier one.
+ * Sources that offer nothing at all, with what they said; and what a second source of an unmeasured
+ * domain would need, once each: it may be the easier one.
  */
 static size_t list_sources(const struct wattle_meter *meter,
 			   const struct wtl_description *description, struct remedies *remedies,

@@ -27,7 +27,7 @@
 #include "meter/meter.h"
 #include "replay/history.h"
 
-/* The total of all domains is compared as means over so long: one that is estimated is corrected by then. */
+/* The total is compared as means over this time: within it, a domain that is estimated gets corrected. */
 #define TOTAL_STEP_NS (200 * WTL_NS_PER_MS)
 #define MAX_LAG_NS    (60 * WTL_NS_PER_S)
 
@@ -79,8 +79,8 @@ struct taking {
 	struct wtl_power_log log;
 	int domain; /* < 0: the total */
 	bool has_last;
-	int64_t last_ns; /* of the last reading that is in the log, or began what follows */
-	uint64_t last;	 /* its count, or the energies then */
+	int64_t last_ns; /* of the last reading in the log, or the start of the next mean */
+	uint64_t last;	 /* its count, or the total's energy then */
 };
 
 static int add(struct taking *taking, int64_t t_mono_ns, double power_w)
@@ -89,7 +89,7 @@ static int add(struct taking *taking, int64_t t_mono_ns, double power_w)
 				 power_w);
 }
 
-/* A counter that moved tells the mean since it did so before. */
+/* When the counter has moved: adds the mean power since it last moved, as of the start of that time. */
 static int add_energy(struct taking *taking, int64_t t_ns, uint64_t energy_uj, int64_t least_ns)
 {
 	int64_t apart_ns = t_ns - taking->last_ns;
@@ -181,7 +181,7 @@ static int take_meter(const struct wtl_import_series *series, struct wtl_power_l
 	return rc;
 }
 
-/* By the reader of wattmeters' files that its content or --columns asks for. */
+/* Reads OmegaWatt's format if the content is that and --columns is not given; else any wattmeter's table. */
 static int read_import(const struct settings *settings, struct wtl_import *import,
 		       const struct wtl_buf *text, struct wtl_power_log *ret_log,
 		       struct wtl_err *err)
@@ -270,7 +270,7 @@ static int write_kept(struct wtl_app *app, const char *path,
 	return rc;
 }
 
-/* When both were compared last is when it was made. */
+/* The calibration is dated by the end of the recording. */
 static int keep(struct wtl_app *app, const struct wtl_history *history, int domain,
 		const struct wtl_calibration *found)
 {
@@ -350,7 +350,7 @@ static int calibrate(struct wtl_app *app, struct wtl_history *history)
 	return rc;
 }
 
-/* One of the two ways, with what is of it. 0, or EINVAL after wtl_complain(). */
+/* Exactly one of the two ways, with only its own options. 0, or EINVAL after wtl_complain(). */
 static int check(struct wtl_app *app)
 {
 	static const char *const of_sensor[] = {"--load",  "--duration", "--cuda", "--gpus",

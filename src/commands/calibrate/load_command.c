@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A command that keeps a GPU busy, in a process group that is stopped and continued. */
+/* A command that keeps a GPU busy, in a process group that is stopped and continued by signals. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ static int64_t tell(struct wtl_gpu_load *load, int number, struct wtl_err *err)
 
 	if (pid > 0 && waitpid(pid, &status, WNOHANG) == pid) {
 		own(load)->pid = 0;
-		killpg(pid, SIGKILL); /* what it has left behind */
+		killpg(pid, SIGKILL); /* processes it has left behind */
 	}
 	if (own(load)->pid <= 0 || killpg(pid, number) < 0)
 		return wtl_err_set(

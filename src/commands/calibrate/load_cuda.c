@@ -65,7 +65,7 @@ static const char ptx[] = ".version 4.2\n"
 			  "\tret;\n"
 			  "}\n";
 
-/* The functions of libcuda.so.1 that are called, as its documentation has them. */
+/* The functions of libcuda.so.1 that are called, with the types of its documentation. */
 struct library {
 	int (*cuInit)(unsigned flags);
 	int (*cuDeviceGetByPCIBusId)(int *device, const char *bus_id);
@@ -188,7 +188,7 @@ static int64_t cuda_on(struct wtl_gpu_load *load, int64_t for_ns, struct wtl_err
 	return begin_ns;
 }
 
-/* It has ended by itself: by then, or, where the GPU had other work as well, later. */
+/* The kernel ends by itself: on time or, if the GPU had other work as well, later. */
 static int64_t cuda_off(struct wtl_gpu_load *load, struct wtl_err *err)
 {
 	struct cuda_load *cuda = own(load);

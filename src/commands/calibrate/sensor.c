@@ -26,16 +26,16 @@
 #include "meter/sensed.h"
 
 enum { GPUS_MAX = 64, EDGES_MAX = 4096 };
-/* Between two polls: NVML's own calls take a part of a millisecond to some. */
+/* Between two polls; some of NVML's calls take a good part of a millisecond. */
 #define PAUSE_NS WTL_NS_PER_MS
-/* The card warms up, its clocks rise, and a command of the user's gets going. */
+/* The card warms up, its clocks rise, and the user's command gets going. */
 #define WARM_NS (3 * WTL_NS_PER_S)
-/* Long steps show a slow sensor, short ones a fast one. */
+/* Long steps reveal a slow sensor, short ones a fast one. */
 #define STEP_NS		 (1200 * WTL_NS_PER_MS)
 #define STRETCH_LEAST_MS 15
 #define STRETCH_RATIO	 20.0
 
-/* What a GPU may tell: its three powers, and its counter. */
+/* What a GPU may report: three kinds of power, and its energy counter. */
 enum what { DRAW, AVERAGE, INSTANT, COUNTER, WHATS };
 
 static const struct {
@@ -54,7 +54,7 @@ struct session {
 	const struct wtl_sensor_settings *settings;
 	struct wtl_io *io;
 	struct wtl_nvml_lib lib;
-	/* Of the GPU that is looked at: */
+	/* Of the current GPU: */
 	const struct wtl_channel *channel;
 	char bus_id[WTL_NVML_BUS_ID_SIZE];
 	uint64_t handle;
@@ -68,7 +68,7 @@ struct session {
 
 /* ---- Signals ---- */
 
-/* They wait until the load has been ended. */
+/* These signals wait until the load has ended. */
 static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
 
 enum { ENDING = sizeof(ending) / sizeof(ending[0]) };
@@ -83,7 +83,7 @@ static void hold_signals(void)
 	sigprocmask(SIG_BLOCK, &held, NULL);
 }
 
-/* The signal that wants it to end; 0: none has come. */
+/* The signal that asks to end; 0: none has come. */
 static int ending_signal(void)
 {
 	sigset_t pending;
@@ -105,7 +105,7 @@ static void take(struct session *session, enum what what, int64_t t_ns, int code
 	wtl_power_log_add(&session->logs[what], t_ns, (double)value / 1e3);
 }
 
-/* As the middle of each call: what it answers was true at some moment of it. */
+/* A value gets the time of the middle of its call: it was true at some moment during the call. */
 static void poll_all(struct session *session)
 {
 	struct wtl_nvml_field fields[] = {{.field = WTL_NVML_FIELD_POWER_AVERAGE},
@@ -168,7 +168,7 @@ static int run_on(struct session *session, struct wtl_gpu_load *load, int64_t fo
 	return 0;
 }
 
-/* Evenly over the logarithm, always the same ones: no period that a sensor could be in step with. */
+/* Log-uniform, and the same sequence each time: no fixed period that a sensor could be in step with. */
 static int64_t next_stretch(struct session *session)
 {
 	double part;
@@ -184,7 +184,7 @@ static int run_square(struct session *session, struct wtl_gpu_load *load, struct
 	int64_t end_ns;
 	int rc = run_on(session, load, WARM_NS, err);
 
-	/* What warmed up is no part of it. */
+	/* The warm-up is not evaluated. */
 	session->n_edges = 0;
 	for (enum what i = DRAW; i < WHATS; i++)
 		session->logs[i].n = 0;
@@ -354,7 +354,7 @@ static int look_at(struct session *session)
 	return rc == 0 ? solve(session) : rc;
 }
 
-/* Its handle and place, by the UUID that the meter has found. */
+/* The GPU's handle and PCI address, by the UUID that the meter has found. */
 static int find(struct session *session)
 {
 	struct wtl_nvml_pci pci = {.bus = 0};

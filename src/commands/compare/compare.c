@@ -83,7 +83,7 @@ struct line {
 struct contest {
 	struct wtl_app *app;
 	struct wtl_run_session session;
-	struct line *lines; /* the commands', and the preparations' behind them */
+	struct line *lines; /* the commands, then their preparations */
 	size_t n;
 };
 
@@ -155,13 +155,13 @@ static int check_settings(struct contest *contest)
 
 /* ---- What the runs say ---- */
 
-/* The commands and what is found of them; to be freed by free_compare(). */
+/* The commands and their results; to be freed by free_compared(). */
 struct compared {
 	struct wtl_compare compare;
 	struct wtl_compared_command *commands;
 	struct wtl_statistics *domain_j;
 	size_t *order;
-	struct wtl_report *reports; /* those of one command together */
+	struct wtl_report *reports; /* a report of each command's runs together */
 };
 
 static void free_compared(struct compared *compared)
@@ -172,7 +172,7 @@ static void free_compared(struct compared *compared)
 	free(compared->reports);
 }
 
-/* Runs are in turn: that of command i in round k is outcome k × n + i. At least one round. -ENOMEM. */
+/* Runs alternate: that of command i in round k is outcome k × n + i. At least one round. -ENOMEM. */
 static int compare(const struct contest *contest, struct compared *ret)
 {
 	const struct wtl_run_session *session = &contest->session;
@@ -255,7 +255,7 @@ static int complain_failed(struct contest *contest, const char *what, const stru
 	return *what ? WTL_EXIT_WATTLE_FAILED : report->exit_status;
 }
 
-/* One more outcome, unless it is not to be kept. 0, or the exit code to stop with. */
+/* Adds an outcome, unless it is not to be kept. 0, or the exit code to stop with. */
 static int run_line(struct contest *contest, const struct line *line, bool keeps, const char *what)
 {
 	struct wtl_run_session *session = &contest->session;
@@ -287,7 +287,7 @@ static int run_prepared(struct contest *contest, size_t i, bool keeps)
 	return stop ? stop : run_line(contest, &contest->lines[i], keeps, "");
 }
 
-/* began_ns: when the first round did. */
+/* began_ns: the start of the first round. */
 static void show_progress(const struct contest *contest, int64_t began_ns)
 {
 	const struct wtl_settings *settings = &contest->app->settings;
@@ -303,7 +303,7 @@ static void show_progress(const struct contest *contest, int64_t began_ns)
 			  most, all, left);
 }
 
-/* 0, or the exit code to stop with; then the runs before still count. */
+/* 0, or the exit code to stop with; runs that were made before still count. */
 static int run_all(struct contest *contest)
 {
 	const unsigned warmup = settings_of(contest)->warmup;
@@ -331,14 +331,14 @@ static int write_result(struct contest *contest)
 	struct compared compared;
 	int rc;
 
-	/* With less than a round there is nothing to compare. */
+	/* Without one whole round there is nothing to compare. */
 	if (contest->session.n < contest->n)
 		return 0;
 	if (compare(contest, &compared) < 0) {
 		wtl_complain(app, "out of memory");
 		return -ENOMEM;
 	}
-	/* What the commands wrote is there already: the result goes where a command's does. */
+	/* Standard output is free if the commands' output was not shown: the result goes there. */
 	if (!settings_of(contest)->show_output)
 		app->settings.command = NULL;
 	result.what = &compared.compare;

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <math.h>
 
-/* The rate's axis counts in thousandths: the plot's numbers are whole. */
+/* The rate's axis is in thousandths, as the plot's axis takes whole numbers. */
 enum {
 	POINTS = 101,
 	AXIS = 1000,
@@ -42,7 +42,7 @@ static struct wtl_plot_series *add_line(struct chart *chart, const char *name, s
 	return series;
 }
 
-/* A level from end to end. */
+/* A horizontal line. */
 static void add_level(struct chart *chart, const char *name, const struct wtl_energy *energy,
 		      bool is_total)
 {
@@ -52,7 +52,7 @@ static void add_level(struct chart *chart, const char *name, const struct wtl_en
 	add_line(chart, name, 2, rates, joules)->is_total = is_total;
 }
 
-/* The steps of the i-th line: those that were named, or a quarter, a half, all and twice of one. A sequence has its own alone. */
+/* Steps of the i-th line: the i-th of several, or a quarter, half, all, twice of one. A sequence has its own only. */
 static unsigned int steps_of(const struct wtl_estimate_energy *energy, size_t i)
 {
 	if (energy->sweep->n_steps > 1)
@@ -67,7 +67,7 @@ static unsigned int steps_of(const struct wtl_estimate_energy *energy, size_t i)
 	return of < 1 || of != floor(of) || of > 1e9 ? 0 : (unsigned int)of;
 }
 
-/* Energy is linear in the rate: two totals are a line. */
+/* Energy is linear in the rate: two points make the line. */
 static int find_line(struct chart *chart, struct wtl_price_choice *choice, double ret[2])
 {
 	for (int k = 0; k < 2; k++) {
@@ -111,7 +111,7 @@ static int add_steps(struct chart *chart, const struct wtl_estimate_device *devi
 	return 0;
 }
 
-/* As far as the rates that were named, or as the line of most steps is of interest: some way behind its break-even. */
+/* Up to the highest of the given rates; else to four times the break-even, within 0.02 and 10. */
 static void find_axis(struct chart *chart, const struct wtl_estimate_device *device)
 {
 	const struct wtl_estimate_sweep *sweep = chart->energy->sweep;

@@ -7,9 +7,9 @@
 #include "commands/estimate/energy.h"
 #include "draw/plot.h"
 
-/* Energy over the spike rate, a line a number of time steps, beside the ordinary network: where they meet is the break-even. */
+/* Energy over the spike rate: a line per number of time steps, and the ordinary network; they cross at break-even. */
 
-/* A panel a device, in the sheet's figure. 0, or negative with the reason. */
+/* One panel per device, in the sheet's figure. 0, or negative with the reason. */
 int wtl_estimate_chart(const struct wtl_estimate_energy *energy, struct wtl_plot_sheet *sheet,
 		       struct wtl_err *err);
 

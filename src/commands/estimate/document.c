@@ -4,7 +4,7 @@
 
 #include "commands/estimate/estimate.h"
 
-/* The table: a row a layer (docs/estimate.md). */
+/* The table: one row per layer (docs/estimate.md). */
 static const struct wtl_doc_table table = {
 	"layers",
 	"0:layer,op,kind,macs,other_ops,parameters,buffers,scales,weight_bytes,input_elements,input_bytes,"
@@ -22,7 +22,7 @@ static void put_precision(struct wtl_node *to, const char *key, enum wtl_precisi
 		wtl_doc_text(to, key, wtl_precision_names[precision]);
 }
 
-/* "1x64x112x112", as --input takes it. Absent where it is not known; "" has no sizes: a single number. */
+/* "1x64x112x112", as --input takes it. Absent if not known; "" is a scalar. */
 static void put_shape(struct wtl_node *to, const struct wtl_layer *layer)
 {
 	char text[WTL_LAYER_RANK_MAX * 21 + 1] = "";

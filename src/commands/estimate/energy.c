@@ -47,7 +47,7 @@ int wtl_estimate_load_devices(struct wtl_app *app, const struct wtl_estimate_opt
 	return rc;
 }
 
-/* Numbers are for all layers, anything else is a file. */
+/* Numbers apply to all layers, anything else is a file's name. */
 static int apply_rates(struct wtl_app *app, const struct wtl_estimate_options *options,
 		       struct wtl_network *network, struct wtl_estimate_sweep *sweep)
 {
@@ -70,7 +70,7 @@ static int apply_rates(struct wtl_app *app, const struct wtl_estimate_options *o
 	return rc;
 }
 
-/* Where a network in text does not tell, its input is numbers, not spikes. An ONNX file's layers know theirs. */
+/* If a text network gives no rate for its input, that is numbers, not spikes. Layers of an ONNX file have it set. */
 static void find_input(struct wtl_network *network)
 {
 	for (size_t i = 0; i < network->n; i++) {
@@ -82,7 +82,7 @@ static void find_input(struct wtl_network *network)
 	}
 }
 
-/* A price that there is not is told with its reason. 0, or -ENOMEM. */
+/* A missing price is kept with its reason. 0, or -ENOMEM. */
 static int price(const struct wtl_network *network, const struct wtl_price_choice *choice,
 		 bool is_spiking, struct wtl_estimate_run *run)
 {
@@ -95,7 +95,7 @@ static int price(const struct wtl_network *network, const struct wtl_price_choic
 	return rc == -ENOMEM ? rc : 0;
 }
 
-/* The fair ordinary network beside a spiking one: activations that tell no more than the spikes. */
+/* The fair ordinary network beside a spiking one: activations with no more information than the spikes. */
 static int price_quantized(const struct wtl_network *network, const struct wtl_price_choice *choice,
 			   struct wtl_estimate_device *to)
 {
@@ -117,7 +117,7 @@ static int price_quantized(const struct wtl_network *network, const struct wtl_p
 	return 0;
 }
 
-/* A spiking network beside the ordinary one. */
+/* Compares a spiking network with the ordinary one. */
 static int compare(const struct wtl_network *network, const struct wtl_price_choice *choice,
 		   struct wtl_estimate_device *to)
 {
@@ -157,7 +157,7 @@ static int price_device(struct wtl_app *app, const struct wtl_estimate_options *
 	return rc;
 }
 
-/* With no total at all there is nothing to tell but why. */
+/* Fails with the reason if no device has a total. */
 static int check_totals(struct wtl_app *app, const struct wtl_estimate_energy *energy)
 {
 	const struct wtl_err *refusal = NULL;

@@ -13,26 +13,26 @@
 
 struct wtl_app;
 
-/* Joules of a network on devices: what the options say, what comes of it, and how it is told. */
+/* Energy of a network on devices: the options, the results, and their output. */
 
 enum wtl_estimate_as { WTL_ESTIMATE_BOTH, WTL_ESTIMATE_ORDINARY, WTL_ESTIMATE_SPIKING };
 
-enum { WTL_ESTIMATE_STEPS = 4 }; /* where neither the user nor the network tells */
+enum { WTL_ESTIMATE_STEPS = 4 }; /* if neither the user nor the network gives it */
 
 struct wtl_estimate_options {
 	struct wtl_option_list devices, device_files;
 	enum wtl_estimate_as as;
-	struct wtl_price_choice choice;	 /* but for devices, steps and rates */
+	struct wtl_price_choice choice;	 /* except devices, steps and rates */
 	struct wtl_estimate_sweep sweep; /* its steps */
-	const char *rates;		 /* a file, or numbers for all */
+	const char *rates;		 /* a file, or numbers for all layers */
 	bool lists_devices;
 	const char *paper, *lint;
 };
 
-/* The words of the options above. */
+/* The words of the enums in the options above. */
 extern const char *const wtl_estimate_as_words[], *const wtl_estimate_neurons[];
 
-/* As an ordinary or as a spiking network. */
+/* Run as an ordinary or as a spiking network. */
 struct wtl_estimate_run {
 	bool is_wanted, has_price;
 	struct wtl_price price;
@@ -53,7 +53,7 @@ struct wtl_estimate_device {
 struct wtl_estimate_energy {
 	const char *path;
 	const struct wtl_network *network;
-	struct wtl_price_choice choice; /* of all, but for their device; of a sweep, the first */
+	struct wtl_price_choice choice; /* for all devices; of a sweep, its first point */
 	const struct wtl_estimate_sweep *sweep;
 	struct wtl_estimate_device *devices;
 	size_t n;
@@ -72,10 +72,10 @@ int wtl_estimate_energy(struct wtl_app *app, const struct wtl_estimate_options *
 			struct wtl_estimate_energy *ret);
 void wtl_estimate_energy_done(struct wtl_estimate_energy *energy);
 
-/* Reads a user's file whole; 0, or negative after a complaint. *text is to be given to wtl_buf_done(). */
+/* Reads a whole user's file; 0, or negative after a complaint. *text is to be given to wtl_buf_done(). */
 int wtl_estimate_read_file(struct wtl_app *app, const char *path, struct wtl_buf *text);
 
-/* ---- Told (energy_document.c, energy_text.c) ---- */
+/* ---- Output (energy_document.c, energy_text.c) ---- */
 
 extern const struct wtl_thing wtl_estimate_energy_thing;
 void wtl_estimate_energy_document(struct wtl_doc *doc, const void *what);

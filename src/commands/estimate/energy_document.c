@@ -3,7 +3,7 @@
 #include "commands/estimate/estimate.h"
 #include "commands/estimate/tell.h"
 
-/* A row a layer, device and kind of network (docs/estimate-energy.md). */
+/* One row per layer, device and kind of network (docs/estimate-energy.md). */
 static const struct wtl_doc_table table = {
 	"layers",
 	"0:device,as 1:layer,op,macs,acs,synops,updates,spikes,compute_low_j,compute_j,compute_high_j,"

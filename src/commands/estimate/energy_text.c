@@ -36,7 +36,7 @@ static void add_rate(struct wtl_grid *grid, bool has, double rate)
 	wtl_grid_next(grid);
 }
 
-/* Layers without MACs are put together, unless all are asked for. */
+/* Layers without MACs are merged into one row, unless all are asked for. */
 static void put_layers(const struct wtl_report_text *text, const struct wtl_estimate_energy *energy,
 		       const struct wtl_estimate_device *device)
 {
@@ -220,7 +220,7 @@ static const char *assumptions_of(const struct wtl_estimate_run *run)
 	return run->has_price ? wtl_buf_str(&run->price.assumptions) : "";
 }
 
-/* First of all, what these joules lack. */
+/* First, what these joules leave out. */
 static void put_doubts(const struct wtl_report_text *text, const struct wtl_network *network)
 {
 	if (network->coverage.n > 0) {

@@ -32,7 +32,7 @@ struct settings {
 static int set_path(struct wtl_app *app, const struct wtl_option *option, const char *text);
 static int set_steps(struct wtl_app *app, const struct wtl_option *option, const char *text);
 
-/* Those that are built in. */
+/* The built-in ones. */
 static void offer_devices(const struct wtl_option *option, struct wtl_buf *words)
 {
 	struct wtl_devices devices = {.n = 0};

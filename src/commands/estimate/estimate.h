@@ -9,14 +9,14 @@ struct wtl_report_text;
 
 /* Sums over all layers of a network. */
 struct wtl_estimate_totals {
-	uint64_t parameters, buffers, scales, weight_bytes; /* as stored: of both sides of an If */
-	/* What runs: of each If, the side that has more of it, and the one that has less. */
+	uint64_t parameters, buffers, scales, weight_bytes; /* as stored: both sides of an If */
+	/* What runs: of each If the larger side, and (_min) the smaller one. */
 	uint64_t other_ops, input_bytes, output_bytes;
 	uint64_t other_ops_min, input_bytes_min, output_bytes_min;
 	bool repeats_unknown; /* of any layer */
 };
 
-/* What `wattle estimate` tells. */
+/* The results of `wattle estimate`. */
 struct wtl_estimate {
 	const char *path;
 	const struct wtl_onnx_model *model;
@@ -26,7 +26,7 @@ struct wtl_estimate {
 /* 0, -EOVERFLOW or -ENOMEM. */
 int wtl_estimate_totals(const struct wtl_network *network, struct wtl_estimate_totals *ret);
 
-/* How much of a network its counts have, for joules as well. */
+/* How much of a network was counted: */
 /* "32 of 32 nodes; not counted: 2 my.Op" */
 void wtl_estimate_put_coverage(struct wtl_buf *buf, const struct wtl_coverage *coverage,
 			       const struct wtl_output_style *style);

@@ -26,7 +26,7 @@
 #include "energy/units.h"
 #include "meter/meter.h"
 
-/* A repetition; and what tells how many rounds that takes. */
+/* Length of a repetition, and of the trial that finds its number of rounds. */
 #define STRETCH_NS (500 * WTL_NS_PER_MS)
 #define TRIAL_NS   (20 * WTL_NS_PER_MS)
 
@@ -40,9 +40,9 @@ struct measuring {
 	struct wtl_estimate_host *host;
 };
 
-/* ---- Where it is kept ---- */
+/* ---- The file ---- */
 
-/* Beside the idle power, a file for each machine: several may share a home directory. 0, or negative as wtl_idle_path(). */
+/* One file per machine, beside the idle power: a home may be shared. 0, or negative as wtl_idle_path(). */
 static int find_path(const struct wtl_settings *settings, uint64_t machine, char *path, size_t size)
 {
 	int rc = wtl_idle_path(settings, path, size);
@@ -102,7 +102,7 @@ static void put_energy(struct wtl_buf *text, const char *key, bool is_known, dou
 		wtl_buf_printf(text, "  %s unknown\n", key);
 }
 
-/* Of kernels for the same thing the fastest one stands for it. */
+/* Of several kernels for the same operation, only the fastest one counts. */
 static bool is_fastest(const struct wtl_estimate_host *host, const struct wtl_host_row *row)
 {
 	for (size_t i = 0; i < host->n; i++) {
@@ -133,7 +133,7 @@ static void put_row(struct wtl_buf *text, const struct wtl_estimate_host *host,
 	}
 	wtl_buf_printf(text, "  # %s\n", row->name);
 	put_energy(text, key, row->has_energy, row->pj * words, row->uncertainty_pj * words, "pJ");
-	/* The repetition that was disturbed least shows what is possible. */
+	/* The lower bound is at least the fastest repetition. */
 	put_value(text, time, row->ns.mean * words,
 		  fmin(fmax(row->ns.mean - row->ns.ci95, row->ns.min), row->ns.mean) * words,
 		  (row->ns.mean + row->ns.ci95) * words, "ns");
@@ -194,13 +194,13 @@ static int64_t cpu_ns(void)
 	return (int64_t)time.tv_sec * WTL_NS_PER_S + time.tv_nsec;
 }
 
-/* A kernel that ran. */
+/* One run of a kernel. */
 struct stretch {
 	int64_t took_ns, cpu_ns;
 	struct wtl_metered_energy energy;
 };
 
-/* Runs a kernel, in a window unless it is only to be timed. 0, or after a complaint or a signal the exit code to stop with. */
+/* Runs a kernel, in a window unless only timed. 0, or the exit code after a complaint or a signal. */
 static int run_once(struct measuring *measuring, size_t kernel, uint64_t rounds, bool has_window,
 		    struct stretch *ret)
 {
@@ -210,7 +210,7 @@ static int run_once(struct measuring *measuring, size_t kernel, uint64_t rounds,
 	uint64_t count;
 	int code = 0;
 
-	/* Filling the memory is none of the kernel's work. */
+	/* Filling the memory is not part of the kernel's work. */
 	if (has_window)
 		wtl_metered_begin(metered, wtl_process_number(getpid()));
 	begin_ns = cpu_ns();
@@ -231,7 +231,7 @@ static int run_once(struct measuring *measuring, size_t kernel, uint64_t rounds,
 	return WTL_EXIT_FAILED;
 }
 
-/* How many rounds take a stretch of time. */
+/* How many rounds a repetition needs. */
 static int find_rounds(struct measuring *measuring, size_t kernel, uint64_t *ret_rounds)
 {
 	struct stretch trial = {.took_ns = 0};
@@ -248,7 +248,7 @@ static int find_rounds(struct measuring *measuring, size_t kernel, uint64_t *ret
 	return code;
 }
 
-/* The repetitions of a kernel: nanoseconds and picojoules of a MAC or a byte. */
+/* The repetitions of a kernel: ns and pJ per MAC or byte. */
 struct tallies {
 	struct wtl_tally ns, pj, uncertainty_pj, busy;
 };
@@ -273,7 +273,7 @@ static void add_repetition(struct wtl_estimate_host *host, struct tallies *talli
 	wtl_text_copy(host->source, sizeof(host->source), energy->source);
 }
 
-/* The ± is the meter's, which all repetitions have in common, and that of their mean. */
+/* The ± combines the meter's, which is common to all repetitions, and that of their mean. */
 static void add_row(struct wtl_estimate_host *host, const struct wtl_kernel *kernel,
 		    const struct tallies *tallies)
 {

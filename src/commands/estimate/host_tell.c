@@ -6,13 +6,13 @@
 #include "text/layout.h"
 #include "text/report_text.h"
 
-/* A row a kernel. A MAC is two FLOP: what is measured of it is told of each. */
+/* One row per kernel. A MAC is two FLOP: figures are given per FLOP. */
 static const struct wtl_doc_table table = {
 	"kernels",
 	"0:kernel,precision,repetitions,busy_cpus,flop_per_s,flop_per_s_uncertainty,flop_j,"
 	"flop_uncertainty_j,byte_per_s,byte_per_s_uncertainty,byte_j,byte_uncertainty_j"};
 
-#define BUSY_PART 0.9 /* of the CPUs: below, somebody else had them */
+#define BUSY_PART 0.9 /* of the CPUs: below this, other processes had them */
 
 enum { FLOP_OF_MAC = 2 };
 

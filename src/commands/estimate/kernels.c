@@ -24,7 +24,7 @@
 enum { KERNELS_MAX = 8, CACHES_MAX = 8, CACHE_MOST_KIB = 16 << 20, BLAS_SIZE = 1024, LINE = 64 };
 
 #define BLAS_LIBRARY "libopenblas.so.0"
-#define CACHE_GUESS  (UINT64_C(1) << 20) /* where the processor does not tell */
+#define CACHE_GUESS  (UINT64_C(1) << 20) /* if the kernel does not report it */
 #define STREAM_LEAST (UINT64_C(32) << 10)
 #define STREAM_MOST  (UINT64_C(256) << 20)
 
@@ -50,11 +50,11 @@ struct worker {
 struct wtl_kernels {
 	struct wtl_kernel list[KERNELS_MAX];
 	size_t n;
-	unsigned threads, width;	 /* bytes of a vector that the loops use */
-	uint64_t cache, stream_bytes[2]; /* of a thread: for the cache, for DRAM */
+	unsigned threads, width;	 /* width: bytes of the loops' vectors */
+	uint64_t cache, stream_bytes[2]; /* per thread: for the cache, for DRAM */
 	struct blas blas;
 	bool has_blas;
-	/* Of what runs */
+	/* The current run */
 	size_t current;
 	uint64_t rounds;
 	int done;
@@ -67,7 +67,7 @@ struct wtl_kernels {
 
 /* ---- One thread ---- */
 
-/* Bytes that a thread of the kernel needs. */
+/* Bytes that one thread of the kernel needs. */
 static size_t memory_of(const struct wtl_kernels *kernels, const struct wtl_kernel *kernel)
 {
 	if (kernel->kind != WTL_KERNEL_MAC)
@@ -140,7 +140,7 @@ static void *run(void *argument)
 	free(memory);
 	if (__atomic_sub_fetch(&kernels->running, 1, __ATOMIC_ACQ_REL) == 0 &&
 	    write(kernels->done, &one, sizeof(one)) < 0)
-		return worker; /* nobody waits for it any more */
+		return worker; /* nobody waits any more */
 	return NULL;
 }
 
@@ -203,7 +203,7 @@ void wtl_kernels_go(struct wtl_kernels *kernels)
 	pthread_mutex_unlock(&kernels->gate);
 }
 
-/* ---- What there is ---- */
+/* ---- The list ---- */
 
 static void load_blas(struct wtl_kernels *kernels)
 {
@@ -250,7 +250,7 @@ static void list(struct wtl_kernels *kernels)
 	    kernels->stream_bytes[1]);
 }
 
-/* A file of the first CPU's cache, of that index. false: there is none. */
+/* A file of the first CPU's cache with that index. false: there is none. */
 static bool read_cache(int index, const char *name, char *text, size_t size)
 {
 	char path[96];
@@ -277,7 +277,7 @@ static unsigned count_cpus(const char *mask)
 	return n;
 }
 
-/* The last level of the cache, and how many CPUs share one. */
+/* The size of the last-level cache, and how many CPUs share it. */
 static uint64_t find_cache(unsigned *ret_sharers)
 {
 	char text[1024];
@@ -294,7 +294,7 @@ static uint64_t find_cache(unsigned *ret_sharers)
 	return bytes ? bytes : CACHE_GUESS;
 }
 
-/* Half of a cache holds what its threads go through, and of what is for DRAM all caches hold an eighth at most. */
+/* Cache: threads use half of it. DRAM: eight times all caches, but at most an eighth of the memory. */
 static void choose_sizes(struct wtl_kernels *kernels)
 {
 	const uint64_t granule = WTL_LOOP_STREAM_GRANULE;

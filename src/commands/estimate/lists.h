@@ -7,7 +7,7 @@
 #include "neural/lint.h"
 #include "neural/papers.h"
 
-/* What wattle estimate tells beside networks: each a thing of the type that stands beside it. */
+/* The lists of wattle estimate; each takes the type named beside it. */
 extern const struct wtl_thing wtl_estimate_devices_thing; /* struct wtl_devices */
 extern const struct wtl_thing wtl_estimate_papers_thing;  /* struct wtl_papers: their names */
 extern const struct wtl_thing wtl_estimate_paper_thing;	  /* struct wtl_paper */

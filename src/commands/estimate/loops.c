@@ -16,8 +16,8 @@
 #define PLAIN
 
 /*
- * Six rows by two vectors of C are kept in registers, which leaves room for two vectors of B and one number of A in the
- * sixteen that processors have at least.
+ * Six rows by two vectors of C are kept in registers. Two vectors of B and one number of A fit beside them
+ * in the sixteen registers that all processors have.
  */
 #define ROWS(DO, fma) DO(0, fma) DO(1, fma) DO(2, fma) DO(3, fma) DO(4, fma) DO(5, fma)
 #define ZERO(r, fma)  vector c##r##0 = {0}, c##r##1 = {0};
@@ -59,7 +59,7 @@
 				*(const vector *)(b + i) + *(const vector *)(c + i) * 0.5; \
 	}
 
-/* Each row of A with each row of B, which lies transposed: K is longer, so that the sums at the end do not count. */
+/* Each row of A by each row of B, which is transposed. K is long, so that the final sums do not matter. */
 #define INT8_ROWS (N / 4)
 #define INT8_K	  (N * 16)
 #define DOT(name, attribute, vector, zero, load, step, sum)                                     \
@@ -80,7 +80,7 @@
 			}                                                                       \
 	}
 
-/* The build keeps compilers from fusing a multiplication with an addition: where processors can, they are asked to. */
+/* The build forbids compilers to fuse a multiplication with an addition: here it is asked for. */
 #if defined(__aarch64__)
 #define FMA_FP32(vector, a, b, c) \
 	(vector) vfmaq_f32((float32x4_t)(c), (float32x4_t)(a), (float32x4_t)(b))

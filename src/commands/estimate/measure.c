@@ -39,7 +39,7 @@ struct runner {
 
 /* ---- The other process ---- */
 
-/* Arguments are not written to. */
+/* execve() does not write to its arguments. */
 static char *word(const char *text)
 {
 	return (char *)(uintptr_t)text;
@@ -95,7 +95,7 @@ static void end(struct runner *runner)
 		;
 }
 
-/* What it wrote, without the word that it begins with; NULL after a complaint. */
+/* The answer after its first word, which is checked; NULL after a complaint. */
 static const char *take_answer(struct runner *runner, const char *word)
 {
 	struct wtl_app *app = runner->metered.app;
@@ -117,7 +117,7 @@ static const char *take_answer(struct runner *runner, const char *word)
 	return NULL;
 }
 
-/* A line of its standard output, with samples meanwhile. 0, or the exit code to stop with. */
+/* Reads one line of the script's output, and samples meanwhile. 0, or the exit code to stop with. */
 static int read_answer(struct runner *runner)
 {
 	char *newline = NULL;
@@ -141,7 +141,7 @@ static int read_answer(struct runner *runner)
 	return 0;
 }
 
-/* So many inferences. How long they took, by its own clock; 0 after a complaint or a signal, with the exit code. */
+/* Runs inferences. Returns their time by the script's clock; 0, with the exit code, after a complaint or a signal. */
 static uint64_t infer(struct runner *runner, uint64_t inferences, int *ret_code)
 {
 	char text[32];
@@ -196,7 +196,7 @@ static int measure_run(struct runner *runner)
 	return 0;
 }
 
-/* The ± is the meter's, which all repetitions have in common, and that of their mean. */
+/* The ± combines the meter's, which is common to all repetitions, and that of their mean. */
 static void sum_up(struct wtl_measured *measured)
 {
 	struct wtl_tally seconds = {.n = 0}, joules = {.n = 0}, uncertainty = {.n = 0};
@@ -243,7 +243,7 @@ static int measure_all(struct runner *runner, unsigned repeat)
 	return code;
 }
 
-/* What was kept of this machine says what to expect; without it, what was measured stands alone. */
+/* Estimates from what --host measured of this machine; without that, only the measurement is shown. */
 static int estimate(struct wtl_app *app, const struct wtl_estimate_options *options,
 		    const struct wtl_network *network, struct wtl_devices *devices,
 		    struct wtl_measured *measured)

@@ -6,13 +6,13 @@
 #include "commands/estimate/roofline.h"
 #include "energy/statistics.h"
 
-/* A model that was run by ONNX Runtime under wattle's meter, beside its estimate. */
+/* A model run by ONNX Runtime under wattle's meter, and its estimate. */
 
-/* A repetition; all of one inference. */
+/* One repetition; figures are per inference. */
 struct wtl_measured_run {
 	double seconds;
 	struct wtl_metered_energy energy; /* of all its inferences */
-	double joules, uncertainty_j;	  /* with what the machine draws at rest */
+	double joules, uncertainty_j;	  /* including idle power */
 };
 
 struct wtl_measured {
@@ -22,19 +22,19 @@ struct wtl_measured {
 	struct wtl_measured_run *runs;
 	size_t n;
 	struct wtl_statistics seconds, joules;
-	double uncertainty_j; /* of joules' mean: the meter's, and that of the mean */
+	double uncertainty_j; /* of the mean of joules: the meter's, and that of the mean */
 	bool has_energy, is_modelled, has_estimate;
 	struct wtl_estimate_roofline estimate;
 };
 
-/* What the script of --measure is told of the model's inputs, and which Python runs it. */
+/* What --measure's script needs to know of the model's inputs, and which Python runs it. */
 struct wtl_measure_options {
 	const struct wtl_option_list *dims, *inputs;
 	const char *python; /* NULL: python3 */
 	unsigned repeat;    /* 0: 5 */
 };
 
-/* Runs it, and tells. An exit code. */
+/* Runs it, and prints the result. An exit code. */
 int wtl_estimate_measure(struct wtl_app *app, const struct wtl_measure_options *how,
 			 const struct wtl_estimate_options *options,
 			 const struct wtl_network *network, const char *path);

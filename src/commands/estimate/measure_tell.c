@@ -7,12 +7,12 @@
 #include "text/layout.h"
 #include "text/report_text.h"
 
-/* A row a repetition (docs/estimate-host.md); all of one inference. */
+/* One row per repetition (docs/estimate-host.md); figures are per inference. */
 static const struct wtl_doc_table table = {
 	"repetitions", "0:file,runtime,inferences 1:repetition,duration_s,dynamic_j,energy_j,"
 		       "uncertainty_j,time_ratio,energy_ratio,reason"};
 
-/* Estimate over measured. NAN: one of them is not known. */
+/* Estimate over measurement. NAN: one of them is not known. */
 static double time_ratio(const struct wtl_measured *measured, double seconds)
 {
 	return measured->has_estimate ? measured->estimate.roofline.seconds[WTL_NOMINAL] / seconds
@@ -26,7 +26,7 @@ static double energy_ratio(const struct wtl_measured *measured, bool is_known, d
 		       : (double)NAN;
 }
 
-/* How far a ratio may be off: by the bounds of the estimate, and by the ± of what was measured. */
+/* Bounds of a ratio: from the estimate's bounds and the measurement's ±. */
 static void bound(const double of[WTL_BOUNDS], double mean, double uncertainty, double *ret_low,
 		  double *ret_high)
 {

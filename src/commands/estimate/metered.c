@@ -19,7 +19,7 @@
 #define REST_NS	     (5 * WTL_NS_PER_S)
 #define WATCH_MAX_NS (3600 * WTL_NS_PER_S)
 
-/* Of what counts: is its power at rest known? */
+/* Is the idle power of all domains known that count? */
 static bool knows_rest(const struct wtl_metered *metered)
 {
 	const struct wtl_consumers *consumers = metered->billing.consumers;
@@ -110,7 +110,7 @@ int wtl_metered_wait(struct wtl_metered *metered)
 	return rc < 0 ? 128 + metered->loop.last_signal : 0;
 }
 
-/* Of all that counts; and what measures it. */
+/* The idle power of all domains that count, and their source. */
 static void tell_rest(const struct wtl_metered *metered, const struct wattle_window *window,
 		      struct wtl_metered_energy *ret)
 {

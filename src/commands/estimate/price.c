@@ -16,7 +16,7 @@
 #include "commands/estimate/tell.h"
 #include "neural/net_text.h"
 
-#define HDF5 "\x89HDF\r\n\x1a\n" /* how such a file begins */
+#define HDF5 "\x89HDF\r\n\x1a\n" /* how HDF5 files begin */
 
 enum { PICTURE_MAX = 64 << 20, HEAD = 4096 };
 
@@ -147,7 +147,7 @@ int wtl_estimate_read_text(struct wtl_app *app, const char *path, struct wtl_net
 	int fd = wtl_infile_open(path);
 
 	if (fd < 0)
-		return 0; /* the reader of ONNX says why */
+		return 0; /* the reader of ONNX complains */
 	ssize_t n = read(fd, head, sizeof(head));
 	close(fd);
 	if (n >= (ssize_t)strlen(HDF5) && memcmp(head, HDF5, strlen(HDF5)) == 0) {

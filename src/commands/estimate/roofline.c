@@ -13,7 +13,7 @@
 #include "text/layout.h"
 #include "text/report_text.h"
 
-/* A row a layer (docs/estimate-host.md). */
+/* One row per layer (docs/estimate-host.md). */
 static const struct wtl_doc_table table = {
 	"layers", "0:device 1:layer,op,macs,priced_as,cache_bytes,dram_bytes,compute_s,memory_s,"
 		  "duration_low_s,duration_s,duration_high_s,energy_low_j,energy_j,energy_high_j"};

@@ -5,7 +5,7 @@
 #include "commands/estimate/energy.h"
 #include "neural/roofline.h"
 
-/* A network on this machine, by the rates and prices that were measured of it. */
+/* A network on this machine, by the rates and prices measured on it. */
 
 struct wtl_estimate_roofline {
 	const char *path;
@@ -14,15 +14,15 @@ struct wtl_estimate_roofline {
 	struct wtl_roofline roofline;
 };
 
-/* Devices are the ones that were asked for: is this machine among them? */
+/* Is this machine among the devices that were asked for? */
 bool wtl_estimate_wants_host(const struct wtl_estimate_options *options);
-/* 0, or EINVAL after a complaint: options that mean nothing there. */
+/* 0, or EINVAL after a complaint: options that do not apply to this machine. */
 int wtl_estimate_check_host(struct wtl_app *app, const struct wtl_estimate_options *options);
-/* By what was kept of this machine, which is one of the devices. 0, or negative after a complaint. */
+/* By this machine's kept measurements, which are one of the devices. 0, or negative after a complaint. */
 int wtl_estimate_roofline(struct wtl_app *app, const struct wtl_estimate_options *options,
 			  const struct wtl_network *network, const char *path,
 			  const struct wtl_devices *devices, struct wtl_estimate_roofline *ret);
-/* The same, told. An exit code. */
+/* The same, printed. An exit code. */
 int wtl_estimate_tell_roofline(struct wtl_app *app, const struct wtl_estimate_options *options,
 			       const struct wtl_network *network, const char *path);
 

@@ -11,9 +11,9 @@
 
 static const double rate_max = 1e6, steps_max = 1e9;
 
-/* ---- What is asked for ---- */
+/* ---- Options ---- */
 
-/* Numbers with commas between them; their count, 0 if it is something else. */
+/* Reads numbers separated by commas; their count, 0 if it is something else. */
 static size_t read_list(const char *text, double numbers[], size_t max)
 {
 	size_t n = 0;

@@ -69,7 +69,7 @@ void wtl_estimate_put_number(struct wtl_node *to, const char *key, double value)
 	wtl_doc_double(to, key, value, decimals < 0 ? 0 : (unsigned)decimals);
 }
 
-/* On to the next line of a text, cut to what it has room for. false: there is none. */
+/* Copies the next line of a text, cut to the room there is. false: there is none. */
 static bool next_line(const char **at, char *line, size_t size)
 {
 	size_t len = strcspn(*at, "\n"), kept = len < size ? len : size - 1;

@@ -8,14 +8,14 @@
 #include "text/layout.h"
 #include "text/report_text.h"
 
-/* The page for people: a table of layers, and what they come to. */
+/* The page for people: a table of layers, and their totals. */
 
 enum { NAME_LEAST = 20, NAME_MOST = 60, GAP = 2 };
 
 static const char *const heads[] = {"LAYER",	  "OP",	       "MACS", "OTHER OPS",
 				    "PARAMETERS", "PRECISION", NULL};
 
-/* With a comma for each thousand: these numbers are long. */
+/* With a comma after each three digits: these numbers are long. */
 static void put_number(struct wtl_buf *buf, uint64_t number)
 {
 	char digits[24];
@@ -61,7 +61,7 @@ static size_t number_columns(uint64_t number, const char *heading)
 	return GAP + (wide > strlen(heading) ? wide : strlen(heading));
 }
 
-/* What the other columns leave of the page. */
+/* The width that the other columns leave. */
 static size_t name_columns(const struct wtl_network *network,
 			   const struct wtl_estimate_totals *totals,
 			   const struct wtl_output_style *style)
@@ -126,7 +126,7 @@ static void put_layers(const struct wtl_report_text *text, const struct wtl_netw
 	wtl_grid_render(&grid, text->buf);
 }
 
-/* ---- What it comes to ---- */
+/* ---- Totals ---- */
 
 static void put_bytes(const struct wtl_report_text *text, uint64_t bytes)
 {
