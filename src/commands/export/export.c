@@ -15,7 +15,7 @@
 #include "cli/recordings.h"
 #include "report/missing.h"
 
-/* What is gathered before it is written. */
+/* Bytes that are gathered before they are written. */
 enum { BLOCK = 1 << 16, ROW_MAX = 1 << 24 };
 
 struct settings {
@@ -59,7 +59,7 @@ static const struct wtl_option word = {"FILE", .kind = WTL_OPTION_LIST,
 				       WTL_OWN(struct settings, files), .what = "a recording",
 				       .takes = "recordings"};
 
-/* ---- Going by it ---- */
+/* ---- Writing ---- */
 
 static int flush(struct wtl_outstream *stream, struct wtl_buf *buf, size_t least)
 {
@@ -92,7 +92,7 @@ static void remark_missing(const struct session *session)
 	wtl_remark_missing(session->app, path, session->export.history);
 }
 
-/* Of each table: what it begins with, or what happened, or the end (NULL). */
+/* Each table's begin(). */
 static int begin_tables(struct session *session)
 {
 	int rc = 0;
@@ -157,7 +157,7 @@ static int write_rows(struct session *session, struct wtl_err *err)
 	return flush(&session->stream, &session->export.buf, 0);
 }
 
-/* Whoever closed the pipe has seen enough: that is no complaint. */
+/* A closed pipe is no error: the reader has seen enough. */
 static int complain(struct session *session, int rc, const struct wtl_err *err)
 {
 	const char *path = session->app->settings.output_path;

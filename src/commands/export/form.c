@@ -17,7 +17,7 @@ static void put_name(struct wtl_buf *buf, const char *name, bool is_last)
 	wtl_buf_printf(buf, "%s%s", buf->len == 0 ? "" : is_last ? " and " : ", ", name);
 }
 
-/* What lies in another one is a detail of that. */
+/* A domain inside another one is only a detail of it: leaving it out loses nothing. */
 static bool is_left_out(const struct wtl_export_form *form, const struct wattle_domain *domain)
 {
 	return domain->source && !form->has_place(domain) && !(domain->inside && domain->inside[0]);

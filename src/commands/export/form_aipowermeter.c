@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * AIPowerMeter's power_metrics.json. Use and memory stand in a line as they were read last; what processes used stands where
- * it was billed since the line before, which is about once a second.
+ * AIPowerMeter's power_metrics.json. Use and memory are those last read. What processes used is written with
+ * the first line after it was billed, about once a second.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -64,14 +64,14 @@ static bool power_of(const struct wtl_export *export, enum wattle_kind kind, dou
 
 enum gpu_figure { POWER_W, MEMORY_BYTES, USE_PERCENT, USE_PART, IS_USED };
 
-/* The recording is of the machine: all that was drawn and used belongs to it ("all"). */
+/* The recording is of the whole machine: all that was drawn and used belongs to it ("all"). */
 enum gpu_form {
 	EACH,
 	EACH_AND_ALL, /* "0":20,"all":20 */
-	ALL_OF_EACH,  /* "0":{"all":20}, which is by process */
+	ALL_OF_EACH,  /* "0":{"all":20}, the form for processes */
 };
 
-/* By the names of 2021 to 2025, and by those of 2026: each one's own parser wants all of its. */
+/* By the names of 2021 to 2025, and by those of 2026: each version's parser requires all of its own. */
 static const struct {
 	const char *name, *sum;
 	enum gpu_figure figure;
@@ -103,7 +103,7 @@ static bool figure_of(const struct wtl_export_part *part, const struct wtl_expor
 	return figure == POWER_W || (figure == MEMORY_BYTES ? use->has_memory : use->has_percent);
 }
 
-/* "0":20,"1":70, those that are known. true: none is missing from *ret_all, the sum, or of use the mean. */
+/* "0":20,"1":70, of known values. *ret_all: their sum, or of use in percent the mean; true: none is missing. */
 static bool put_each_gpu(struct wtl_export *export, enum gpu_figure figure, enum gpu_form form,
 			 double *ret_all)
 {
@@ -166,7 +166,7 @@ static const char *const process_names[PROCESS_FIGURES] = {
 	[USS_BYTES] = "per_process_mem_use_uss",
 };
 
-/* What each used since the line that told of processes last; returns what all did, also where processes were folded. */
+/* What each used since the last line with processes; returns the sum, which includes folded processes. */
 static int64_t update_used(struct wtl_export *export)
 {
 	const struct wtl_consumers *consumers = export->history->consumers;
@@ -293,7 +293,7 @@ static void put_line(struct wtl_export *export, int64_t t_utc_ns)
 	wtl_buf_puts(buf, "}}\n");
 }
 
-/* A power is the mean since the line before: the first one has one before it, which says when that began. */
+/* A power is the mean since the line before: the first one needs a line before it, where its mean began. */
 static void flush_line(struct wtl_export *export)
 {
 	struct wtl_export_gathered *line = export->gathered;
@@ -311,7 +311,7 @@ static void flush_line(struct wtl_export *export)
 	line->is_there = false;
 }
 
-/* The figures of all devices come together: one that is not among them is not known any more. */
+/* The figures of all devices come at one time: those that are not among them are no longer known. */
 static void forget_use(struct wtl_export *export, int64_t t_utc_ns)
 {
 	struct wtl_export_gathered *line = export->gathered;
@@ -401,7 +401,7 @@ static int take_bill(struct wtl_export *export, const struct wtl_played *played)
 	return 0;
 }
 
-/* It has no rows: what was billed is read when its line is written. */
+/* This table has no rows: what was billed is read when the line is written. */
 static const struct wtl_export_table bills = {.take = take_bill};
 
 const struct wtl_export_form wtl_export_aipowermeter = {

@@ -24,7 +24,7 @@ static void put_number(struct wtl_buf *buf, const struct wtl_node *node)
 
 /* ---- InfluxDB's line protocol ---- */
 
-/* Blanks, commas and equals signs of a tag have a backslash before them. */
+/* Blanks, commas and equals signs of a tag are escaped by a backslash. */
 static void put_tag(struct wtl_buf *buf, const char *name, const char *text)
 {
 	if (!text[0])
@@ -44,7 +44,7 @@ static void put_influx(struct wtl_export *export, const struct wtl_node *row)
 	struct wtl_buf *buf = &export->buf;
 	const char *separator = " ";
 
-	/* Without a field there is no line. */
+	/* A line must have a field. */
 	if (!is_device && !wtl_node_get(row, "energy_j"))
 		return;
 	wtl_buf_puts(buf, is_device ? "wattle_device" : "wattle_energy");
@@ -73,7 +73,7 @@ static void begin_prometheus(struct wtl_export *export)
 		     "# UNIT wattle_domain_energy_joules joules\n");
 }
 
-/* A label's value: quotes, backslashes and ends of lines have a backslash. */
+/* A label's value: quotes, backslashes and newlines are escaped. */
 static void put_label(struct wtl_buf *buf, const char *text)
 {
 	for (; *text; text++) {
@@ -121,7 +121,7 @@ static void put_us(struct wtl_buf *buf, const char *key, int64_t ns)
 	wtl_buf_printf(buf, ",\"%s\":%" PRId64 ".%03d", key, ns / 1000, (int)(ns % 1000));
 }
 
-/* A window is a slice on the track of its own name; its energy stands in it. */
+/* A window is a slice on the track of its own name, with its energy as an argument. */
 static void put_slice(struct wtl_export *export, const struct wtl_node *row)
 {
 	const struct wtl_node *begin = wtl_node_get(row, "begin_utc");

@@ -22,7 +22,7 @@ static void begin_codecarbon(struct wtl_export *export)
 	wtl_codecarbon_put_header(&export->buf, WTL_CODECARBON_2023);
 }
 
-/* What is not known stays below 0: blank, as in the files of wattle.compat. */
+/* What is not known stays below 0, which is written as a blank, as in the files of wattle.compat. */
 static void add_parts(const struct wtl_export *export, struct wtl_codecarbon *row)
 {
 	double *kwh = row->kwh, sum = 0;
@@ -33,7 +33,7 @@ static void add_parts(const struct wtl_export *export, struct wtl_codecarbon *ro
 	for (size_t i = 0; i < export->history->n_domains; i++) {
 		const struct wtl_export_part *part = &export->gathered->parts[i];
 		const struct wattle_domain *domain = &part->domain;
-		/* A wattmeter's is of no part. */
+		/* A wattmeter's figure belongs to no part. */
 		enum wtl_codecarbon_part of = domain->kind == WATTLE_KIND_BOARD
 						      ? WTL_CODECARBON_ALL
 						      : wtl_codecarbon_part_of(domain->kind);

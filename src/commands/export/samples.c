@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What was sampled: raw readings, power by domain, and what devices tell. */
+/* What was sampled: raw readings, power by domain, and devices' figures. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 #include "replay/device.h"
 #include "replay/format.h"
 
-/* A counter that stands still for so many updates counts nothing; rows may be closer than an update by that part
- * of it (judgement). */
+/* After so many updates without a change, a counter's power is 0; rows may be closer than an update by that
+ * part of it (judgement). */
 enum { STILL_UPDATES = 10, JITTER_PART = 8 };
 
 static struct wtl_node *new_row(struct wtl_export *export, int64_t t_mono_ns)
@@ -24,8 +24,7 @@ static struct wtl_node *new_row(struct wtl_export *export, int64_t t_mono_ns)
 	return row;
 }
 
-/* Older files have readings twice that were there when somebody came to keep them: the second time with a time
- * that is cut to whole microseconds, which is earlier. */
+/* Older files may have a reading twice: the second time with a time cut to whole microseconds, which is earlier. */
 static bool is_new(struct wtl_export *export, size_t channel, const struct wtl_reading *reading)
 {
 	int64_t seen_ns = export->seen_ns[channel], t_ns = reading->t_mono_ns;
@@ -83,7 +82,7 @@ static int begin_samples(struct wtl_export *export)
 {
 	int rc = begin_seen(export);
 
-	/* The sample that the meter began with. */
+	/* The meter's first sample. */
 	if (rc == 0)
 		put_readings(export);
 	return rc;
@@ -120,8 +119,8 @@ static int begin_power(struct wtl_export *export)
 }
 
 /*
- * Has it been long enough for a mean? What a counter shows between two updates is of no moment in particular: its
- * means go from a row in which it moved to another one, until it has stood still for many updates.
+ * Has it been long enough for a mean? A counter's value between two updates belongs to no exact moment: its
+ * means go from one row in which it moved to another, until it has stood still for many updates.
  */
 static bool is_power_known(const struct wtl_domain_state *line, const struct wattle_energy *energy,
 			   const struct wtl_export_power *power)
@@ -131,7 +130,7 @@ static bool is_power_known(const struct wtl_domain_state *line, const struct wat
 	int64_t update_ns = wtl_account_update_ns(account);
 	int64_t least_ns = update_ns > WTL_POWER_MIN_NS ? update_ns : WTL_POWER_MIN_NS;
 
-	/* Less than before: an estimate was corrected, which is no power. */
+	/* Less energy than before: an estimate was corrected. */
 	if (!energy->has_energy || energy->energy_uj < power->before.energy_uj ||
 	    apart_ns < least_ns - least_ns / JITTER_PART)
 		return false;
@@ -142,7 +141,7 @@ static bool is_power_known(const struct wtl_domain_state *line, const struct wat
 	       apart_ns / STILL_UPDATES >= update_ns && !wtl_account_is_unclear(account);
 }
 
-/* The next mean begins where this one ends, or where none can be made from the one before. */
+/* The next mean begins where this one ends, or if the energy or its time went back. */
 static void go_on_from(struct wtl_export_power *power, const struct wattle_energy *energy,
 		       bool was_told)
 {

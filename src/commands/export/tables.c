@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is told once: who used it, windows, gaps. */
+/* The tables that are not samples: processes, windows, gaps. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static void put_process(struct wtl_export *export, size_t slot, const struct wtl
 	wtl_doc_count(row, "run", export->run);
 	wtl_doc_consumer(row, consumer, wtl_player_start_utc(history->player, consumer->start_ns),
 			 consumer->uid != UINT32_MAX ? user : NULL);
-	/* Which that tells only of a row for several. */
+	/* Written for the rows of processes only. */
 	if (consumer->pid > 0)
 		wtl_doc_count(row, "n_processes", consumer->n_processes);
 	wtl_doc_share(row, &all);
@@ -55,7 +55,7 @@ static void put_process(struct wtl_export *export, size_t slot, const struct wtl
 	wtl_export_put_row(export);
 }
 
-/* All accounts of a measurement that ended, before the next begins with empty ones. */
+/* All accounts of a measurement that ended, before the next one begins with empty accounts. */
 static void put_processes(struct wtl_export *export)
 {
 	const struct wtl_consumers *consumers = export->history->consumers;
@@ -171,7 +171,7 @@ static void put_gap(struct wtl_export *export, const struct wtl_stored_gap *gap)
 	wtl_export_put_row(export);
 }
 
-/* Those that were met on the way, and then those of the table. */
+/* All gaps at the end: those found while playing, then those of the file's table. */
 static int take_gaps(struct wtl_export *export, const struct wtl_played *played)
 {
 	struct wtl_history *history = export->history;

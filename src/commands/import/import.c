@@ -40,7 +40,7 @@ struct settings {
 
 /* ---- Time zones ---- */
 
-/* The names of zones are files; what TZ names wrongly would silently be UTC. */
+/* Zones' names are checked as files: a wrong name in TZ would silently mean UTC. */
 static bool is_zone(const char *name)
 {
 	const char *folder = getenv("TZDIR");
@@ -53,7 +53,7 @@ static bool is_zone(const char *name)
 	return strcmp(name, "UTC") == 0 || (stat(path, &status) == 0 && S_ISREG(status.st_mode));
 }
 
-/* "+01:00", as TZ has it: the other way round. */
+/* Makes TZ's form of "+01:00", which has the opposite sign. */
 static bool is_offset(const char *text, char tz[32])
 {
 	unsigned hours, minutes;
@@ -119,7 +119,7 @@ struct file {
 	int64_t changed_ns;
 };
 
-/* What is in the page cache need not be copied. */
+/* Maps a file: what is in the page cache need not be copied. */
 static void map_file(const char *path, struct file *file)
 {
 	int fd = wtl_infile_open(path);
@@ -138,7 +138,7 @@ static void map_file(const char *path, struct file *file)
 	close(fd);
 }
 
-/* Of a folder, the file of it that a format is in. */
+/* For a folder, reads the file in it whose name a format defines. */
 static int read_file(struct wtl_app *app, const char *path, struct file *file)
 {
 	char inside[PATH_MAX];
@@ -192,7 +192,7 @@ static void tell_written(struct wtl_app *app, const struct wtl_import *import, c
 	wtl_buf_done(&buf);
 }
 
-/* Nested JSON takes stack, as much as its file wants. */
+/* Nested JSON needs stack in proportion to its depth. */
 struct job {
 	struct wtl_import *import;
 	const struct wtl_import_reader *reader;
@@ -229,7 +229,7 @@ static int import_into(struct wtl_app *app, struct wtl_import *import, const str
 	const struct wtl_import_options how = import->options;
 	const char *path = settings->files.words[0];
 	struct wtl_import_written written = {0};
-	/* The first name is no reader's: the content says. */
+	/* The first name is "by content", not a reader's. */
 	struct job job = {.import = import,
 			  .reader = settings->from ? wtl_import_readers[settings->from - 1] : NULL,
 			  .file = file};

@@ -8,9 +8,9 @@
 struct wtl_app;
 struct wtl_import;
 
-/* What commands that read other tools' files share. */
+/* Shared by commands that read other tools' files. */
 
-/* Remarks on what could not be read in it, what was left out, and what was assumed. */
+/* Remarks on what could not be read, what was left out, and what was assumed. */
 void wtl_import_tell_bad(struct wtl_app *app, const struct wtl_import *import, const char *path);
 
 /* The utc_ns of struct wtl_import_options: by this machine's zone, or that of TZ. */
