@@ -17,13 +17,13 @@
 #include "commands/limit/limit.h"
 #include "sensors/share_text.h"
 
-/* A driver that has to be loaded takes seconds. */
+/* A driver that has to be loaded may take seconds. */
 enum { PATIENCE_MS = 60000, CLIENT = STDIN_FILENO };
 
 #define SAID "said "
 #define USER "user "
 
-/* ---- Who asks ---- */
+/* ---- The asking side ---- */
 
 static int dial(const struct wtl_app *app)
 {
@@ -38,7 +38,7 @@ static int dial(const struct wtl_app *app)
 	return fd == -ECONNREFUSED ? -ENOENT : fd;
 }
 
-/* The GPUs by bus id, as some boards have one UUID. What is default for each, the agent reads itself. */
+/* GPUs are named by bus id, as some boards share one UUID. The agent itself reads each one's default. */
 static void describe(const struct wtl_app *app, const struct wtl_limit_hold *plan,
 		     struct wtl_buf *question)
 {
@@ -65,7 +65,7 @@ static void describe(const struct wtl_app *app, const struct wtl_limit_hold *pla
 	wtl_buf_done(&gpus);
 }
 
-/* The value of an answer's next line with that key, at *at, which moves on; false: there is none. */
+/* The value of the answer's next line with that key; *at moves past it. false: there is none. */
 static bool next_value(const char **at, const char *key, char *value, size_t size)
 {
 	while (**at) {
@@ -155,7 +155,7 @@ int wtl_limit_agent_release(struct wtl_app *app, int agent)
 	return rc;
 }
 
-/* ---- Who answers ---- */
+/* ---- The agent's side ---- */
 
 void wtl_limit_answer(struct wtl_app *app, bool has_failed)
 {
@@ -174,7 +174,7 @@ void wtl_limit_answer(struct wtl_app *app, bool has_failed)
 			wtl_buf_printf(&answer, SAID "%.*s\n", (int)len, line);
 		}
 	}
-	/* Who is gone hears nothing. */
+	/* A client that has gone gets no answer. */
 	send(CLIENT, answer.data, answer.len, MSG_DONTWAIT | MSG_NOSIGNAL);
 	wtl_buf_done(&answer);
 	wtl_buf_clear(app->said);

@@ -33,7 +33,7 @@ static const struct wtl_gpu_value *number(const struct wtl_gpu *gpu, enum wtl_gp
 	return &gpu->numbers[which];
 }
 
-/* What was asked for, rather than what is in force: another limit may be lower for a while. */
+/* The limit that was set, not the one in force: another limit may be lower for a while. */
 static const struct wtl_gpu_value *limit_of(const struct wtl_gpu *gpu)
 {
 	const struct wtl_gpu_value *requested = number(gpu, WTL_GPU_LIMIT_REQUESTED_UW);
@@ -49,8 +49,8 @@ static uint64_t asked_uw(const struct wtl_app *app, const struct wtl_gpu *gpu)
 				    : settings->power_uw;
 }
 
-/* As the driver takes it: NVML whole milliwatts (nvmlDeviceSetPowerManagementLimit), amdgpu whole watts
- * (its power1_cap cuts off the rest). The note says what will be set before it is. */
+/* The value that the driver will set: NVML whole milliwatts (nvmlDeviceSetPowerManagementLimit), amdgpu whole
+ * watts (power1_cap cuts off the rest). The note holds this value before it is set. */
 static uint64_t wanted_uw(const struct wtl_app *app, const struct wtl_gpu *gpu)
 {
 	uint64_t power_uw = asked_uw(app, gpu);
@@ -211,7 +211,7 @@ static int set_persistence(struct wtl_app *app, struct wtl_gpu_reader *reader, s
 		      : 0;
 }
 
-/* Persistence first: a driver that is unloaded forgets the limit. */
+/* Persistence first: an unloaded driver forgets the limit. */
 int wtl_limit_set(struct wtl_app *app, struct wtl_gpu_reader *reader, size_t gpu,
 		  const struct wtl_limit_change *change, struct wtl_limit_denied *ret_denied)
 {

@@ -23,7 +23,7 @@
 #include "sensors/gpu_info.h"
 
 #define OUTPUT_MAX (1u << 20)
-#define LOOK_NS	   WTL_NS_PER_S /* while the command runs: is a GPU lost? */
+#define LOOK_NS	   WTL_NS_PER_S /* while the command runs: how often to check for a lost GPU */
 
 static int set_power(struct wtl_app *app, const struct wtl_option *option, const char *text)
 {
@@ -102,7 +102,7 @@ static int check_settings(struct wtl_app *app)
 	return 0;
 }
 
-/* ---- What others hold, and have left behind ---- */
+/* ---- Other holds, and what they left behind ---- */
 
 struct session {
 	struct wtl_app *app;
@@ -113,9 +113,9 @@ struct session {
 	char folder[PATH_MAX];
 	struct wtl_limit_hold hold;
 	struct wtl_limit_denied denied;
-	int agent;	 /* holds the limits for us; < 0: nobody does */
-	size_t left;	 /* files that had to stay */
-	size_t restored; /* files that are done with */
+	int agent;	 /* holds the limits for us; < 0: none does */
+	size_t left;	 /* files that could not be removed */
+	size_t restored; /* files that were dealt with */
 	bool told_lost;
 };
 
@@ -174,12 +174,12 @@ static void put_back_left(void *context, const char *name, const struct wtl_limi
 	session->restored++;
 }
 
-/* A folder that cannot be locked is read all the same: what is in it will then fail by name. */
+/* A folder that cannot be locked is read all the same: its files then fail one by one. */
 static void put_back_all(struct session *session)
 {
 	int lock = access(session->folder, F_OK) == 0 ? wtl_limit_lock(session->folder) : -1, rc;
 
-	/* What others say was set, root does not put back. */
+	/* Root does not put back what another user's files say. */
 	rc = lock == -WTL_EOTHERS ? lock : wtl_limit_holds(session->folder, put_back_left, session);
 	if (rc < 0)
 		wtl_complain(session->app, "cannot read %s: %s", session->folder, wtl_err_text(rc));
@@ -188,7 +188,7 @@ static void put_back_all(struct session *session)
 		close(lock);
 }
 
-/* Who lives and holds one of our GPUs. */
+/* Complains if another live wattle limit holds one of our GPUs. */
 static void find_conflict(void *context, const char *name, const struct wtl_limit_hold *hold)
 {
 	struct session *session = context;
@@ -301,7 +301,7 @@ static int show(struct session *session)
 
 /* ---- Setting ---- */
 
-/* 0 or negative after a complaint: nothing was set. */
+/* 0, or negative after a complaint. Sets nothing. */
 static int make_plan(struct session *session)
 {
 	const struct wtl_gpu *gpus;
@@ -337,8 +337,8 @@ static bool is_denied(int rc)
 	return rc == -EPERM || rc == -EACCES;
 }
 
-/* 0; negative after a complaint; or denied, which is not complained of yet: the hold's changes are those that were
- * tried. */
+/* 0; negative after a complaint; or denied, without a complaint. On error, the hold's changes end with the
+ * one that failed. */
 static int set_all(struct session *session)
 {
 	struct wtl_limit_hold *hold = &session->hold;
@@ -359,7 +359,7 @@ static int set_all(struct session *session)
 	return rc;
 }
 
-/* Nothing is set any more. 0, or negative after a complaint. */
+/* To be called while nothing is set. 0, or negative after a complaint. */
 static int ask_agent(struct session *session)
 {
 	struct wtl_app *app = session->app;
@@ -409,7 +409,7 @@ static void watch(void *context)
 	}
 }
 
-/* The agent's process says nothing before it is asked: it has ended, and what it held is put back. */
+/* The agent's process sends nothing unasked: readable means that it has ended, and has put back the limits. */
 static void agent_ended(void *context)
 {
 	struct session *session = context;
@@ -434,7 +434,7 @@ static int run_command(struct session *session, struct wtl_loop *loop)
 	return wtl_child_end(&child, loop->last_signal);
 }
 
-/* The note is on the disk before anything is set, and goes when everything is as it was. */
+/* The note is on disk before anything is set. It is removed once everything is put back. */
 static int write_note(struct session *session)
 {
 	struct wtl_app *app = session->app;
@@ -445,7 +445,7 @@ static int write_note(struct session *session)
 		wtl_limit_holds(session->folder, find_conflict, session);
 		rc = app->complained ? -EBUSY : 0;
 	}
-	/* Whoever held one of them may have put it back since it was read. */
+	/* A former holder may have put them back since they were read. */
 	if (rc == 0)
 		rc = make_plan(session);
 	if (rc == 0)

@@ -20,7 +20,7 @@
 #include "cli/process.h"
 #include "cli/user.h"
 
-/* Files of this machine itself, also where --root or --tape stands for another. */
+/* Always this machine's own files, even with --root or --tape. */
 
 #define FILE_MAX  (64u << 10)
 #define FILE_NAME "hold-"
@@ -33,7 +33,7 @@ int wtl_limit_folder(const char *given, char *ret_path, size_t size)
 	return snprintf(ret_path, size, "%s", given) < (int)size ? 0 : -ENAMETOOLONG;
 }
 
-/* A small file of the kernel's or of wattle's. Its length. */
+/* Reads a small file. Returns its length. */
 static ssize_t slurp(const char *path, char *text, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
@@ -173,7 +173,7 @@ int wtl_limit_hold_remove(const char *folder, const struct wtl_limit_hold *hold)
 	return rc == -ENOENT ? 0 : rc;
 }
 
-/* Two numbers with a blank between. */
+/* Two numbers, separated by a blank. */
 static int read_pair(const char *text, size_t len, uint64_t *ret_first, uint64_t *ret_second)
 {
 	const char *blank = memchr(text, ' ', len);
@@ -280,7 +280,7 @@ int wtl_limit_hold_parse(const char *text, size_t len, struct wtl_limit_hold *re
 
 		if (!newline || is_magic != is_first)
 			return -WTL_EFORMAT;
-		/* Only a whole file has its last line. */
+		/* The last line marks a complete file. */
 		if (n == 3 && memcmp(line, "end", 3) == 0)
 			return newline + 1 == end && ret_hold->pid > 0 ? 0 : -WTL_EFORMAT;
 		if (!is_first && parse_line(ret_hold, line, n) < 0)
@@ -304,7 +304,7 @@ static void read_hold(const char *folder, const char *name,
 		len = slurp(path, text, FILE_MAX);
 	if (len >= 0 && wtl_limit_hold_parse(text, (size_t)len, hold) < 0)
 		len = -WTL_EFORMAT;
-	/* It ended and took its file away in between. */
+	/* Its process has ended and removed the file in between. */
 	if (len != -ENOENT)
 		each(context, name, len < 0 ? NULL : hold);
 	free(hold);

@@ -59,7 +59,7 @@ static int connect_to(struct wtl_app *app, const char *path)
 	return fd;
 }
 
-/* Where WATTLE_MARK points, whoever's it is: that was said to this process. */
+/* WATTLE_MARK's socket may be another user's: this process was given it explicitly. */
 static int connect_by_variable(struct wtl_app *app, const char *path)
 {
 	int fd = wtl_packet_connect(path, WTL_MARK_TIMEOUT_MS);
@@ -77,8 +77,7 @@ static int connect_by_variable(struct wtl_app *app, const char *path)
 	return fd;
 }
 
-/* A process that has SQLite's lock on the file's readers, which each connection to it has. 0: nobody; -1: that cannot be
- * seen. */
+/* The process that holds SQLite's shared lock on the file, as every connection does. 0: none; -1: not visible. */
 static int who_has_open(const char *file)
 {
 	struct flock lock = {

@@ -31,16 +31,16 @@ enum {
 	NAME_ROOM = 20,
 };
 
-/* A directory for this user's sockets. python/wattle/_recorder.py names the same ones. */
+/* A directory for this user's sockets. python/wattle/_recorder.py uses the same ones. */
 struct place {
-	const char *base; /* what it is made in */
+	const char *base; /* the directory that contains it */
 	char dir[DIR_SIZE];
-	/* How its sockets' names end. A home directory may be shared by machines: there it says which boot of
-	 * which machine, so that no other one takes a living recording's socket for a dead one's. */
+	/* The end of its sockets' names. Machines may share a home directory: there the name contains the machine's
+	 * boot, so that no other machine removes the socket of a running recording. */
 	char suffix[SUFFIX_SIZE];
 };
 
-/* Nobody else can put a directory, a link or a socket there. */
+/* Nobody else can put a directory, a link or a socket there. others: their write permissions. */
 static bool is_ours(const struct stat *status, mode_t others)
 {
 	return status->st_uid == geteuid() && (status->st_mode & others) == 0;
@@ -57,9 +57,9 @@ static int check_place(const char *dir)
 	return is_ours(&status, S_IWGRP | S_IWOTH) ? 0 : -EPERM;
 }
 
-/* ---- Which there are ---- */
+/* ---- The directories ---- */
 
-/* A base that is a shared directory, or somebody else's (a variable may be of before su(1)), is none. */
+/* Skips a base that others can write to or own: a variable may still be from before su(1). */
 static void add_place(struct place places[], size_t *n, const char *base, const char *below)
 {
 	struct place *place = &places[*n];
@@ -102,14 +102,14 @@ static void add_state_place(struct place places[], size_t *n)
 		name_boot(places[before].suffix);
 }
 
-/* The login's directory: it goes away with the login, and a recording may stay. */
+/* The login's directory: it goes away with the login, but a recording may go on. */
 static const char *login_dir(char dir[32])
 {
 	snprintf(dir, 32, "/run/user/%u", (unsigned)geteuid());
 	return dir;
 }
 
-/* Where to listen, best first. */
+/* The directories to listen in, best first. */
 static size_t list_places(struct place places[PLACES])
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
@@ -120,7 +120,7 @@ static size_t list_places(struct place places[PLACES])
 	if (runtime && access(runtime, F_OK) == 0 &&
 	    !(is_root && strcmp(runtime, login_dir(login)) == 0))
 		add_place(places, &n, runtime, "wattle");
-	/* A directory that root has chosen stands for it: what runs there does not see the others, nor they it. */
+	/* If root chose a directory, that replaces /run: the two do not see each other's recordings. */
 	if (is_root && n == 0)
 		add_place(places, &n, "/run", "wattle");
 	add_state_place(places, &n);
@@ -141,7 +141,7 @@ static int is_socket_name(const struct dirent *entry)
 	return wtl_text_starts(entry->d_name, PREFIX) && ends_with(entry->d_name, SUFFIX);
 }
 
-/* A socket that nobody listens at any more is removed. */
+/* Removes sockets that nobody listens at any more. */
 static void each_in(const struct place *place,
 		    void (*found)(void *context, const char *path, int fd), void *context)
 {
@@ -176,7 +176,7 @@ void wtl_mark_each(void (*found)(void *context, const char *path, int fd), void 
 	size_t n = list_places(places);
 	char login[32];
 
-	/* Also where a recording would be that was started with another XDG_RUNTIME_DIR. */
+	/* Also where a recording with another XDG_RUNTIME_DIR may listen. */
 	add_place(places, &n, login_dir(login), "wattle");
 	for (size_t i = 0; i < n; i++)
 		each_in(&places[i], found, context);
@@ -199,7 +199,7 @@ static int make_place(const struct place *place, struct wtl_err *err)
 		return wtl_err_set(err, rc, SOURCE, place->dir, "cannot be made: %s",
 				   wtl_err_text(rc));
 	rc = check_place(place->dir);
-	/* It may have been made by somebody else meanwhile. */
+	/* Somebody else may have made it meanwhile. */
 	if (rc == 0 && (stat(place->base, &status) < 0 || !is_ours(&status, S_IWOTH)))
 		rc = -EPERM;
 	if (rc == -EPERM)
@@ -208,7 +208,7 @@ static int make_place(const struct place *place, struct wtl_err *err)
 	return rc < 0 ? wtl_err_set(err, rc, SOURCE, place->dir, "%s", wtl_err_text(rc)) : 0;
 }
 
-/* It gets its name only when it listens: whoever finds it before would take it for a dead one. */
+/* Under a hidden name until it listens: others would remove it as a leftover. */
 static int bind_hidden(int fd, const char *dir, char hidden[WTL_MARK_PATH_SIZE])
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -228,7 +228,7 @@ static int bind_hidden(int fd, const char *dir, char hidden[WTL_MARK_PATH_SIZE])
 	return rc;
 }
 
-/* Another PID namespace that shares the directory may have a process of the same number. */
+/* A process of another PID namespace that shares the directory may have the same number. */
 static int give_name(const struct place *place, const char *hidden, char path[WTL_MARK_PATH_SIZE])
 {
 	for (int i = 0; i <= SAME_NUMBER_MAX; i++) {
@@ -275,7 +275,7 @@ int wtl_mark_listen(char path[WTL_MARK_PATH_SIZE], struct wtl_err *err)
 	int rc = -ENOENT;
 
 	for (size_t i = 0; i < n && rc < 0; i++)
-		/* Why the best one cannot be used is what is told. */
+		/* The reason given is that of the best one. */
 		rc = listen_in(&places[i], path, i == 0 ? err : NULL);
 	if (n == 0)
 		rc = wtl_err_set(err, ENOENT, SOURCE, NULL,

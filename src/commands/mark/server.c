@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "commands/mark/mark.h"
 
-/* Served at one waking: samples come first. */
+/* Events handled in one go: samples come first. */
 enum { BATCH = 8, LISTENER = WTL_MARK_CLIENTS };
 
 static int watch(const struct wtl_mark_server *server, int fd, uint32_t who)
@@ -48,7 +48,7 @@ static void drop(struct wtl_mark_client *client)
 	*client = (struct wtl_mark_client){.fd = -1};
 }
 
-/* A free place, or that of whoever has been there longest without waiting for anything. */
+/* A free place, or that of the oldest client that does not wait for an answer. */
 static struct wtl_mark_client *make_place(struct wtl_mark_server *server)
 {
 	struct wtl_mark_client *place = NULL;
@@ -66,7 +66,7 @@ static struct wtl_mark_client *make_place(struct wtl_mark_server *server)
 	return place;
 }
 
-/* An answer that its client does not take is lost, and so is the client. */
+/* A client that does not take its answer is dropped. */
 static void answer_client(struct wtl_mark_client *client, const char *answer)
 {
 	if (send(client->fd, answer, strlen(answer), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
@@ -106,7 +106,7 @@ static void take_client(struct wtl_mark_server *server)
 	socklen_t size = sizeof(who);
 
 	if (fd < 0) {
-		/* Without a descriptor it would be tried for ever. */
+		/* Out of descriptors: drop a client, as accept() would otherwise fail for ever. */
 		if (errno == EMFILE || errno == ENFILE)
 			make_place(server);
 		return;
@@ -120,7 +120,7 @@ static void take_client(struct wtl_mark_server *server)
 		return;
 	}
 	*client = (struct wtl_mark_client){.fd = fd, .pid = who.pid, .turn = server->n_accepted++};
-	/* It has said already what it came for, most likely. */
+	/* Its message has most likely arrived already. */
 	take_message(server, client);
 }
 
@@ -142,7 +142,7 @@ void wtl_mark_server_serve(void *context)
 
 void wtl_mark_server_answer(struct wtl_mark_server *server, const char *answer)
 {
-	/* Before anybody hears that it has ended. */
+	/* Before the answer that it has ended: nobody new shall find it. */
 	if (server->path[0])
 		unlink(server->path);
 	for (size_t i = 0; server->path[0] && i < WTL_MARK_CLIENTS; i++) {

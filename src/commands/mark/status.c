@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a recording says of itself. */
+/* Parses a recording's answer to "status". */
 #include <errno.h>
 #include <string.h>
 
@@ -61,7 +61,7 @@ static const struct {
 	{"pid", take_pid},     {"stop", take_stop}, {"window", take_window},
 };
 
-/* What this version does not know is for another one. */
+/* Unknown keys are ignored: they are for newer versions. */
 static int take_line(struct wtl_mark_status *status, const char *key, size_t key_len,
 		     const char *value, size_t len)
 {

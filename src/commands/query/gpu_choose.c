@@ -37,7 +37,7 @@ static bool is_gpu(const struct wtl_gpu *gpu, const char *word, size_t len)
 {
 	uint64_t index;
 
-	/* A serial number may be shorter than one thinks: an index comes first. */
+	/* An index comes first, although a serial number may be as short. */
 	if (len <= 4 && wtl_num_u64(word, len, &index) == 0)
 		return gpu->index == index;
 	return is_text(gpu->uuid, word, len) || is_bus_id(gpu->bus_id, word, len) ||

@@ -89,7 +89,7 @@ static const char *reason_of(enum wattle_status status, int code)
 	return "reading it fails";
 }
 
-/* What goes with numbers. */
+/* Texts that belong to numbers. */
 static void put_texts(struct wtl_node *to, const struct wtl_gpu *gpu)
 {
 	if (gpu->numbers[WTL_GPU_FABRIC_CLIQUE].status == WATTLE_STATUS_OK) {
@@ -100,7 +100,7 @@ static void put_texts(struct wtl_node *to, const struct wtl_gpu *gpu)
 		wtl_doc_known(to, "platform_chassis_serial", gpu->chassis_serial);
 }
 
-/* Of a sensor that is fine, the first look may be too short. */
+/* For a working sensor: the first sample may be too early. */
 static const char too_short[] = "its sensor has not moved yet: see --loop";
 
 static void put_numbers(struct wtl_node *to, const struct wtl_gpu *gpu,
@@ -109,7 +109,7 @@ static void put_numbers(struct wtl_node *to, const struct wtl_gpu *gpu,
 	const struct wtl_smi_field *fields[WTL_GPU_NUMBERS] = {NULL};
 	struct wtl_node *unknown;
 
-	/* Then the GPU's own reason says it for all. */
+	/* Then the GPU's own reason covers all numbers. */
 	if (gpu->status != WATTLE_STATUS_OK && gpu->status != WATTLE_STATUS_STALE)
 		return;
 	for (const struct wtl_smi_field *field = wtl_smi_gpu_fields; !wtl_smi_is_end(field);

@@ -7,11 +7,11 @@
 #include "smi/smi.h"
 #include "smi/field.h"
 
-/* `wattle query` as text: a line a GPU, in the manner of gpustat, and one for the other domains. */
+/* `wattle query` as text: a line per GPU, like gpustat, and one for the other domains. */
 
 enum { NAMES_MAX_BYTES = 4096 };
 
-/* As in gpustat: what is worth a look stands out. */
+/* As in gpustat: notable values stand out. */
 #define CYAN	"\033[36m"
 #define RED	"\033[31m"
 #define GREEN	"\033[32m"
@@ -62,7 +62,7 @@ static size_t name_width(const struct wtl_look *look, const struct wtl_output_st
 static const struct {
 	const char *before;
 	const char *color;
-	uint64_t from; /* what is less is not in color */
+	uint64_t from; /* lower values are not colored */
 	enum wtl_gpu_number number;
 	int width;
 	uint64_t divisor;
@@ -97,7 +97,7 @@ static void put_figures(const struct page *page, const struct wtl_gpu *gpu)
 	wtl_buf_puts(page->buf, " |");
 }
 
-/* Encoder and decoder, as long as they work: most never do. */
+/* Encoder and decoder, while they are in use: most never are. */
 static void put_video(const struct page *page, const struct wtl_gpu *gpu)
 {
 	static const struct {
@@ -178,7 +178,7 @@ static void put_gpu(const struct page *page, const struct wtl_gpu *gpu)
 	wtl_buf_putc(page->buf, '\n');
 }
 
-/* What the total has beside the GPUs, which have lines of their own. */
+/* The total's domains except GPUs, which have lines of their own. */
 static bool is_told(const struct wattle_domain *domain)
 {
 	return domain->in_total && domain->kind != WATTLE_KIND_GPU &&

@@ -39,7 +39,7 @@ static int choose(struct wtl_looker *looker, const struct wtl_gpu_choice *choice
 	return looker->gpus && looker->meters ? 0 : out_of_memory(looker->app);
 }
 
-/* The machine's agent has a new sample once a second: two make a power. */
+/* The agent's samples are a second apart, and power needs two of them. */
 static int64_t glance_ns(const struct wattle_meter *meter)
 {
 	for (size_t i = 0; i < meter->catalog.n_channels; i++)
@@ -72,7 +72,7 @@ int wtl_looker_init(struct wtl_looker *looker, struct wtl_app *app,
 	looker->app = app;
 	looker->what = what;
 	looker->asks_meter = asks_meter;
-	app->settings.no_processes = true; /* by wattle: the drivers tell of theirs */
+	app->settings.no_processes = true; /* wattle's own: the drivers list theirs */
 	rc = asks_meter ? wtl_open_meter(app, &looker->meter, &looker->io)
 			: wtl_open_io(app, &looker->io);
 	if (rc < 0 || wtl_open_gpus(app, looker->io, &looker->reader) < 0)
@@ -194,7 +194,7 @@ static void read_meter(struct wtl_looker *looker, struct wtl_look *look)
 		leave_out_others(looker, look);
 }
 
-/* The owner's name; on another machine's root or tape, this machine's name for the number. */
+/* The owner's name; with --root or --tape, this machine's name for the user ID. */
 static const char *find_user(void *context, const struct wtl_gpu_process *process)
 {
 	struct wtl_looker *looker = context;

@@ -22,7 +22,7 @@
 
 #define OUTPUT_MAX (64u << 20)
 #define LOOP_MAX_S 86400u
-/* What a first row of means looks back on: ten updates of the slowest common sensor (100 ms). */
+/* The span of the first row's means: ten updates of the slowest common sensor (100 ms). */
 #define LOOK_NS	 WTL_NS_PER_S
 #define WATCH_NS (2 * WTL_NS_PER_S)
 
@@ -31,7 +31,7 @@ struct settings {
 	struct wtl_gpu_choice gpus;
 	const struct wtl_smi_query *query, *help; /* --query-…, --help-query-… */
 	bool list, log, xml, dmon, pmon, watch;
-	bool wants_ms;		   /* -lms is given, its number is to come */
+	bool wants_ms;		   /* -lms was given, and its number comes next */
 	int64_t loop_ns, delay_ns; /* 0: not given */
 	unsigned sections;	   /* of -q; 0: all */
 	uint64_t count;		   /* 0: not given */
@@ -73,7 +73,7 @@ static const struct wtl_option loop_ms_option = {
 	"loop-ms",    0, "MS", "The same in milliseconds; also spelled -lms MS", PERIOD(loop_ns),
 	.is_ms = true};
 
-/* -lms 200 comes as -l with the value "ms", and a word behind it. */
+/* -lms 200 comes as -l with the value "ms", and the next word has the number. */
 static int set_loop(struct wtl_app *app, const struct wtl_option *option, const char *text)
 {
 	struct settings *settings = app->own;
@@ -164,7 +164,7 @@ static const struct wtl_option options[] = {
 	{0},
 };
 
-/* -q is nvidia-smi's. */
+/* Without -q, which is nvidia-smi's. */
 static const struct wtl_option general[] = {
 	{"quiet", 0, NULL, "No remarks on standard error", WTL_OPTION_FLAG, WTL_SHARED(quiet)},
 	{"verbose", 'v', NULL, "More about sources and how they were found", WTL_OPTION_FLAG,
@@ -182,7 +182,7 @@ static const struct wtl_option words = {"dmon|pmon", .kind = WTL_OPTION_OWN,
 					.words = (const char *const[]){"dmon", "pmon", NULL},
 					.set = set_word};
 
-/* ---- What is asked for ---- */
+/* ---- The choice ---- */
 
 struct session {
 	struct wtl_app *app;
@@ -192,13 +192,13 @@ struct session {
 	int64_t period_ns; /* 0: once */
 	uint64_t count;
 	bool headed;	/* the header is out */
-	size_t n_lines; /* on the terminal, to be written over */
-	size_t *lines;	/* that, or NULL: samples follow each other */
+	size_t n_lines; /* on the terminal, to be overwritten */
+	size_t *lines;	/* &n_lines, or NULL: samples are appended */
 	struct wtl_looker looker;
 	struct wtl_look look;
 };
 
-/* csv, and in any order noheader and nounits. */
+/* "csv", with "noheader" and "nounits" in any order. */
 static int parse_csv_format(struct session *session, const char *format)
 {
 	bool csv = false;
@@ -240,7 +240,7 @@ static int choose_fields(struct session *session)
 	wtl_buf_init(&word, 8192);
 	wtl_text_escape(&word, bad, bad_len);
 	guess.word = wtl_buf_str(&word);
-	/* As nvidia-smi has it, on standard output. */
+	/* nvidia-smi's message, on standard output as there. */
 	printf("Field \"%s\" is not a valid field to query.\n", wtl_buf_str(&word));
 	for (const struct wtl_smi_field *field = settings->query->fields; !wtl_smi_is_end(field);
 	     field++)
@@ -330,7 +330,7 @@ static int choose_plain(struct session *session)
 	return WTL_EXIT_USAGE;
 }
 
-/* Is it the name of a format that tells all? */
+/* Is --format a document's, which contains everything? */
 static bool choose_document(struct session *session)
 {
 	const struct settings *settings = session->app->own;
@@ -340,7 +340,7 @@ static bool choose_document(struct session *session)
 	if (!writer || !writer->document || writer->is_flat)
 		return false;
 	session->form = WTL_QUERY_DOCUMENT;
-	/* Many looks are a line each. */
+	/* Several samples are one line each. */
 	if (writer == &wtl_writer_json && session->period_ns > 0)
 		writer = &wtl_writer_ndjson;
 	session->app->settings.output = writer;
@@ -358,7 +358,7 @@ static bool is_mon(const struct settings *settings)
 	return settings->dmon || settings->pmon;
 }
 
-/* What the options say that cannot be meant; NULL: nothing. */
+/* The first contradiction among the options; NULL: there is none. */
 static const char *contradiction(const struct wtl_app *app)
 {
 	const struct settings *settings = app->own;
@@ -391,7 +391,7 @@ static const char *contradiction(const struct wtl_app *app)
 	return NULL;
 }
 
-/* Fields, columns and sections, which are looked at also where JSON tells everything. */
+/* Fields, columns and sections are checked even if JSON contains everything. */
 static int choose_columns(struct session *session)
 {
 	const struct settings *settings = session->app->own;
@@ -448,7 +448,7 @@ static bool asks_meter(const struct session *session)
 	return session->form == WTL_QUERY_LINES || session->form == WTL_QUERY_DOCUMENT;
 }
 
-/* What --query-gpu needs beside the numbers. */
+/* The parts that --query-gpu needs besides the numbers. */
 static unsigned column_parts(const struct session *session)
 {
 	unsigned what = 0;
@@ -474,7 +474,7 @@ static unsigned mon_parts(const struct wtl_smi_mon *mon)
 	       (strpbrk(mon->select, "me") ? WTL_GPU_READ_DETAILS : 0);
 }
 
-/* What has to be read: each part has its price. */
+/* The parts to read: each one costs time. */
 static unsigned parts(const struct session *session)
 {
 	const unsigned sections = ((const struct settings *)session->app->own)->sections;
@@ -507,7 +507,7 @@ static unsigned parts(const struct session *session)
 	return session->columns.query == &wtl_smi_query_apps ? processes : 0;
 }
 
-/* ---- Doing it ---- */
+/* ---- Sampling ---- */
 
 static void build_sample(struct wtl_doc *doc, const void *what)
 {
@@ -567,12 +567,12 @@ static int write_sample(struct session *session)
 	int rc = wtl_sink_write(session->app, session->looker.io, &result);
 
 	session->headed = !session->lines;
-	/* The next one goes behind it. */
+	/* The next one is appended. */
 	session->app->settings.append = session->app->settings.output_path != NULL;
 	return rc;
 }
 
-/* nvidia-smi's own words, where there is nothing to print a row of. */
+/* If there is no GPU, prints nvidia-smi's message. */
 static bool has_devices(const struct session *session)
 {
 	bool of_gpus =
@@ -585,7 +585,7 @@ static bool has_devices(const struct session *session)
 	return false;
 }
 
-/* Where the driver keeps accounts, a header alone would say that there are none. */
+/* If the driver keeps accounts, a header alone would mean that there are none. */
 static bool has_accounts(const struct session *session)
 {
 	bool asks = session->form == WTL_QUERY_CSV &&
@@ -606,7 +606,7 @@ static bool has_accounts(const struct session *session)
 	return false;
 }
 
-/* What a process used, and the power of Intel's GPUs, is known from the second reading on. */
+/* A process's use, and the power of Intel's GPUs, need two readings. */
 static bool looks_twice(const struct session *session)
 {
 	const struct wtl_looker *looker = &session->looker;
@@ -633,8 +633,8 @@ static int64_t first_wait_ns(const struct session *session)
 								      : LOOK_NS;
 }
 
-/* Why NVIDIA's GPUs cannot be asked, where the output has no place for it, and the meter, if there is
- * one (it has a hold of its own on the library), has not said it. */
+/* Why NVIDIA's GPUs cannot be read: if the output has no place for it, and the meter (which loads the library
+ * itself) has not said so. */
 static void remark_trouble(const struct session *session)
 {
 	const struct wattle_meter *meter = session->looker.meter;
@@ -663,7 +663,7 @@ static int take_samples(struct session *session)
 
 	if (looks_twice(session))
 		wtl_looker_look(looker, &session->look);
-	/* A tape may be over before; what it holds is told. */
+	/* A tape may end before; its content is shown all the same. */
 	over = first_wait_ns(session) > 0 && wtl_looker_wait(looker, due_ns) < 0;
 	due_ns = later(due_ns, looker->glance_end_ns);
 	for (uint64_t n = 0;; n++) {
@@ -705,7 +705,7 @@ static int run_session(struct session *session)
 		return WTL_EXIT_FAILED;
 	code = wtl_looker_init(&session->looker, app, &settings->gpus, parts(session),
 			       asks_meter(session));
-	/* Sums in a GPU's row are the machine's. */
+	/* Sums in a GPU's row are the whole machine's. */
 	session->looker.only_chosen = (settings->gpus.ids || settings->gpus.list) &&
 				      !(session->form == WTL_QUERY_CSV &&
 					session->columns.query != &wtl_smi_query_domain);

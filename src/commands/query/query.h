@@ -25,8 +25,8 @@ enum wtl_query_form {
 	WTL_QUERY_MON, /* dmon, pmon */
 };
 
-/* A mean power is of no less time than this, some twenty updates of a processor's counter: so long takes
- * the first look, in which GPUs are read meanwhile. */
+/* The least span of a mean power, some twenty updates of a processor's counter. The first look takes this long,
+ * and reads the GPUs meanwhile. */
 #define WTL_LOOKER_GLANCE_NS (20 * WTL_NS_PER_MS)
 
 /* Which GPUs: all, unless one of these is given. */
@@ -36,19 +36,19 @@ struct wtl_gpu_choice {
 	const char *list; /* as CUDA_VISIBLE_DEVICES has it */
 };
 
-/* What is wrong with it, or NULL. */
+/* The complaint about it, or NULL. */
 const char *wtl_gpu_choice_check(const struct wtl_gpu_choice *choice);
 
-/* One look after the other at GPUs and domains (query_look.c). */
+/* Repeated looks at GPUs and domains (look.c). */
 struct wtl_looker {
 	struct wtl_app *app;
 	struct wattle_meter *meter;
 	struct wtl_io *io;
 	struct wtl_gpu_reader *reader;
-	unsigned what;	  /* WTL_GPU_READ_… */
+	unsigned what;	  /* WTL_GPU_READ_… to read */
 	bool asks_meter;  /* for energies and mean powers */
 	bool only_chosen; /* domains of other GPUs are left out of a look, and of its sums */
-	size_t *chosen;	  /* places among the reader's GPUs */
+	size_t *chosen;	  /* indices into the reader's GPUs */
 	struct wtl_gpu *gpus;
 	size_t n_chosen;
 	struct wtl_look_meter *meters, *domain_meters;
@@ -56,7 +56,7 @@ struct wtl_looker {
 	struct wattle_energy *window,
 		*step; /* one a domain: since the first look, since the last */
 	size_t n_domains;
-	int64_t glance_end_ns; /* no mean power before; 0: none is asked for */
+	int64_t glance_end_ns; /* the first mean power is at this time; 0: not wanted */
 	char user[64];
 };
 
@@ -64,28 +64,28 @@ struct wtl_looker {
 int wtl_looker_init(struct wtl_looker *looker, struct wtl_app *app,
 		    const struct wtl_gpu_choice *choice, unsigned what, bool asks_meter);
 void wtl_looker_done(struct wtl_looker *looker);
-/* Samples until t_mono_ns. 0, or negative: the tape is over, or a signal came. */
+/* Samples until t_mono_ns. 0, or negative: the tape has ended, or a signal came. */
 int wtl_looker_wait(struct wtl_looker *looker, int64_t t_mono_ns);
-/* Reads all that is asked for. The look is borrowed until the next one. */
+/* Reads all wanted parts. The look is borrowed until the next one. */
 void wtl_looker_look(struct wtl_looker *looker, struct wtl_look *ret_look);
 
-/* Is standard output a terminal on which a sample can take the place of the one before? */
+/* Can samples overwrite each other on standard output, a terminal? */
 bool wtl_redraw_is_possible(void);
-/* Appends the text so that it does: as many lines as fit, each cut at the edge. *lines is for the next one's use; it
- * begins at 0. */
+/* Appends the text so that it does: as many lines as fit, each cut at the edge. *lines begins at 0, and is kept for
+ * the next call. */
 void wtl_redraw(struct wtl_buf *buf, const char *text, size_t *lines);
 
 /*
- * The places (in gpus[]) that a list of indices, UUIDs, bus ids and serial numbers names, in the
- * order of gpus[]. Returns how many; -ENOENT: *ret_bad is the word that names none.
+ * The indices in gpus[] of the GPUs named by a list of indices, UUIDs, bus ids and serial numbers, in the order
+ * of gpus[]. Returns how many; -ENOENT: *ret_bad is a word that names none.
  */
 int wtl_gpu_choose(const struct wtl_gpu *gpus, size_t n, const char *ids, size_t ret_chosen[],
 		   const char **ret_bad);
-/* The same of a list as CUDA_VISIBLE_DEVICES has it (gpu/visible.h), which names NVIDIA's GPUs alone. MIG devices are
- * known after a read of the numbers. */
+/* The same for a list like CUDA_VISIBLE_DEVICES (gpu/visible.h), which names NVIDIA's GPUs only. MIG devices are
+ * known after the numbers were read. */
 int wtl_gpu_choose_visible(const struct wtl_gpu *gpus, size_t n, const char *list,
 			   size_t ret_chosen[], const char **ret_bad);
-/* Those of a reader's GPUs, into an array to be freed. 0, or -ENOENT or -ENOMEM after a complaint. */
+/* The same for a reader's GPUs, as an array to be freed. 0, or -ENOENT or -ENOMEM after a complaint. */
 int wtl_gpus_choose(struct wtl_app *app, struct wtl_gpu_reader *reader,
 		    const struct wtl_gpu_choice *choice, size_t **ret_chosen, size_t *ret_n);
 

@@ -7,8 +7,8 @@
 #include "cli/terminal.h"
 #include "commands/query/query.h"
 
-/* Whoever ends wattle ends it at any moment, so each sample leaves the terminal as it was: no other screen, and lines
- * wrap again. */
+/* wattle may be killed at any moment, so each sample leaves the terminal in its usual state: no alternate screen,
+ * and line wrapping on. */
 #define UP	 "\033[%zuA"
 #define NO_WRAP	 "\r\033[?7l"
 #define LINE_END "\033[K\n"
