@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is asked of the files: which of them are recordings, and which part of them is drawn. */
+/* Sorts the files into recordings and others, and finds the part that is drawn. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>

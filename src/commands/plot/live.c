@@ -14,7 +14,7 @@
 
 enum { PANEL_MIN_ROWS = 6, PANEL_MIN_COLUMNS = 36, ONCE_ROWS = 12, CONTROL_L = 12 };
 
-/* As much as the narrowest window shows. */
+/* The time that the narrowest window shows. */
 #define ONCE_NS (20 * WTL_NS_PER_S)
 
 struct plot_live {
@@ -39,7 +39,7 @@ static int panels_of(const struct plot_live *live)
 	return live->n_domains > 0 ? (int)live->n_domains : 1;
 }
 
-/* Side by side only when they would be too flat below each other, and wide enough all the same. */
+/* Side by side only if they would be too low below each other, and are still wide enough. */
 static int columns_for(int n, int rows, int columns)
 {
 	int side_by_side = 1;
@@ -51,7 +51,7 @@ static int columns_for(int n, int rows, int columns)
 	return side_by_side;
 }
 
-/* Why nothing is drawn, where the caption has the power otherwise. */
+/* The reason that nothing is drawn, in the place of the caption. */
 static void draw_reason(const struct wtl_top_picture *picture, const struct wtl_top_domain *domain,
 			const char *name, const struct box *box)
 {
@@ -69,7 +69,7 @@ static void draw_panel(const struct plot_live *live, const struct wtl_top_pictur
 	const char *name = live->n_domains > 0 ? live->domains[i] : "total";
 	const struct wtl_top_domain *domain = find(picture->view, name);
 
-	/* Nothing is known of the machine yet. */
+	/* No sample yet. */
 	if (!picture->view->t_mono_ns)
 		return;
 	if (domain)
@@ -230,7 +230,7 @@ static const struct wtl_top_face face = {.check = check,
 					 .once_ns = ONCE_NS,
 					 .without_table = true};
 
-/* The terminal's own mouse copies what is shown. */
+/* Leaves the mouse to the terminal, for copying. */
 static void leave_mouse(struct wtl_top_session *session)
 {
 	session->ui.config.set[WTL_SET_MOUSE] = false;

@@ -39,7 +39,7 @@ static int add_file(struct wtl_app *app, const char *path, struct wtl_plot_repor
 	return rc;
 }
 
-/* Which runs are asked for, once it is known when the first one began. */
+/* Translates --from and --to, which are relative to the first run. */
 static int find_time(struct wtl_app *app, const struct wtl_plot_settings *settings,
 		     const struct wtl_plot_reports *reports, struct wtl_plot_wanted *wanted)
 {

@@ -23,12 +23,12 @@ enum { SERIES_MAX = 10000 };
 
 /* "MEM 12.5 1700000000.5", or "CHLD 4711 12.5 1700000000.5". */
 struct line {
-	long pid; /* 0: of MEM */
+	long pid; /* 0: a MEM line */
 	double bytes;
 	int64_t t_utc_ns;
 };
 
-/* A number that is neither negative nor without an end. */
+/* A number from 0 to 1e12. */
 static bool read_number(char **at, double *ret_value)
 {
 	char *end;
@@ -41,7 +41,7 @@ static bool read_number(char **at, double *ret_value)
 	return true;
 }
 
-/* 1, 0: it tells of no size, or -1: it is no such line. */
+/* 1; 0: a line without a size; -1: not a line of mprof's. */
 static int read_line(char *text, struct line *ret_line)
 {
 	static const char *const others[] = {"CMDLINE", "FUNC ", "SAMPLE_INTERVAL", "#"};
@@ -85,7 +85,7 @@ static struct series *find_series(struct mprof *mprof, long pid)
 {
 	struct series *series;
 
-	for (size_t i = mprof->n; i-- > 0;) /* lines of one follow each other */
+	for (size_t i = mprof->n; i-- > 0;) /* lines of one process are mostly in sequence */
 		if (mprof->all[i].pid == pid)
 			return &mprof->all[i];
 	if (mprof->n == SERIES_MAX)
@@ -211,7 +211,7 @@ static void make_panel(struct mprof *mprof)
 					: "the command",
 			.remark = i > 0 ? wtl_plot_sheet_printf(sheet, "peak %s",
 								bytes_text(sheet, series->peak))
-					: NULL, /* the level says it */
+					: NULL, /* the level's caption has it */
 			.points = series->points,
 			.n = series->n,
 			.is_total = !series->pid};
@@ -284,7 +284,7 @@ bool wtl_plot_is_mprof(const char *path)
 	       (n >= 4 && memcmp(head, "MEM ", 4) == 0);
 }
 
-/* When the first size was read. 0: there is none. */
+/* The time of the first size. 0: there is none. */
 static int64_t begin_of(const char *text)
 {
 	char copy[256];

@@ -7,15 +7,15 @@
 
 #include "commands/plot/plot.h"
 
-/* Memory over time, as memory-profiler's `mprof run` and `wattle profile -o FILE.dat` write it. */
+/* Memory over time, as written by memory-profiler's `mprof run` and `wattle profile -o FILE.dat`. */
 
 struct wtl_err;
 
-/* By the first bytes of the file. */
+/* By the file's first bytes. */
 bool wtl_plot_is_mprof(const char *path);
 
-/* A figure of such a file, which lives as long as the sheet. The text is changed. Times are NULL, or of the app's options.
- * 0; -WTL_EFORMAT with the line; -ENODATA: there is nothing to plot; -ENOMEM. */
+/* Makes a figure of such a file, which lives as long as the sheet. Changes the text. Times are NULL, or those of
+ * the app's options. 0; -WTL_EFORMAT with the line; -ENODATA: there is nothing to plot; -ENOMEM. */
 int wtl_plot_mprof_figure(char *text, const struct wtl_plot_wanted *wanted,
 			  struct wtl_plot_sheet *sheet, struct wtl_err *err);
 

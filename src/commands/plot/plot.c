@@ -124,7 +124,7 @@ static int find_format(struct wtl_app *app)
 		path);
 }
 
-/* --fault is for the writing of the picture, too. */
+/* --fault is not live's alone: it also applies to writing the picture. */
 static int check_files_alone(struct wtl_app *app)
 {
 	static const char *const live[] = {"--once",  "--redraw", "--interval", "--no-color",
@@ -135,7 +135,7 @@ static int check_files_alone(struct wtl_app *app)
 	return name ? wtl_complain(app, "%s is for --live", name) : 0;
 }
 
-/* Options that are for some pictures only. */
+/* Checks options that apply to some pictures only. */
 static int check_what(struct wtl_app *app)
 {
 	const struct wtl_plot_settings *plot = app->own;
@@ -183,7 +183,7 @@ static int check(struct wtl_app *app)
 	return find_format(app);
 }
 
-/* One recording, and no picture of its runs: they are drawn like those of reports. */
+/* One recording, and not a picture of runs: those are drawn from reports. */
 static bool is_of_one_recording(const struct wtl_plot_settings *settings)
 {
 	return settings->words.n == 1 && wtl_plot_is_recording(settings->words.words[0]) &&
@@ -207,7 +207,7 @@ static int load(struct wtl_app *app, const struct wtl_plot_settings *settings,
 	return WTL_EXIT_FAILED;
 }
 
-/* Through an io, so that a write can be made to fail. */
+/* By an io, so that tests can make a write fail. */
 static int write_file(struct wtl_app *app, const struct wtl_buf *picture)
 {
 	struct wtl_err err = {.code = 0};
@@ -288,7 +288,7 @@ static int run(struct wtl_app *app)
 		plot->wanted.top = TOP_DEFAULT;
 	if (wtl_sink_check(app) < 0)
 		return WTL_EXIT_FAILED;
-	/* Fonts are set up by files that name files, reports are nested: what stack that takes is theirs to say. */
+	/* In a thread with a large stack: Fontconfig's files and JSON may be nested deeply. */
 	return wtl_thread_call(read_and_draw, app);
 }
 

@@ -30,9 +30,9 @@
 
 enum { LINES_MAX = 2 };
 
-/* ---- The stretch ---- */
+/* ---- The drawn part ---- */
 
-/* Where the picture has the first moment at which the clock, which was set, said that; before it, if it never did. */
+/* For a clock that was set: the picture's time when it first showed said_ns; INT64_MIN if it never did. */
 static int64_t place_of(const struct wtl_plot_replay *replay, const struct wtl_when *when,
 			int64_t said_ns)
 {
@@ -42,7 +42,7 @@ static int64_t place_of(const struct wtl_plot_replay *replay, const struct wtl_w
 
 	if (!wtl_wall_find(wall, said_ns, &mono_ns))
 		return INT64_MIN;
-	/* A time of day that was over when the recording began, unless the clock was set back to it. */
+	/* A time of day refers to the day before if it is past the recording's end and the clock showed it then. */
 	if (when->kind == WTL_WHEN_CLOCK && mono_ns > times->end_mono_ns &&
 	    wtl_wall_find(wall, said_ns - 86400 * WTL_NS_PER_S, &before_ns) &&
 	    before_ns <= times->end_mono_ns)
@@ -50,7 +50,7 @@ static int64_t place_of(const struct wtl_plot_replay *replay, const struct wtl_w
 	return wtl_plot_times_utc(times, mono_ns);
 }
 
-/* A length of the recording, or the time by the clock on the wall since the recording began. */
+/* The picture's time of --from or --to: since the start, or a time of the wall clock. */
 static int64_t picture_utc_ns(const struct wtl_plot_replay *replay, const struct wtl_when *when,
 			      int64_t said_ns, int64_t since_ns)
 {
@@ -62,7 +62,7 @@ static int64_t picture_utc_ns(const struct wtl_plot_replay *replay, const struct
 		return since_ns < 0 ? INT64_MIN : INT64_MAX;
 	if (when->kind == WTL_WHEN_SINCE)
 		return wtl_plot_times_utc(times, t_ns);
-	/* A picture has the times of a sleep, too. */
+	/* The axis includes suspended time, too. */
 	return times->was_set ? place_of(replay, when, t_ns) : t_ns;
 }
 
@@ -98,7 +98,7 @@ static int find_stretch(struct wtl_plot_replay *replay)
 
 /* ---- The figure ---- */
 
-/* "rapl-perf (counter), model (modelled)": of the domains that are shown. */
+/* "rapl-perf (counter), model (modelled)": of the drawn domains. */
 static const char *sources(const struct wtl_plot_replay *replay)
 {
 	struct wattle_meter *meter = replay->history->meter;
@@ -139,7 +139,7 @@ static void head(struct wtl_plot_replay *replay, bool has_sources)
 	const char **lines = wtl_plot_sheet_array(replay->sheet, LINES_MAX, sizeof(*lines));
 	const char *cpu = wtl_history_fact(replay->history, WTL_FACT_CPU_MODEL);
 	const char *host = wtl_history_fact(replay->history, "host");
-	/* As reports have them, whatever the axis says. */
+	/* Wall clock times as in reports, whatever the axis shows. */
 	int64_t from_ns = wtl_plot_times_said(&replay->times, replay->from_utc_ns);
 	int64_t to_ns = wtl_plot_times_said(&replay->times, replay->to_utc_ns);
 
@@ -157,7 +157,7 @@ static void head(struct wtl_plot_replay *replay, bool has_sources)
 	figure->shares_x = true;
 }
 
-/* What is to be known of the picture's clock, and what the recording does not have, as far as it was gone through. */
+/* Notes on the picture's clock, and on missing data as far as the recording was played. */
 static void add_notes(const struct wtl_plot_replay *replay)
 {
 	const struct wtl_plot_times *times = &replay->times;
@@ -180,7 +180,7 @@ static void add_notes(const struct wtl_plot_replay *replay)
 		wtl_plot_note(replay->sheet, text);
 }
 
-/* Below the title: the only domain that is drawn, or the machine. */
+/* Below the title: the only drawn domain, or the machine. */
 static const char *summary(const struct wtl_plot_replay *replay)
 {
 	const struct wtl_plot_wanted *wanted = &replay->settings->wanted;
@@ -202,7 +202,7 @@ static const char *summary(const struct wtl_plot_replay *replay)
 static const struct picture {
 	int (*draw)(struct wtl_plot_replay *replay);
 	const char *title, *nothing;
-	bool has_sources; /* above it: below the name of each domain there is no room for them */
+	bool has_sources; /* above the picture: below each domain's name there is no room */
 } pictures[WTL_PLOT_WHATS] = {
 	[WTL_PLOT_POWER] = {wtl_plot_recorded_power, "Power", "no domain was measured there",
 			    false},
@@ -263,7 +263,7 @@ int wtl_plot_recording(struct wtl_app *app, const char *path,
 	return rc < 0 ? WTL_EXIT_FAILED : 0;
 }
 
-/* ---- Runs: the same pictures as of their reports ---- */
+/* ---- Runs: drawn from their reports ---- */
 
 static int add_report(struct wtl_app *app, const char *path, const struct wtl_report *report,
 		      struct wtl_plot_reports *reports)

@@ -10,43 +10,43 @@
 #include "replay/history.h"
 #include "replay/wall.h"
 
-/* Plots of a recording. What the files of that share. */
+/* Plots of a recording: what their files share. */
 
-enum { WTL_PLOT_COLUMNS = 1200 }; /* as fine as any picture of usual size shows */
+enum { WTL_PLOT_COLUMNS = 1200 }; /* as fine as pictures of usual size can show */
 
 /*
- * Times of a picture rise evenly, over suspends as well, whenever the clock was set: they are UTC as the clock said
- * for longest, and for the rest as if it had said that all the time.
+ * The time axis of a picture rises evenly, through suspends and although the clock was set: it is UTC as of the
+ * longest time between two settings of the clock, extended over the whole recording.
  */
 struct wtl_plot_times {
 	const struct wtl_wall *wall; /* the history's */
 	int64_t begin_mono_ns, end_mono_ns;
-	bool was_set; /* the clock, meanwhile */
-	int64_t ahead_ns; /* UTC less a clock that was the monotonic one at the start, and goes on in sleep */
-	int64_t longest_from_ns, longest_to_ns; /* monotonic: while the clock said so */
+	bool was_set;	  /* the clock was set meanwhile */
+	int64_t ahead_ns; /* UTC minus a monotonic clock that also runs in suspend */
+	int64_t longest_from_ns, longest_to_ns; /* monotonic: the longest time without a setting */
 	struct wtl_plot_hole {
 		int64_t at_mono_ns, duration_ns;
-		bool is_suspend; /* a moment of the monotonic clock, which stands still then */
+		bool is_suspend; /* has no monotonic duration, as that clock stands still */
 	} * holes;		 /* ascending */
 	size_t n, room;
 };
 
-/* A recording that is gone through for a picture. */
+/* A recording while it is played for a picture. */
 struct wtl_plot_replay {
 	struct wtl_app *app;
 	const char *path;
 	const struct wtl_plot_settings *settings;
 	struct wtl_plot_sheet *sheet;
 	struct wtl_history_options options;
-	struct wtl_history *history; /* at its start */
+	struct wtl_history *history; /* at its current position */
 	struct wtl_plot_times times;
-	int64_t from_utc_ns, to_utc_ns; /* of the picture: times as it has them */
+	int64_t from_utc_ns, to_utc_ns; /* the part to draw, by the picture's axis */
 	int64_t now_mono_ns;
-	bool has_begun; /* the picture, with the step before */
-	/* Of each domain, and last of the total: what was measured in the picture so far. The sheet's. */
+	bool has_begun; /* the picture, by an earlier step */
+	/* Energies in the picture so far, by domain; the last one is the total. Owned by the sheet. */
 	struct wattle_energy *whole;
-	bool is_lost;  /* the step before could not be read */
-	bool has_lost; /* then, the first stretch that could not be */
+	bool is_lost;  /* the last step could not be read */
+	bool has_lost; /* if so, the first part that could not be read is `lost` */
 	struct wtl_stored_gap lost;
 };
 
@@ -62,38 +62,37 @@ int wtl_plot_add_rows(struct wtl_app *app, const char *path, struct wtl_plot_rep
 
 /* ---- recording_steps.c ---- */
 
-/* Starts anew. 0, or negative after a complaint. */
+/* Starts again from the beginning. 0, or negative after a complaint. */
 int wtl_plot_rewind(struct wtl_plot_replay *replay);
-/* Before that: what is known of idle power now, at its end, shall be known from its start on. false: that
- * changes nothing. */
+/* Before a rewind: uses the idle power known now, at the end, from the start on. false: that changes nothing. */
 bool wtl_plot_keep_idle(struct wtl_plot_replay *replay);
-/* The next step within the picture, with its time there: 1, 0 at its end, or negative after a complaint. */
+/* Plays to the next step within the picture: 1, 0 at its end, or negative after a complaint. */
 int wtl_plot_go_on(struct wtl_plot_replay *replay, struct wtl_played *ret_played);
 
-/* Whether it has the domains that are asked for (the total as well, where there is such a thing). 0, or
- * negative after a complaint. */
+/* Does the recording have the domains that were asked for (has_total: also "total")? 0, or negative after a
+ * complaint. */
 int wtl_plot_check_domains(struct wtl_plot_replay *replay, bool has_total);
-/* Asked for, or (nothing is) counted. */
+/* Asked for; without --domain: in the total. */
 struct wattle_domain;
 bool wtl_plot_is_wanted(const struct wtl_plot_replay *replay, const struct wattle_domain *domain);
 
-/* Adds a note below the picture: text as a sentence. */
+/* Adds a note below the picture, as a sentence. */
 void wtl_plot_note(struct wtl_plot_sheet *sheet, const char *text);
 
 /* ---- recording_time.c ---- */
 
-/* Reads where its clocks jumped, and what was not measured. 0 or -ENOMEM. */
+/* Reads where the clock was set, and the gaps. 0 or -ENOMEM. */
 int wtl_plot_times_read(struct wtl_plot_times *times, struct wtl_history *history);
-/* What the clock said. The first and last moment are set. */
+/* Finds the axis by the wall clock. The first and last moment must be set. */
 void wtl_plot_times_find(struct wtl_plot_times *times, const struct wtl_wall *wall);
 void wtl_plot_times_done(struct wtl_plot_times *times);
-/* A picture's time at a moment; and what the clock said when a picture has that time. */
+/* The axis's time at a moment; and the wall clock's time at a time of the axis. */
 int64_t wtl_plot_times_utc(const struct wtl_plot_times *times, int64_t t_mono_ns);
 int64_t wtl_plot_times_said(const struct wtl_plot_times *times, int64_t t_utc_ns);
-/* That stretch could not be read. 0 or -ENOMEM. */
+/* Adds a part that could not be read. 0 or -ENOMEM. */
 int wtl_plot_times_lose(struct wtl_plot_times *times, int64_t from_mono_ns, int64_t to_mono_ns);
 
-/* What was not measured, once all of the recording was gone through. */
+/* Adds the gaps to a panel, after the whole recording was played. */
 void wtl_plot_recorded_gaps(const struct wtl_plot_replay *replay, struct wtl_plot_panel *panel);
 
 /* ---- Each fills in the figure's panels and notes. 0, -ENOMEM, -ENODATA, or negative after a complaint ---- */

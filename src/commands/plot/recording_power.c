@@ -69,7 +69,7 @@ static int choose(struct wtl_plot_curves *curves)
 	return rc;
 }
 
-/* Of the total: all that count and have a figure. */
+/* Parts of the total are all domains that count and have energy. */
 static bool is_part(const struct wtl_plot_curves *curves, const struct wtl_plot_curve *curve,
 		    size_t domain)
 {
@@ -79,20 +79,20 @@ static bool is_part(const struct wtl_plot_curves *curves, const struct wtl_plot_
 	       curves->energies[domain].has_energy;
 }
 
-/* Not a failed reading, of which a counter may only later show that nothing is lost. */
+/* Not after a failed reading: only later does a counter show whether anything was lost. */
 static bool is_read(const struct wattle_energy *energy)
 {
 	return energy->status == WATTLE_STATUS_OK || energy->status == WATTLE_STATUS_GAP ||
 	       energy->status == WATTLE_STATUS_STALE;
 }
 
-/* From where a curve's point begins until now. */
+/* From the start of a curve's point until now. */
 struct stretch {
 	size_t n_parts;
-	bool has_other_parts; /* than there */
+	bool has_other_parts; /* than at the start */
 	bool is_read, is_measured, is_seen;
-	int64_t shortest_ns; /* of its parts */
-	double watts;	     /* their sum, of each over its own time */
+	int64_t shortest_ns; /* of the parts */
+	double watts;	     /* the parts' sum, each over its own time */
 };
 
 static void add_part(struct stretch *stretch, const struct wattle_energy *last,
@@ -140,8 +140,8 @@ static void break_line(struct wtl_plot_curve *curve, int64_t t_utc_ns)
 			     &(struct wtl_plot_point){.x = t_utc_ns, .y = WTL_PLOT_UNKNOWN});
 }
 
-/* Where a part has no figure any more, its line breaks. Where one has its first figure, the line starts again: all
- * before lacks that part. */
+/* When a part has gone, the line breaks. When one has come, the line starts anew, as all points before lack
+ * that part. */
 static void change_parts(const struct wtl_plot_curves *curves, struct wtl_plot_curve *curve,
 			 size_t n_parts, int64_t t_utc_ns)
 {
@@ -191,7 +191,7 @@ static void go_on(const struct wtl_plot_curves *curves, struct wtl_plot_curve *c
 	} else if (stretch.shortest_ns < curve->span_ns) {
 		return;
 	} else if (stretch.watts >= 0) {
-		/* Of sampled power the newest stretch is an estimate, which may have been too high. */
+		/* Negative: the newest sampled power is an estimate, which may have been too high. */
 		add_point(curve, &curves->energies[curve->domain], stretch.watts, t_utc_ns);
 	}
 	begin_point(curves, curve);
@@ -223,7 +223,7 @@ static bool add_idle(const struct wtl_plot_curves *curves, size_t domain, double
 	return true;
 }
 
-/* Of the total it is known where that of all its parts is. */
+/* The total's is known if that of all its parts is. */
 static struct wtl_plot_level idle_of(const struct wtl_plot_curves *curves, size_t domain)
 {
 	struct wtl_plot_level level = {.is_known = true, .name = "idle"};
@@ -265,7 +265,7 @@ static int make_panel(struct wtl_plot_curves *curves)
 		struct wtl_plot_curve *curve = &curves->list[i];
 		const struct wattle_energy *energy = &curves->energies[curve->domain];
 
-		/* A ± of more than half the power would cover the others: a note tells it. */
+		/* A ± of more than half the power would cover the other curves: it is in a note. */
 		series[i] = (struct wtl_plot_series){
 			.name = curve->name,
 			.remark = remark_of(curves, curve->domain),

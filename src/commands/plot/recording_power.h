@@ -10,15 +10,15 @@
 
 #include "commands/plot/recording.h"
 
-/* Power over time of a recording, a line a domain: what its two files share. */
+/* A recording's power over time, a line per domain: what its two files share. */
 
 /* A domain, or the total. */
 struct wtl_plot_curve {
 	size_t domain; /* past the last one: the total */
 	const char *name;
-	int64_t span_ns;	    /* of a point, at least */
+	int64_t span_ns;	    /* least duration of a point */
 	uint64_t zero_uw;	    /* uncertainty of its sensor's zero, k = 2 */
-	struct wattle_energy *last; /* of all domains, of parts of it alone: where a point begins */
+	struct wattle_energy *last; /* of all domains, if part of it: at the point's start */
 	size_t n_parts_most;
 	struct wtl_plot_reducer reducer;
 };
@@ -32,7 +32,7 @@ struct wtl_plot_curves {
 	struct wattle_energy *energies; /* and the total: as of the newest sample */
 };
 
-/* Power that a domain had before anything was seen of it is not known to be 0. */
+/* Without any sign of power yet, its power is unknown, not 0. */
 static inline bool wtl_plot_power_is_seen(const struct wattle_energy *energy)
 {
 	return energy->has_power || energy->energy_uj > 0;
@@ -40,9 +40,9 @@ static inline bool wtl_plot_power_is_seen(const struct wattle_energy *energy)
 
 /* ---- recording_power_notes.c ---- */
 
-/* Why a domain (past the last one: the total) has no line. NULL: as there is none at all (the total). */
+/* Why a domain (past the last one: the total) has no line. NULL: there is no total. */
 const char *wtl_plot_power_reason(const struct wtl_plot_curves *curves, size_t domain);
-/* Adds what the picture has to say below it; a series a curve. */
+/* Adds the notes below the picture; one series per curve. */
 void wtl_plot_power_note(const struct wtl_plot_curves *curves,
 			 const struct wtl_plot_series *series);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is said below the picture: whose line is not there, and why. */
+/* The notes below the picture: which lines are missing, and why. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static bool has_line(const struct wtl_plot_series *series)
 	return false;
 }
 
-/* Nor has the total a power as long as a part of it has none. */
+/* The total has no power as long as one of its parts has none. */
 static const char *reason_of_total(const struct wtl_plot_curves *curves)
 {
 	for (size_t i = 0; i < curves->n_domains; i++) {
@@ -41,12 +41,12 @@ const char *wtl_plot_power_reason(const struct wtl_plot_curves *curves, size_t i
 	if (i == curves->n_domains)
 		return reason_of_total(curves);
 	wtl_meter_domain(curves->meter, i, &domain.domain);
-	/* Of a model it is why nothing is measured. */
+	/* A modelled domain's reason is why it is not measured. */
 	reason = domain.domain.method == WATTLE_METHOD_MODELLED ? NULL : wtl_words_reason(&domain);
 	return reason ? reason : "too short to speak of power";
 }
 
-/* NULL: it has a line, or shall have none. */
+/* NULL: it has a line, or is not asked for. */
 static const char *reason_without_line(const struct wtl_plot_curves *curves,
 				       const struct wtl_plot_series *series, size_t domain)
 {
@@ -87,7 +87,7 @@ static const char *names_of(const struct wtl_plot_curves *curves, const bool in[
 	return text;
 }
 
-/* Those that have no line: all with one reason in one note, in the place of the first of them. */
+/* Domains without a line: one note for each reason, in the order of the first domain. */
 static void note_without_lines(const struct wtl_plot_curves *curves,
 			       const struct wtl_plot_series *series, bool in[])
 {
@@ -108,7 +108,7 @@ static void note_without_lines(const struct wtl_plot_curves *curves,
 	}
 }
 
-/* As a report says it. */
+/* As in a report. */
 static void note_lacking(const struct wtl_plot_curves *curves, bool in[])
 {
 	struct wtl_plot_sheet *sheet = curves->replay->sheet;

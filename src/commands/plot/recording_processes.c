@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who used the power, and how much memory they had, over time. */
+/* Power and memory by process or group, over time. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,19 +17,19 @@ enum { POINTS_MAX = 600 };
 
 #define MOMENT_S 1e-6
 
-/* PSS is read of large ones only now and then: it is what it was while RSS moves by no more than this part of it,
- * and of some scans before, that is near enough (judgement). */
+/* PSS of large processes is read rarely. It counts as current while RSS moves by no more than this part of it,
+ * or for at most so many scans (judgement). */
 #define MOVED_PART 0.05
 enum { LATE_SCANS = 2 };
 
-/* Whose slot it was when it was last seen. */
+/* The process that had the slot when it was last seen. */
 struct owner {
 	int pid;
 	int64_t start_ns;
 	char name[32];
 	size_t key;
 	bool is_known, has_pss;
-	uint64_t pss_bytes, rss_then_bytes; /* when PSS was read last */
+	uint64_t pss_bytes, rss_then_bytes; /* when PSS was last read */
 };
 
 enum quantity { POWER, MEMORY };
@@ -40,14 +40,14 @@ struct processes {
 	struct wtl_plot_keys keys;
 	struct owner *owners; /* by slot */
 	size_t owners_room;
-	int64_t scanned_ns; /* monotonic: of the bill before; a bill is of the time since then */
+	int64_t scanned_ns; /* monotonic: of the last bill, from which the next one counts */
 	bool has_begun;
 	size_t n_scans;
-	bool has_dynamic;   /* of everybody, so far */
-	bool shows_dynamic; /* else all power, idle power included */
+	bool has_dynamic;   /* for all of them, so far */
+	bool shows_dynamic; /* else all energy, idle power included */
 
-	/* The second time: series[k].points[i] of several scans each, the first of power being where
-	 * the one after it begins. */
+	/* The second pass: series[k].points[i], each of several scans. The first point of power only marks where the
+	 * next one begins. */
 	struct wtl_plot_series *series;
 	struct wtl_plot_point **points;
 	size_t n_series, n_points, scans_a_point, n_in_point;
@@ -94,7 +94,7 @@ static void name_key(struct processes *processes, const struct wtl_consumer *con
 	wtl_text_copy(name, size, text[0] ? text : none);
 }
 
-/* Of whom PSS was never read, it never will be: a key is drawn by one or the other. */
+/* A process whose PSS was never read never gets one: its key is drawn by RSS. */
 static void settle_owner(struct processes *processes, const struct owner *owner)
 {
 	if (processes->quantity == MEMORY && owner->is_known && !owner->has_pss)
@@ -123,7 +123,7 @@ static int key_of(struct processes *processes, size_t slot, const struct wtl_con
 
 /* ---- A scan ---- */
 
-/* By what it has at all: who is to be shown. */
+/* For ranking: PSS, or else RSS. */
 static double memory_of(const struct wtl_consumer *consumer)
 {
 	uint64_t bytes =
@@ -132,7 +132,7 @@ static double memory_of(const struct wtl_consumer *consumer)
 	return bytes != UINT64_MAX && consumer->state == WTL_CONSUMER_LIVE ? (double)bytes : 0.0;
 }
 
-/* By what its line goes by. PSS that was not read yet is not known, nor is a sum with it. */
+/* For drawing: PSS, or RSS. Without the value, the sum is unknown, too. */
 static double shown_memory_of(const struct processes *processes, size_t key,
 			      const struct wtl_consumer *consumer)
 {
@@ -155,7 +155,7 @@ static double value_of(struct processes *processes, size_t slot,
 	return (double)(processes->shows_dynamic ? power.dynamic_uw : power.full_uw) / 1e6;
 }
 
-/* How much of it PSS does not tell, as it was not read since. */
+/* By how much RSS has moved since PSS was read; all of it without a PSS. */
 static double moved_of(struct owner *owner, const struct wtl_consumer *consumer)
 {
 	uint64_t rss_bytes = consumer->rss_bytes;
@@ -170,7 +170,7 @@ static double moved_of(struct owner *owner, const struct wtl_consumer *consumer)
 	return fabs((double)rss_bytes - (double)owner->rss_then_bytes);
 }
 
-/* A key of which PSS was too old for several scans in a row is drawn by RSS. */
+/* A key whose PSS was too old for several scans in a row is drawn by RSS. */
 static void judge_age(struct processes *processes)
 {
 	for (size_t i = 0; i < processes->keys.n_touched; i++) {
@@ -181,7 +181,7 @@ static void judge_age(struct processes *processes)
 	}
 }
 
-/* Everybody's value into their keys. */
+/* Adds everybody's value to their keys. */
 static int scan(struct processes *processes)
 {
 	const struct wtl_consumers *consumers = processes->replay->history->consumers;
@@ -214,7 +214,7 @@ static int scan(struct processes *processes)
 	return 0;
 }
 
-/* Goes by the recording and calls back after each scan within the picture. */
+/* Plays the recording, and calls back after each scan within the picture. */
 static int play(struct processes *processes,
 		void (*scanned)(struct processes *, const struct wtl_played *, double seconds))
 {
@@ -241,7 +241,7 @@ static int play(struct processes *processes,
 	return rc;
 }
 
-/* ---- The first time: who is to be shown ---- */
+/* ---- The first pass: who is shown ---- */
 
 static void rank_scan(struct processes *processes, const struct wtl_played *played, double seconds)
 {
@@ -252,7 +252,7 @@ static void rank_scan(struct processes *processes, const struct wtl_played *play
 	for (size_t i = 0; i < processes->keys.n_touched; i++) {
 		struct wtl_plot_key *key = &processes->keys.list[processes->keys.touched[i]];
 
-		/* Also of the very first bill: who was there only then is ranked last. */
+		/* The very first bill has no duration, but counts: those only in it are ranked last. */
 		key->sum += key->now * (seconds > MOMENT_S ? seconds : MOMENT_S);
 	}
 }
@@ -272,8 +272,8 @@ static int add_series(struct processes *processes, const char *name, bool is_res
 	return processes->replay->sheet->error;
 }
 
-/* Goes by it until it is known whether everybody's power above idle is: idle power that was learned on
- * the way is that of the whole, as in a report. */
+/* Plays until it is clear whether power above idle is known for all. Idle power learned on the way counts from
+ * the start, as in a report. */
 static int rank(struct processes *processes)
 {
 	int rc = play(processes, rank_scan);
@@ -312,16 +312,16 @@ static int choose(struct processes *processes)
 		processes->keys.list[best].shown = (int)processes->n_series;
 		rc = add_series(processes, processes->keys.list[best].name, false);
 	}
-	/* Peaks of several do not add up. */
+	/* Peaks of memory do not add up: no "others". */
 	if (rc == 0 && processes->quantity == POWER &&
 	    wtl_plot_keys_largest(&processes->keys) < processes->keys.n)
 		rc = add_series(processes, "others", true);
 	return rc;
 }
 
-/* ---- The second time: their values ---- */
+/* ---- The second pass: their values ---- */
 
-/* The mean of several scans, or (memory) the highest. */
+/* Power: the mean of several scans; memory: the highest value. */
 static void add_value(const struct processes *processes, double *y, double value, double seconds)
 {
 	if (processes->quantity == POWER)
@@ -345,7 +345,7 @@ static void end_point(struct processes *processes)
 	processes->seconds_in_point = 0;
 }
 
-/* Where the first one's power begins; who is not there has no memory, which is not 0. */
+/* Power: a first point, which marks the beginning. Memory: unknown until there is a value, not 0. */
 static void begin_points(struct processes *processes)
 {
 	int64_t begin_ns = wtl_plot_times_utc(&processes->replay->times, processes->scanned_ns);
@@ -385,7 +385,7 @@ static void show_scan(struct processes *processes, const struct wtl_played *play
 		end_point(processes);
 }
 
-/* What of memory is drawn: that of those that are shown. */
+/* The kinds of memory of the keys that are shown. */
 enum sizes { PSS = 1, RSS, PSS_AND_RSS };
 
 static enum sizes sizes_of(const struct processes *processes)
@@ -398,7 +398,7 @@ static enum sizes sizes_of(const struct processes *processes)
 	return (enum sizes)sizes;
 }
 
-/* Where some lines are one and some the other, each says so. */
+/* If both kinds are drawn, each line names its own. */
 static void name_sizes(struct processes *processes)
 {
 	for (size_t i = 0; i < processes->keys.n; i++) {

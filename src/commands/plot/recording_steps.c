@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What every picture of a recording is made with: steps through it, its domains, and notes. */
+/* Shared by all pictures of a recording: steps through it, its domains, and notes. */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "meter/consumers.h"
 #include "meter/meter.h"
 
-/* The meter's, of all that is in the picture. */
+/* the meter's window of the drawn part */
 #define WINDOW "plot"
 
 int wtl_plot_rewind(struct wtl_plot_replay *replay)
@@ -58,7 +58,7 @@ bool wtl_plot_keep_idle(struct wtl_plot_replay *replay)
 	return policy->n_given > 0;
 }
 
-/* A stretch that could not be read ends where something can be again. */
+/* A part that could not be read ends with the next readable step. */
 static int step(struct wtl_plot_replay *replay, struct wtl_played *ret_played)
 {
 	struct wtl_err err = {.code = 0};
@@ -72,7 +72,7 @@ static int step(struct wtl_plot_replay *replay, struct wtl_played *ret_played)
 		if (!replay->has_lost)
 			replay->lost = replay->history->gaps[replay->history->n_gaps - 1];
 		replay->has_lost = true;
-	} else if (rc >= 0 && now_ns > replay->now_mono_ns) { /* some have no time of their own */
+	} else if (rc >= 0 && now_ns > replay->now_mono_ns) { /* some have no later time */
 		if (replay->is_lost &&
 		    wtl_plot_times_lose(&replay->times, replay->now_mono_ns, now_ns) < 0)
 			return -ENOMEM;
@@ -82,7 +82,7 @@ static int step(struct wtl_plot_replay *replay, struct wtl_played *ret_played)
 	return rc;
 }
 
-/* What was measured in the picture so far. The window begins with its first step. */
+/* Updates the energies in the picture so far. The window begins with the first step. */
 static int look(struct wtl_plot_replay *replay, enum wtl_played_kind kind)
 {
 	struct wattle_meter *meter = replay->history->meter;

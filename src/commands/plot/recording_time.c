@@ -6,12 +6,12 @@
 #include "commands/plot/recording.h"
 #include "energy/units.h"
 
-/* As the recorder has it: that far it is slewed, and not set. */
+/* As in the recorder: smaller steps count as slewing. */
 #define SET_NS WTL_NS_PER_S
 
 /* ---- Clocks ---- */
 
-/* What UTC is ahead of a clock that goes on while the machine sleeps. */
+/* UTC minus a clock that also runs in suspend. */
 static int64_t ahead_of(const struct wtl_wall_point *point)
 {
 	return point->ahead_ns - point->slept_ns;
@@ -78,7 +78,7 @@ int wtl_plot_times_read(struct wtl_plot_times *times, struct wtl_history *histor
 
 	*times = (struct wtl_plot_times){.begin_mono_ns = history->begin_mono_ns,
 					 .end_mono_ns = history->end_mono_ns};
-	/* What is lost of one channel or of exits is not lost of all. */
+	/* Only what is lost of all domains: not single channels or exits. */
 	for (size_t i = 0; rc == 0 && i < history->n_gaps; i++) {
 		const struct wtl_stored_gap *gap = &history->gaps[i];
 		bool is_suspend = gap->kind == WTL_GAP_SUSPEND;
@@ -101,7 +101,7 @@ int wtl_plot_times_lose(struct wtl_plot_times *times, int64_t from_mono_ns, int6
 {
 	if (to_mono_ns <= from_mono_ns)
 		return 0;
-	/* A recording is gone through more than once. */
+	/* A recording is played more than once. */
 	for (size_t i = 0; i < times->n; i++)
 		if (!times->holes[i].is_suspend && times->holes[i].at_mono_ns == from_mono_ns)
 			return 0;
@@ -133,7 +133,7 @@ void wtl_plot_recorded_gaps(const struct wtl_plot_replay *replay, struct wtl_plo
 	for (size_t i = 0; gaps && i < times->n; i++) {
 		struct wtl_plot_gap gap = gap_of(times, &times->holes[i]);
 
-		/* What lies in one another is one. */
+		/* Nested and overlapping gaps are cut. */
 		gap.from = gap.from < end_ns ? end_ns : gap.from;
 		if (gap.to <= gap.from || gap.to < replay->from_utc_ns ||
 		    gap.from > replay->to_utc_ns)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The energy of windows, a bar each. */
+/* The energy of windows, one bar each. */
 #include <errno.h>
 
 #include "commands/plot/recording.h"
@@ -13,7 +13,7 @@ struct bars {
 	bool *is_run;
 	struct wtl_plot_point *totals;
 	size_t n;
-	struct wtl_plot_series *series; /* a domain each */
+	struct wtl_plot_series *series; /* one per domain */
 	struct wtl_plot_point **points; /* of the series */
 	size_t *shown;			/* the domains' numbers */
 	size_t n_series;
@@ -78,7 +78,7 @@ static int collect(struct bars *bars)
 	return rc;
 }
 
-/* Runs that were repeated have one name, and are told apart as in a picture of their reports. */
+/* Repeated runs share one name: they are numbered, as in a picture of their reports. */
 static void number_runs(struct bars *bars)
 {
 	const char *command = wtl_history_fact(bars->replay->history, "command");
@@ -117,7 +117,7 @@ static void make_panel(const struct bars *bars)
 		.n_categories = bars->n,
 		.totals = has_whole ? bars->totals : NULL,
 	};
-	/* Of some domains without the others there is no whole. */
+	/* Some domains alone make no whole. */
 	if (has_whole || bars->n_series == 1)
 		wtl_plot_sheet_note(
 			sheet,

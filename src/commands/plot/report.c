@@ -69,7 +69,7 @@ static int add_series(json_t *list, const json_t *series)
 	return 0;
 }
 
-/* The runs of one command of a comparison; energy: which of theirs is compared. */
+/* Adds the runs of one command of a comparison; energy: which energy is compared. */
 static int add_compared(json_t *list, const json_t *command, json_t *energy)
 {
 	const json_t *series = json_object_get(command, "series");
@@ -144,7 +144,7 @@ static int add_documents(json_t *list, const char *text, size_t len, json_error_
 	return rc;
 }
 
-/* A name that is no UTF-8 is not kept. */
+/* A name that is not UTF-8 is dropped. */
 static void name_file(json_t *list, const char *name)
 {
 	json_t *run;
@@ -159,7 +159,7 @@ static void name_file(json_t *list, const char *name)
 	}
 }
 
-/* What is no JSON at all, in words; NULL: it may be. */
+/* Why the text is certainly not JSON; NULL: it may be. */
 static const char *no_json(const char *text, size_t len)
 {
 	static const char magic[] = "SQLite format 3", profile[] = "wattle profile ";
@@ -235,7 +235,7 @@ static void choose_domains(struct wtl_plot_chosen *chosen, const json_t *report)
 	}
 }
 
-/* What is compared: nothing where a run is of no comparison, or they are too many. */
+/* The compared commands: none if a run belongs to no comparison, or they are too many. */
 static void choose_compared(struct wtl_plot_chosen *chosen)
 {
 	size_t n = 0;
@@ -280,7 +280,7 @@ bool wtl_plot_reports_begin(const struct wtl_plot_reports *reports, int64_t *ret
 	return any;
 }
 
-/* Without a time of its own, a report is in no stretch of time. */
+/* A report without a start time is outside any time range. */
 static bool is_in_time(const struct wtl_plot_wanted *wanted, const json_t *report)
 {
 	int64_t start_ns;
@@ -311,7 +311,7 @@ static int choose(const struct wtl_plot_reports *all, struct wtl_plot_chosen *ch
 	return chosen->sheet->error;
 }
 
-/* A domain that was asked for and is in none of them; NULL: there is none such. */
+/* A domain that was asked for and is in no report; NULL: there is none. */
 static const char *missing(const struct wtl_plot_chosen *chosen)
 {
 	for (size_t i = 0; i < chosen->wanted->n_domains; i++) {
@@ -326,7 +326,7 @@ static const char *missing(const struct wtl_plot_chosen *chosen)
 	return NULL;
 }
 
-/* ---- What every figure says ---- */
+/* ---- Common parts of figures ---- */
 
 static void add_source(struct wtl_buf *buf, const json_t *domain)
 {
@@ -336,7 +336,7 @@ static void add_source(struct wtl_buf *buf, const json_t *domain)
 		wtl_plot_put_source(buf, source, method);
 }
 
-/* "rapl-perf (counter), nvml (integrated)": of the domains that are shown, in any of the runs. */
+/* "rapl-perf (counter), nvml (integrated)": of the drawn domains, in any of the runs. */
 static const char *sources(const struct wtl_plot_chosen *chosen)
 {
 	struct wtl_buf buf;
@@ -352,7 +352,7 @@ static const char *sources(const struct wtl_plot_chosen *chosen)
 	return text;
 }
 
-/* "2026-11-21 08:00:00 to 08:10:37 UTC"; "" where it is not known. */
+/* "2026-11-21 08:00:00 to 08:10:37 UTC"; "" if not known. */
 static const char *time_text(const struct wtl_plot_chosen *chosen)
 {
 	int64_t from_ns = INT64_MAX, to_ns = INT64_MIN, start_ns;
@@ -396,7 +396,7 @@ static void add_lines(const struct wtl_plot_chosen *chosen)
 	chosen->sheet->figure.n_lines = 1;
 }
 
-/* Puts them in the order of their starts; those of which nobody knows it are left out. */
+/* Sorts the reports by their start; those without a known start are left out. */
 static int order_by_time(struct wtl_plot_chosen *chosen)
 {
 	int64_t *starts = wtl_plot_sheet_array(chosen->sheet, chosen->n + 1, sizeof(*starts));
@@ -411,7 +411,7 @@ static int order_by_time(struct wtl_plot_chosen *chosen)
 
 		if (!start_of(report, &start_ns))
 			continue;
-		/* Those of a file are in order already, and files mostly are. */
+		/* Insertion sort: those of a file are sorted already, and files mostly are. */
 		for (; k > 0 && starts[k - 1] > start_ns; k--) {
 			starts[k] = starts[k - 1];
 			chosen->reports[k] = chosen->reports[k - 1];

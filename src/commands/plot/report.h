@@ -10,26 +10,26 @@
 
 struct wtl_err;
 
-/* Plots of what `wattle run --format json` wrote: reports and series of them, one or many in a file. */
+/* Plots of the output of `wattle run --format json`: reports and series of them, one or many in a file. */
 
 enum { WTL_PLOT_REPORTS_MAX = 10000 };
 
 struct wtl_plot_reports;
 
-/* NULL: no memory. */
+/* NULL: out of memory. */
 struct wtl_plot_reports *wtl_plot_reports_new(void);
 void wtl_plot_reports_free(struct wtl_plot_reports *reports); /* NULL is fine */
 
-/* Adds those of a file; its name is for errors. 0; -WTL_EFORMAT: it is nothing of that kind (nothing is
- * added); -EFBIG; -ENOMEM; -ENOSYS in builds without jansson. */
+/* Adds a file's reports; its name is for errors. 0; -WTL_EFORMAT: not such a file (nothing is added);
+ * -EFBIG; -ENOMEM; -ENOSYS in builds without jansson. */
 int wtl_plot_reports_add(struct wtl_plot_reports *reports, const char *name, const char *text,
 			 size_t len, struct wtl_err *err);
 
-/* When the first of them began. false: no one knows. */
+/* The start of the first one. false: not known. */
 bool wtl_plot_reports_begin(const struct wtl_plot_reports *reports, int64_t *ret_utc_ns);
 
-/* Makes a figure of them. It lives as long as the sheet. 0; -EINVAL: they do not have what is wanted, and err
- * says what they have; -ENODATA: there is nothing to plot; -ENOMEM. */
+/* Makes a figure of them, which lives as long as the sheet. 0; -EINVAL: they lack what is wanted, and err says
+ * what they have; -ENODATA: there is nothing to plot; -ENOMEM. */
 int wtl_plot_reports_figure(const struct wtl_plot_reports *reports,
 			    const struct wtl_plot_wanted *wanted, struct wtl_plot_sheet *sheet,
 			    struct wtl_err *err);

@@ -6,11 +6,11 @@
 
 #include "commands/plot/report_parts.h"
 
-/* Energies as bars: a row a domain, a run or a consumer. */
+/* Energies as bars: a row per domain, run or consumer. */
 
 #define WHISKERS "Whiskers: ± (k = 2), up to 50 %; more only in figures."
 
-/* Bars of n_series series, a row each of n names; the series' points[s][i]. */
+/* Bars of n_series series, with n named rows: points[s][i] of series s. */
 struct chart {
 	struct wtl_plot_panel *panel;
 	const char **names;
@@ -56,7 +56,7 @@ static struct wtl_plot_point domain_point(const struct wtl_plot_chosen *chosen, 
 		(int64_t)x);
 }
 
-/* A row a domain, with whiskers of its own. */
+/* A row per domain, each with whiskers. */
 static int domains_of_one(const struct wtl_plot_chosen *chosen)
 {
 	struct chart chart;
@@ -72,7 +72,7 @@ static int domains_of_one(const struct wtl_plot_chosen *chosen)
 	return 0;
 }
 
-/* A row a run, its domains end to end. */
+/* A row per run, with its domains end to end. */
 static int runs_by_domain(const struct wtl_plot_chosen *chosen)
 {
 	struct wtl_plot_sheet *sheet = chosen->sheet;
@@ -91,7 +91,7 @@ static int runs_by_domain(const struct wtl_plot_chosen *chosen)
 	}
 	for (size_t d = 0; d < chosen->n_domains; d++)
 		chart.series[d].name = chosen->domains[d];
-	/* Of some domains, nobody knows the ± together. */
+	/* The ± of some domains together is not known. */
 	if (!chosen->wanted->n_domains) {
 		chart.panel->totals = totals;
 		wtl_plot_sheet_note(sheet, WHISKERS);
@@ -112,7 +112,7 @@ int wtl_plot_report_energies(const struct wtl_plot_chosen *chosen)
 	return domains_of_one(chosen);
 }
 
-/* ---- Who used it ---- */
+/* ---- Consumers ---- */
 
 struct bar {
 	const char *name;
@@ -142,7 +142,7 @@ static const char *name_of(struct wtl_plot_sheet *sheet, const json_t *process, 
 	return wtl_plot_sheet_printf(sheet, "%s (%lld)", text, (long long)json_integer_value(pid));
 }
 
-/* A process is a bar of its own; of a group, ± are added: they have the sensors' in common. */
+/* A process is a bar of its own. In groups ± are added, as they come from the same sensors. */
 static void add_bar(struct bar *bars, size_t *n, const struct bar *added, bool groups)
 {
 	if (!(added->energy_j > 0))
@@ -163,7 +163,7 @@ static int compare(const void *a, const void *b)
 	return (left->energy_j < right->energy_j) - (left->energy_j > right->energy_j);
 }
 
-/* The largest on their own, the rest in one. */
+/* Keeps the largest, and merges the rest. */
 static size_t fold(struct bar *bars, size_t n, size_t top)
 {
 	struct bar rest = {.name = "others"};
@@ -198,7 +198,7 @@ static int draw_bars(struct wtl_plot_sheet *sheet, const struct bar *bars, size_
 	return 0;
 }
 
-/* Has everybody whose energy is known a part above idle, also those that are not named? */
+/* Has everybody with a known energy a part above idle, including those without a name? */
 static bool all_dynamic(const json_t *processes, const json_t *others)
 {
 	const json_t *process;
@@ -214,7 +214,7 @@ static bool all_dynamic(const json_t *processes, const json_t *others)
 	return true;
 }
 
-/* The ± in a report is that of the part above idle, where there is one: it says nothing of all. */
+/* If there is a part above idle, the report's ± is that part's: the one of all energy is unknown. */
 static double uncertainty_of(const json_t *share, bool dynamic)
 {
 	if (!dynamic && json_object_get(share, "dynamic_j"))
@@ -245,7 +245,7 @@ int wtl_plot_report_consumers(const struct wtl_plot_chosen *chosen)
 		add_bar(bars, &n, &bar, by != WTL_PLOT_BY_PROCESS);
 	}
 	n = fold(bars, n, chosen->wanted->top);
-	/* Those that the report does not name. */
+	/* Those that the report does not list. */
 	add_bar(bars, &n,
 		&(struct bar){.name = "not listed in the report",
 			      .energy_j = wtl_plot_json_number(others, key),

@@ -7,14 +7,14 @@
 #include "energy/statistics.h"
 #include "commands/plot/report_parts.h"
 
-/* Repeated runs as a series: a panel a quantity, a point a run, the mean with its 95 % interval. */
+/* Repeated runs as a series: a panel per quantity, a point per run, the mean with its 95 % interval. */
 
 enum { FILES_MAX = 8 };
 
-/* A panel each; the command's energy is in that of the machine's, but where commands are compared by it. */
+/* One panel each. The command's energy is in the machine's panel, unless commands are compared by it. */
 enum quantity { ENERGY, DURATION, MEAN_POWER, EMITTED, RATE, COMMAND, COMMAND_POWER, QUANTITIES };
 
-/* Whose points: NULL, everybody's. */
+/* Whose points; NULL: the machine's, and of any command. */
 struct whose {
 	const char *domain;
 	const char *compared; /* a command of a comparison */
@@ -46,7 +46,7 @@ static bool is_of(const json_t *report, const char *compared)
 	return !compared || strcmp(wtl_plot_json_text(report, WTL_PLOT_JSON_NAME), compared) == 0;
 }
 
-/* Of all runs; of others than the wanted command's, nothing is known. NULL: no memory. */
+/* Points of all runs; those of other commands are unknown. NULL: out of memory. */
 static const struct wtl_plot_point *points_of(const struct wtl_plot_chosen *chosen,
 					      enum quantity quantity, struct whose whose)
 {
@@ -72,8 +72,8 @@ static bool is_one_command(const struct wtl_plot_chosen *chosen)
 	return true;
 }
 
-/* Of those that were not cut short, as in the report's statistics. false: they are fewer than two, or not of one
- * command, and have no mean. is_of_one: they are of one as they are. */
+/* The mean of runs that were not interrupted, as in the report's statistics. false: there are fewer than two, or
+ * they are not of one command. is_of_one: the points are known to be of one command. */
 static bool find_mean(const struct wtl_plot_chosen *chosen, const struct wtl_plot_point points[],
 		      bool is_of_one, struct wtl_statistics *ret_statistics)
 {
@@ -107,7 +107,7 @@ static void set_mean(const struct wtl_plot_chosen *chosen, bool is_of_one,
 							statistics.sd / statistics.mean);
 }
 
-/* Adds the quantity of a domain, of the machine or of a command to the panel, unless it is not known of any run. */
+/* Adds the quantity of a domain, the machine or a command to the panel, unless it is unknown in all runs. */
 static int add_series(const struct wtl_plot_chosen *chosen, enum quantity quantity,
 		      struct whose whose, struct wtl_plot_panel *panel,
 		      struct wtl_plot_series *series)
@@ -182,7 +182,7 @@ static int make_panel(const struct wtl_plot_chosen *chosen, enum quantity quanti
 	return rc;
 }
 
-/* The mean of the sensors' ± of single runs, as a part of their mean. */
+/* The mean of the sensors' ± of single runs, relative to the runs' mean. */
 static double shared_part(const struct wtl_plot_point points[], size_t n)
 {
 	double half = 0, sum = 0;
@@ -195,7 +195,7 @@ static double shared_part(const struct wtl_plot_point points[], size_t n)
 	return sum > 0 ? half / sum : 0;
 }
 
-/* The only run, or the mean of all with both its errors: that of chance, and what the runs have in common. */
+/* The only run, or the mean with both its errors: the random one, and that common to all runs. */
 static struct wtl_plot_point whole_of(const struct wtl_plot_chosen *chosen, enum quantity quantity,
 				      const char *domain)
 {
@@ -237,14 +237,14 @@ void wtl_plot_report_title(const struct wtl_plot_chosen *chosen, const char *bef
 							      sheet->figure.summary);
 }
 
-/* ---- Of which file ---- */
+/* ---- Notes on files ---- */
 
 static bool is_same_text(const char *a, const char *b)
 {
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* Is all that would be said of both the same? */
+/* Would the same note apply to both? */
 static bool is_like(const json_t *a, const json_t *b, bool with_command)
 {
 	return is_same_text(wtl_plot_json_text(a, WTL_PLOT_JSON_FILE),
@@ -296,7 +296,7 @@ void wtl_plot_report_files(const struct wtl_plot_chosen *chosen, bool with_comma
 	}
 }
 
-/* "machine 13 %; command, above idle 23 %"; of commands that are compared "up to 23 %" */
+/* "machine 13 %; command, above idle 23 %"; for compared commands "up to 23 %" */
 static void note_shared(const struct wtl_plot_chosen *chosen, const struct wtl_plot_panel *energies)
 {
 	struct wtl_plot_sheet *sheet = chosen->sheet;
@@ -352,7 +352,7 @@ static int make(const struct wtl_plot_chosen *chosen, const enum quantity quanti
 	return 0;
 }
 
-/* What is above idle, if that was compared, or if nothing says so and it is known of every run. */
+/* By energy above idle, if that was compared, or the document does not say and it is known for every run. */
 static bool is_compared_above_idle(const struct wtl_plot_chosen *chosen)
 {
 	bool is_known = chosen->n_compared > 0 && chosen->wanted->n_domains == 0;
@@ -376,7 +376,7 @@ int wtl_plot_report_runs(const struct wtl_plot_chosen *chosen)
 	return make(chosen, quantities, sizeof(quantities) / sizeof(quantities[0]));
 }
 
-/* Which file a run is of is not told: they have no numbers here. */
+/* Without notes on files: runs have no numbers here. */
 int wtl_plot_report_emissions(const struct wtl_plot_chosen *chosen)
 {
 	static const enum quantity quantities[] = {DURATION, ENERGY, EMITTED, RATE};
