@@ -20,10 +20,10 @@
 
 enum { TEXT_MAX = 16384, LOG_ROOM = 4096 };
 
-/* What the one that records tells the foreground. */
+/* The message of the recording process to the foreground. */
 struct word {
 	bool is_ready;
-	int code; /* else: the exit code */
+	int code; /* if not ready: the exit code */
 	int pid;
 	bool can_stop; /* by --stop */
 };
@@ -76,9 +76,9 @@ static int wait_for_word(struct wtl_app *app, int pipe)
 	return WTL_EXIT_DONE;
 }
 
-/* ---- Behind it ---- */
+/* ---- In the background ---- */
 
-/* A grandchild has no terminal, and can get none. */
+/* The grandchild has no terminal, and cannot get one. */
 static void detach(int pipe)
 {
 	pid_t pid;
@@ -154,13 +154,13 @@ static bool tell_foreground(struct wtl_background *background, const struct word
 	return n == (ssize_t)sizeof(*word);
 }
 
-/* Beside the recording, for errors alone. false: the name is too long. */
+/* The name of the log beside the recording, for errors only. false: it is too long. */
 static bool name_log(const char *path, char log[WTL_LOG_NAME_SIZE])
 {
 	return snprintf(log, WTL_LOG_NAME_SIZE, "%s.log", path) < WTL_LOG_NAME_SIZE;
 }
 
-/* One may be there of a former recording of that name, but nobody else's: its owner would read on, or change it. */
+/* A former log of that name may exist, but only this user's: another owner could read or change it. */
 static int open_log(const char *log, mode_t mode)
 {
 	int fd = wtl_outfile_open(log, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK, mode);
@@ -175,7 +175,7 @@ static int open_log(const char *log, mode_t mode)
 	return -EEXIST;
 }
 
-/* That the disk is full is one of the errors: room to say so is taken now, where the file system can. */
+/* A full disk is one of the errors: space for reporting it is reserved now, if the file system can. */
 static void redirect_to_log(struct wtl_background *background)
 {
 	const struct wtl_record_settings *record = background->app->own;
@@ -203,7 +203,7 @@ bool wtl_background_ready(struct wtl_background *background, bool can_stop)
 
 	if (background->pipe < 0)
 		return true;
-	/* What a command says is for whoever started it. */
+	/* A command's output belongs to whoever started it. */
 	if (!background->app->settings.command) {
 		redirect_to_null(STDOUT_FILENO);
 		redirect_to_log(background);
@@ -222,9 +222,9 @@ void wtl_background_leave(struct wtl_background *background, int code)
 		wtl_outfile_remove(background->log);
 }
 
-/* ---- Stopping one ---- */
+/* ---- --stop ---- */
 
-/* Why it does not go on any more may have been said where nobody was. */
+/* If the recording has ended already, its log may say why. */
 static void tell_log(struct wtl_app *app, const char *file)
 {
 	char log[WTL_LOG_NAME_SIZE];
@@ -244,7 +244,7 @@ int wtl_background_stop(struct wtl_app *app, const char *file)
 		tell_log(app, file);
 		return WTL_EXIT_FAILED;
 	}
-	/* What is left is written first, however long the disk takes. */
+	/* Waits while the rest is written, however long the disk takes. */
 	rc = wtl_packet_ask(fd, "stop", answer, sizeof(answer), -1);
 	close(fd);
 	if (rc < 0) {

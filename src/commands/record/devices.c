@@ -12,14 +12,14 @@
 
 enum { VALUES_MAX = 1024, GPUS_MAX = 128 };
 
-/* How long GPUs' answers are waited for (judgement): who uses them is waited for as long. */
+/* How long to wait for GPUs' answers (judgement); as long as for the answers about their users. */
 #define ANSWER_NS (20 * WTL_NS_PER_MS)
 
-/* What the screen of `wattle top` shows beside energy is what is recorded. */
+/* Records what `wattle top` shows besides energy. */
 struct wtl_recording_devices {
 	struct wtl_gpu_details gpus;
 	struct wtl_host_reader host;
-	int64_t looked_ns; /* by the clock of GPUs' answers */
+	int64_t looked_ns; /* by the clock of the GPUs' answers */
 	size_t n_told;	   /* GPUs whose names are in the facts */
 	struct wtl_device_value values[VALUES_MAX];
 	size_t n;
@@ -40,7 +40,7 @@ struct wtl_recording_devices *wtl_recording_devices_new(struct wattle_meter *met
 
 void wtl_recording_devices_free(struct wtl_recording_devices *devices)
 {
-	/* A driver that never answers keeps all that it may write to. */
+	/* A driver that never answers may still write to this memory. */
 	if (!devices || !wtl_gpu_details_done(&devices->gpus))
 		return;
 	wtl_host_done(&devices->host);

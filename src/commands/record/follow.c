@@ -27,7 +27,7 @@ static int open_pid(int pid)
 	return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-/* Until it is read, a process's end makes its descriptor readable: once is enough. */
+/* The descriptor becomes readable when the process ends, and stays so: stopping once is enough. */
 static void process_ended(void *context)
 {
 	struct wtl_follow *follow = context;
@@ -58,7 +58,7 @@ static int begin_pid(struct wtl_follow *follow, struct wtl_recorder *recorder)
 	return 0;
 }
 
-/* Another process of that number has another slot. */
+/* A different slot means that another process has this number now. */
 static void look_at_pid(struct wtl_follow *follow)
 {
 	struct wtl_workload *workload = wtl_consumers_workload(follow->billing->consumers);
@@ -76,8 +76,8 @@ static bool is_member(const struct wtl_follow *follow, const struct wtl_group *g
 	       (follow->unit[0] && wtl_follow_is_unit(group, follow->unit));
 }
 
-/* A process's descendants are in the tree with it; so this finds those that came in another way. How many
- * members live. */
+/* Descendants are in the tree already: this finds members that came in another way. Returns the number of
+ * living members. */
 static size_t take_members(struct wtl_follow *follow)
 {
 	struct wtl_consumers *consumers = follow->billing->consumers;
@@ -108,7 +108,7 @@ static bool is_member_pid(struct wtl_follow *follow, const char *pid)
 	       is_member(follow, &group);
 }
 
-/* All that are there now: of those that rest, nothing is known otherwise. How many. */
+/* Takes all current members: scans do not see idle ones. Returns how many. */
 static size_t take_all_members(struct wtl_follow *follow)
 {
 	struct wtl_buf names;
@@ -129,7 +129,7 @@ static size_t take_all_members(struct wtl_follow *follow)
 	return n;
 }
 
-/* Who has that name now. Returns whether that is another one than before. */
+/* Finds the container that has the name now. Returns whether it is another one than before. */
 static bool find_container(struct wtl_follow *follow)
 {
 	const struct wtl_record_settings *record = follow->app->own;
@@ -193,7 +193,7 @@ void wtl_follow_look(struct wtl_follow *follow)
 		look_at_pid(follow);
 	if (!follow->container[0] && !follow->unit[0])
 		return;
-	/* The name may be another container's by now, or somebody's at last. */
+	/* The name may belong to another container now, or to the first one at last. */
 	if (take_members(follow) == 0 && follow->container[0] && find_container(follow))
 		take_all_members(follow);
 }

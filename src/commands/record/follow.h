@@ -14,21 +14,21 @@
 struct wtl_recorder;
 
 /*
- * Who is "the command" of a recording that starts none: a process that runs already, with its
- * descendants, or whoever is in a container or a unit, whenever they came.
+ * What counts as "the command" of a recording without one: a running process and its descendants, or all
+ * processes in a container or a unit, whenever they started.
  */
 struct wtl_follow {
 	struct wtl_app *app;
 	struct wtl_billing *billing;
 	struct wtl_loop *loop;
-	char container[80]; /* as struct wtl_group has it, or what is to be found in it; "" none */
+	char container[80]; /* as in struct wtl_group, or part of it; "" none */
 	char unit[96];
 	int64_t seen_due_ns; /* the billing's, as of the last look */
 	int64_t slot;	     /* the process's */
-	int pidfd;	     /* of the process; -1: its end is seen by the looks alone */
+	int pidfd;	     /* of the process; -1: only looks notice its end */
 };
 
-/* After wtl_billing_begin(): takes what the settings name, and puts it into the recording's facts. 0, or
+/* After wtl_billing_begin(): follows what the settings name, and adds it to the recording's facts. 0, or
  * negative after wtl_complain(). done() in any case. */
 int wtl_follow_begin(struct wtl_follow *follow, struct wtl_app *app, struct wtl_billing *billing,
 		     struct wtl_loop *loop, struct wtl_recorder *recorder);
@@ -36,17 +36,17 @@ int wtl_follow_begin(struct wtl_follow *follow, struct wtl_app *app, struct wtl_
 void wtl_follow_look(struct wtl_follow *follow);
 void wtl_follow_done(struct wtl_follow *follow);
 
-/* Is a group the container that a user names: "docker/3f1c…", an ID or its beginning (4 digits at the
- * least), or a name where that is what the group has ("lxc/web")? */
+/* Is the group the container named by the user: "docker/3f1c…", an ID or its first digits (at least 4), or a
+ * name, if the group has one ("lxc/web")? */
 bool wtl_follow_is_container(const struct wtl_group *group, const char *name);
-/* Is it that unit: "ssh.service", or "ssh" for short? */
+/* Is the group that unit: "ssh.service", or "ssh" for short? */
 bool wtl_follow_is_unit(const struct wtl_group *group, const char *name);
 
-/* At least 4 hexadecimal digits, and nothing else? */
+/* Only hexadecimal digits, and at least 4? */
 bool wtl_follow_is_id(const char *name);
 
-/* The ID of a container of Docker's or Podman's by its name, which may look like an ID, as their files tell
- * it. "" where they do not. Needs jansson. */
+/* Finds the ID of a Docker or Podman container in their files by its name, which may look like an ID. "" if not
+ * found. Needs jansson. */
 void wtl_follow_find_container(struct wtl_io *io, const char *name, char *ret_id, size_t size);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which container has a name, as the files of Docker and Podman tell it. Labels, variables and arguments in
- * them are the container's own words: a name counts only in its place in the document. */
+/* Finds containers by name in Docker's and Podman's files. Labels, variables and arguments in them are chosen by
+ * the container: a name counts only in its own place in the document. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 enum { NAMES_MAX = 1 << 20, FILE_MAX = 1 << 18 };
 
-/* Read into text[]. NULL: it is not there, too long, or no document. */
+/* Reads into text[]. NULL: missing, too long, or not JSON. */
 static json_t *load(struct wtl_io *io, const char *path, char *text)
 {
 	ssize_t len = wtl_io_slurp(io, path, text, FILE_MAX);
@@ -62,7 +62,7 @@ static bool has_name(const json_t *container, const char *name)
 	return false;
 }
 
-/* Podman keeps one list a storage driver: [{"id":"3f1c…","names":["web"],…},…]. */
+/* Podman has one list per storage driver: [{"id":"3f1c…","names":["web"],…},…]. */
 static void find_podman(struct wtl_io *io, const char *driver, const char *name, char *text,
 			char *ret_id, size_t size)
 {

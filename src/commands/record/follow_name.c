@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What users call containers and units, and what control groups do. */
+/* Compares the users' names of containers and units with control groups' names. */
 #include <string.h>
 #include <strings.h>
 
@@ -24,7 +24,7 @@ bool wtl_follow_is_container(const struct wtl_group *group, const char *name)
 		return false;
 	if (strcmp(group->container, name) == 0 || strcmp(own, name) == 0)
 		return true;
-	/* A group has the first digits of an ID, a user gives fewer, or all. */
+	/* A group has the first digits of an ID; the user may give fewer, or all. */
 	if (!wtl_follow_is_id(name) || !wtl_follow_is_id(own))
 		return false;
 	return strncasecmp(own, name, len < ID_DIGITS ? len : ID_DIGITS) == 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What programs outside tell a recording: where windows begin and end, and that it shall end. */
+/* Marks from other programs: begins and ends of windows, and the request to stop. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,7 +91,7 @@ static void tell_status(const struct wtl_recording_session *recording, struct wt
 		wtl_buf_printf(answer, "\nwindow %s", recording->marked[i]);
 }
 
-/* false: it is answered when the recording has ended. */
+/* false: it is answered at the recording's end. */
 static bool stop(struct wtl_recording_session *recording, struct wtl_buf *answer)
 {
 	if (!recording->can_stop) {

@@ -29,7 +29,7 @@
 
 #define WINDOW "recording"
 
-/* The usual interval: less would hold no sample. */
+/* The usual interval: a shorter recording would hold no sample. */
 #define TIME_MIN_NS (WTL_NS_PER_S / 10)
 
 enum { DURATION_MAX_S = 366 * 86400, NAME_MAX_LEN = 80, SIZE_LEAST = 256000 };
@@ -104,8 +104,8 @@ struct session {
 	struct wtl_recording_session recording;
 	struct wtl_follow follow;
 	struct wtl_background background;
-	struct wtl_profile_keep *keep; /* NULL: no profile is taken, or it is over */
-	char told[1500];	       /* what it came to, in a line */
+	struct wtl_profile_keep *keep; /* NULL: no profile, or it has ended */
+	char told[1500];	       /* the summary line */
 };
 
 static void ticked(void *context)
@@ -131,7 +131,7 @@ static int start_command(struct session *session, struct wtl_child *child)
 	return 0;
 }
 
-/* Being told to stop is how a recording usually ends. */
+/* A signal to stop is the usual end of a recording. */
 static void record_machine(struct session *session)
 {
 	const struct wtl_record_settings *record = session->app->own;
@@ -215,7 +215,7 @@ static void end_profile(struct session *session)
 	wtl_profile_keep_free(keep);
 }
 
-/* 0, or negative where the recording is not whole. */
+/* 0, or negative if the recording is not complete. */
 static int end_recording(struct session *session)
 {
 	size_t n_domains = wattle_meter_domains(session->meter);
@@ -234,14 +234,14 @@ static int end_recording(struct session *session)
 	return 0;
 }
 
-/* The recording was stopped, and its command goes on: whoever waits for wattle waits for that. */
+/* The recording was stopped, but its command goes on, and wattle's caller waits for that. */
 static void wait_for_command(struct session *session, struct wtl_child *child)
 {
 	wtl_recording_done(&session->recording, session->told);
 	session->loop.stop = false;
 	session->loop.ticked = NULL;
 	session->loop.n_guests = 0;
-	session->loop.interval_ns = WTL_NS_PER_S; /* nothing is sampled any more */
+	session->loop.interval_ns = WTL_NS_PER_S; /* no more samples */
 	wtl_loop_run(&session->loop, NULL, session->io, child);
 }
 
@@ -259,7 +259,7 @@ static int measure_command(struct session *session)
 		wtl_recording_discard(&session->recording);
 		return rc;
 	}
-	/* It runs: also where nobody is there any more to be told. */
+	/* The command runs: go on even if the foreground has gone. */
 	tell_ready(session);
 	wtl_loop_run_command(&session->loop, session->app, session->meter, session->io, &child);
 	wtl_billing_command_ended(&session->billing, &child);
@@ -288,7 +288,7 @@ static int measure_machine(struct session *session)
 	return end_recording(session) < 0 ? WTL_EXIT_FAILED : WTL_EXIT_DONE;
 }
 
-/* A command's own exit status may well be 1. */
+/* A command's own exit status may be 1, too. */
 static int exit_of_failure(const struct wtl_app *app)
 {
 	return app->settings.command ? WTL_EXIT_WATTLE_FAILED : WTL_EXIT_FAILED;
@@ -314,7 +314,7 @@ static int measure(struct session *session)
 
 /* ---- Settings ---- */
 
-/* wattle-20261121-141530.wattle, in local time as people name files. */
+/* wattle-20261121-141530.wattle, in local time as usual for file names. */
 static const char *default_path(char *name, size_t size)
 {
 	time_t now = time(NULL);
@@ -375,7 +375,7 @@ static int check_settings(struct wtl_app *app)
 	return check_profile(app) ? EINVAL : check_follow(app);
 }
 
-/* The file may be said as a word, or with -o. */
+/* The file may be given as a word, or with -o. */
 static int stop(struct wtl_app *app)
 {
 	static const char *const others[] = {

@@ -27,15 +27,15 @@
 #include "document/format.h"
 #include "meter/meter.h"
 
-/* At most the last second is lost in a crash: that is this, and the time until it is on the disk. */
+/* A crash loses at most a second: this time, and that of writing to the disk. */
 #define COMMIT_NS (WTL_NS_PER_S / 100 * 85)
-/* The first is soon: what was begun can be looked at. */
+/* The first commit comes soon, so that the recording can be opened. */
 #define FIRST_COMMIT_NS (WTL_NS_PER_S / 5)
 
-/* Reading a process's memory takes up to milliseconds: of so many a commit. */
+/* Reading a process's memory takes up to milliseconds: at most so many per commit. */
 enum {
-	RSS_READS = 10, /* a second, of those that ran */
-	PSS_READS = 3,	/* walking a process's pages is dear */
+	RSS_READS = 10, /* per second, of processes that ran */
+	PSS_READS = 3,	/* walking a process's pages is slow */
 	COMMAND_TEXT_MAX = 4096,
 };
 
@@ -183,7 +183,7 @@ static void note_failure(struct wtl_recording_session *recording, const struct w
 
 static void second_passed(void *recording);
 
-/* A tape has looks at who ran where it has them. */
+/* A tape has process scans only where they were recorded. */
 static bool has_own_looks(const struct wtl_recording_session *recording)
 {
 	const struct wtl_settings *settings = &recording->app->settings;
@@ -259,13 +259,13 @@ static void fail(struct wtl_recording_session *recording, const struct wtl_err *
 	note_failure(recording, err);
 	complain(recording, err);
 	tell_what_is_left(recording);
-	/* A command goes on, and its report as well. */
+	/* With a command, it and its report go on. */
 	if (recording->loop && recording->can_stop && !recording->goes_on &&
 	    !recording->app->settings.command)
 		recording->loop->stop = true;
 }
 
-/* A ring never gives up what is newest, even if that alone is too much. */
+/* A ring never drops the newest values, even if they alone are too large. */
 static void look_at_size(struct wtl_recording_session *recording)
 {
 	if (recording->is_over || !wtl_store_is_over(wtl_recorder_writer(recording->recorder)))
@@ -286,7 +286,7 @@ static void commit(struct wtl_recording_session *recording)
 	look_at_size(recording);
 }
 
-/* Samples may be minutes apart; what is marked meanwhile is on the disk a second later. */
+/* Samples may be minutes apart; marks are on disk within a second. */
 static void second_passed(void *context)
 {
 	struct wtl_recording_session *recording = context;
@@ -297,7 +297,7 @@ static void second_passed(void *context)
 		commit(recording);
 }
 
-/* What is on the disk is to say whose it was up to then. */
+/* Bills what is written now, so that it is attributed up to this point. */
 static void bill(struct wtl_recording_session *recording)
 {
 	if (!has_own_looks(recording))
@@ -339,7 +339,7 @@ void wtl_recording_look(void *context)
 	commit(recording);
 }
 
-/* Bills are of the measurement's window; those of the recording are of its own, whose UTC may be another. */
+/* Bills refer to the measurement's window. A resumed recording has its own, and the UTC of both may differ. */
 static void shift_bills(const struct wtl_recording_session *recording)
 {
 	struct wattle_meter *meter = recording->billing->meter;
@@ -373,7 +373,7 @@ int wtl_recording_resume(struct wtl_recording_session *recording, const char *pa
 	recording->has_failed = recording->is_over = false;
 	recording->begin_utc_ns = wtl_io_real_ns(recording->billing->io);
 	recording->due_ns = wtl_io_mono_ns(recording->billing->io) + FIRST_COMMIT_NS;
-	/* What was used up to now is none of the recording's. */
+	/* Use up to now does not belong to the recording. */
 	wtl_billing_look_now(recording->billing);
 	wattle_window_begin(meter, WTL_RECORDING_RESUMED);
 	shift_bills(recording);
@@ -406,7 +406,7 @@ static void tell_number(struct wtl_recording_session *recording, const char *nam
 	wtl_recorder_window_fact(recording->recorder, name, key, text);
 }
 
-/* How the command of the window ended, and what it came to by the kernel's own account. */
+/* How the window's command ended, and its CPU time and memory according to the kernel. */
 static void tell_exit(struct wtl_recording_session *recording, const char *name)
 {
 	struct wtl_child *child = recording->child;
@@ -441,7 +441,7 @@ void wtl_recording_window(struct wtl_recording_session *recording, const char *n
 
 /* ---- The end ---- */
 
-/* Complains where it is not whole. 1: it is, and something stays beside it, which err tells. */
+/* Complains if the recording is not complete. 1: it is, but err says what is left beside it. */
 static int end(struct wtl_recording_session *recording, struct wtl_err *err)
 {
 	int rc;

@@ -7,7 +7,7 @@
 
 #include "commands/record/recording.h"
 
-/* What the options of `wattle record` say. */
+/* The options of `wattle record`. */
 struct wtl_record_settings {
 	struct wtl_recording_settings recording;
 	int64_t duration_ns;

@@ -18,12 +18,12 @@
 #include "document/words.h"
 #include "meter/meter.h"
 
-/* One file of years of rows; only its first line is looked at. */
+/* Years of rows fit; only the first line is read. */
 enum { FILE_MAX = 1 << 30, ROW_MAX = 1 << 16 };
 
 const char *const wtl_emissions_formats[] = {"2023", "latest", NULL};
 
-/* A UUID of what no other run has. */
+/* A UUID from what differs between runs. */
 static void make_run_id(char *text, size_t size, const struct wtl_run_session *session,
 			const struct wattle_window *window)
 {
@@ -43,11 +43,11 @@ static void make_run_id(char *text, size_t size, const struct wtl_run_session *s
 
 struct found {
 	bool is_new;
-	bool is_torn; /* its last line has no end */
+	bool is_torn; /* its last line has no newline */
 	enum wtl_codecarbon_format format;
 };
 
-/* Does a file begin with that header, whatever ends its lines? */
+/* Does a file begin with that header, with any kind of line end? */
 static bool begins_with(const struct wtl_buf *file, enum wtl_codecarbon_format format)
 {
 	const char *text = wtl_buf_str(file);
@@ -102,7 +102,7 @@ int wtl_emissions_check(struct wtl_app *app, const char *path)
 
 /* ---- A row ---- */
 
-/* Of a part of which something is not known, nothing is. A machine without GPUs has used 0 for them. */
+/* A part with an unknown domain is unknown. Without GPUs, theirs is 0. */
 static void add_up(struct wtl_codecarbon *row, const struct wtl_report *report)
 {
 	const struct wattle_energy *total = &report->window.total;

@@ -27,7 +27,7 @@
 
 enum {
 	LINE_MAX_BYTES = 4096,
-	HELD_BYTES = 16 << 10, /* of lines that a full pipe has not taken yet */
+	HELD_BYTES = 16 << 10, /* of lines that a full pipe has not taken */
 	LEAVE_MS = 1000,
 	TIME_COLUMNS = 10,
 	MEASURE_COLUMNS = 20,
@@ -43,7 +43,7 @@ static const struct wtl_doc_table table = {
 /* One interval. */
 struct interval {
 	int64_t t_ns, duration_ns; /* its end since the run's start, and its length */
-	bool has_energy, is_negative, is_short, is_modelled; /* modelled: at least a part */
+	bool has_energy, is_negative, is_short, is_modelled; /* modelled: at least in part */
 	enum wattle_method method;
 	uint64_t energy_uj, uncertainty_uj;
 	bool has_command;
@@ -56,7 +56,7 @@ static bool has_power(const struct interval *line)
 	return line->has_energy && !line->is_negative && line->duration_ns >= WTL_POWER_MIN_NS;
 }
 
-/* What the place takes now: sampling does not wait for who reads a pipe. */
+/* Writes what the output takes now: sampling does not wait for a pipe's reader. */
 static void flush(struct wtl_run_every *every)
 {
 	struct wtl_buf *buf = &every->buf;
@@ -201,7 +201,7 @@ static bool is_modelled(const struct wtl_run_every *every)
 	return false;
 }
 
-/* What the machine used since the last line, and its uncertainty by a window of its own. */
+/* The machine's energy since the last line; its uncertainty is from an own window. */
 static void find_machine(struct wtl_run_every *every, const struct wattle_window *window,
 			 const struct wattle_window *own, struct interval *line)
 {
@@ -224,7 +224,7 @@ static void find_machine(struct wtl_run_every *every, const struct wattle_window
 	line->is_short = own->total.flags & WATTLE_ENERGY_SHORT;
 }
 
-/* The ± of a share is that of its part of the run; an interval's is as much wider as the machine's is. */
+/* The ± of a share is relative to the run; it is widened by as much as the machine's is for the interval. */
 static void widen(const struct wattle_window *window, struct interval *line)
 {
 	const struct wattle_energy *total = &window->total;
@@ -287,10 +287,10 @@ void wtl_run_every_look(struct wtl_run_every *every)
 	flush(every);
 	while (every->due_ns <= now_ns)
 		every->due_ns += every->interval_ns;
-	/* No line is left out: the next one is of all that passed since the last. */
+	/* While the pipe is full, no line is made: the next one covers the whole time. */
 	if (every->buf.len > HELD_BYTES)
 		return;
-	/* A tape has what its own bills asked for, no more. */
+	/* A tape only has the scans that its own bills made. */
 	if (!every->app->settings.tape && !every->app->settings.tape_record)
 		wtl_billing_look_now(billing);
 	if (wtl_window_look(billing->meter, billing->window, &window, every->energies,
@@ -325,7 +325,7 @@ static bool is_pipe(const char *path)
 	return stat(path, &st) == 0 && S_ISFIFO(st.st_mode);
 }
 
-/* A pipe that nobody reads yet is waited for, until a signal asks for the end. */
+/* Waits for a reader of a pipe, until a signal asks to end. */
 static int open_file(const struct wtl_settings *settings, struct wtl_loop *loop)
 {
 	const struct timespec nap = {.tv_nsec = 20 * WTL_NS_PER_MS};

@@ -16,7 +16,7 @@ struct wtl_app;
 struct wtl_loop;
 struct wtl_writer;
 
-/* A line for each interval of a run (`wattle run --every`). The energies of the lines add up to the run's. */
+/* One line per interval of a run (`wattle run --every`). The lines' energies add up to the run's. */
 struct wtl_run_every {
 	struct wtl_app *app;
 	struct wtl_billing *billing;
@@ -24,17 +24,16 @@ struct wtl_run_every {
 	const struct wtl_writer *writer; /* NULL: text */
 	int fd;
 	int64_t interval_ns, due_ns, told_ns;
-	uint64_t told_uj; /* of the machine, so far */
+	uint64_t told_uj; /* the machine's, so far */
 	size_t n_domains;
 	struct wattle_energy *energies;
-	struct wtl_consumers_sum told, now,
-		since; /* of the command; shares NULL: nobody is followed */
+	struct wtl_consumers_sum told, now, since; /* of the command; shares NULL: no processes */
 	struct wtl_doc row;
-	struct wtl_buf buf; /* what is not written yet */
-	int error;	    /* nothing is written any more */
+	struct wtl_buf buf; /* not written yet */
+	int error;	    /* if set, nothing more is written */
 };
 
-/* Of zeroed memory: opens what the settings say for the lines. 0, or negative after wtl_complain(). close() in any case. */
+/* Zeroed before: opens the output for the lines. 0, or negative after wtl_complain(). close() in any case. */
 int wtl_run_every_open(struct wtl_run_every *every, struct wtl_app *app,
 		       struct wtl_billing *billing, struct wtl_loop *loop, int64_t interval_ns);
 /* 0, or negative after wtl_complain(): lines are missing. */
@@ -43,12 +42,12 @@ int wtl_run_every_close(struct wtl_run_every *every);
 void wtl_run_every_begin(struct wtl_run_every *every);
 /* After each sample. */
 void wtl_run_every_look(struct wtl_run_every *every);
-/* The window has ended, with these figures, and was billed: the line of what is left. */
+/* The window has ended, with these figures, and was billed: writes the last line. */
 void wtl_run_every_end(struct wtl_run_every *every, const struct wattle_window *window);
-/* Writes what a pipe has not taken yet: until it is read, or a signal asks for the end. Where one did before, that pipe has
- * a second. close() does it too. */
+/* Writes what a pipe has not taken yet: until it is read, or a signal asks to end; after an earlier signal, for at
+ * most a second. close() does it too. */
 void wtl_run_every_finish(struct wtl_run_every *every);
-/* Do lines for programs have the place where the report would go? */
+/* Do lines for programs take the report's place? */
 bool wtl_run_every_has_place(const struct wtl_run_every *every);
 
 #endif

@@ -69,7 +69,7 @@ static const struct wtl_option *const shared[] = {
 	NULL,
 };
 
-/* What a tape, which is a machine of its own, cannot be asked for. */
+/* What does not go with a tape, which is a machine of its own. */
 static int check_tape(struct wtl_app *app)
 {
 	const struct wtl_settings *settings = &app->settings;
@@ -137,13 +137,13 @@ static bool goes_on(struct wtl_run_session *session)
 	return session->n < settings->repeat;
 }
 
-/* Where the command writes to the terminal as well, each line of progress stays. */
+/* If the command also writes to the terminal, each progress line stays. */
 static bool is_alone_on_terminal(void)
 {
 	return isatty(STDOUT_FILENO) != 1;
 }
 
-/* Of --until an estimate: the interval narrows with the root of the number of runs. 0: not known yet. */
+/* An estimate for --until: the interval narrows with the root of the number of runs. 0: not known yet. */
 static double runs_left(const struct wtl_run_session *session, const struct wtl_statistics *energy)
 {
 	const struct wtl_settings *settings = &session->app->settings;
@@ -158,7 +158,7 @@ static double runs_left(const struct wtl_run_session *session, const struct wtl_
 	return fmax(1.0, ceil(whole - n));
 }
 
-/* How far it is. */
+/* Shows the progress. */
 static void show_progress(const struct wtl_run_session *session)
 {
 	const struct wtl_settings *settings = &session->app->settings;
@@ -183,7 +183,7 @@ static void show_progress(const struct wtl_run_session *session)
 			  of, session->n == 1 && !settings->repeat ? "" : "s", mean, left);
 }
 
-/* 0 or the exit code to stop with; then the runs before it still count. */
+/* 0 or the exit code to stop with; earlier runs still count. */
 static int run_all(struct wtl_run_session *session)
 {
 	int stop = wtl_run_once(session);

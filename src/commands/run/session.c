@@ -24,7 +24,7 @@
 #define WINDOW	  "run"
 #define MEMORY_NS WTL_NS_PER_S
 
-/* Processes whose memory is read in a second. Those that are to be reported may end in the next. */
+/* Processes whose memory is read per second. The first time more: those to report may end soon. */
 enum { MEMORY_FIRST = 32, MEMORY_READS = 10 };
 
 static int64_t boot_utc_ns(struct wtl_io *io)
@@ -43,8 +43,8 @@ static void begin_window(struct wtl_run_session *session)
 		wtl_run_every_begin(session->every);
 }
 
-/* Power is told some time after it was drawn, which matters where the command took no longer. A recording and a tape end
- * with the command, and lines that were printed stay as they are. */
+/* Sensors report power with a delay, which matters for short commands. Not with a recording or a tape, which end
+ * with the command, nor with --every, whose lines are printed already. */
 static void wait_for_sensors(struct wtl_run_session *session)
 {
 	int64_t wait_ns;
@@ -74,7 +74,7 @@ static void end_window(struct wtl_run_session *session, struct wtl_run_outcome *
 				     description->energies);
 }
 
-/* Of those that are to be reported, as far as they live that long. A recording reads it itself. */
+/* Of the processes to report, as long as they live. A recording reads it itself. */
 static void look_at_memory(struct wtl_run_session *session)
 {
 	int64_t now_ns = wtl_io_mono_ns(session->io);
@@ -138,8 +138,8 @@ static void report_window(struct wtl_run_session *session, struct wtl_run_outcom
 	report->self.late_ticks = session->loop.late_ticks;
 }
 
-/* A frame of its own for the last sample, and one more: replaying takes a sample of every frame, and
- * then the last one, so that it finds them where this run did. */
+/* The last sample gets a frame of its own, and one more: replaying samples every frame, and then once more at the
+ * end, and so finds the same ones. */
 static void end_tape(struct wtl_run_session *session)
 {
 	wtl_io_wait_until(session->io, wtl_io_mono_ns(session->io));
@@ -147,7 +147,7 @@ static void end_tape(struct wtl_run_session *session)
 	ticked(session);
 }
 
-/* The command, or whom the run that made this tape followed; pid is /proc's number, 0 on a tape. */
+/* Follows the command, or on a tape the one that the recorded run followed. pid: /proc's number; 0 on a tape. */
 static void follow(struct wtl_run_session *session, int pid)
 {
 	char text[16];
@@ -161,7 +161,7 @@ static void follow(struct wtl_run_session *session, int pid)
 		wtl_consumers_follow(session->billing.consumers, (int)told);
 }
 
-/* Returns 0, or the exit code to stop with: the command could not be started. */
+/* Returns 0, or the exit code to stop with if the command could not be started. */
 static int run_command(struct wtl_run_session *session, struct wtl_run_outcome *outcome)
 {
 	struct wtl_report *report = &outcome->report;
@@ -260,7 +260,7 @@ int wtl_run_finish(struct wtl_run_session *session)
 	int rc = HAVE_RECORDINGS ? wtl_recording_close(&session->recording) : 0;
 
 	wtl_loop_finish(&session->loop);
-	/* The notes lie within the outcomes, which have moved since they were made. */
+	/* The notes are inside the outcomes, which have moved since. */
 	for (size_t i = 0; i < session->n; i++) {
 		struct wtl_description *description = &session->outcomes[i].description;
 
