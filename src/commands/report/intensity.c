@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The grid's carbon intensity over time: of a file, or asked for of those who publish it. */
+/* The grid's carbon intensity over time: from a file, or from an API. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -48,15 +48,15 @@ struct asking {
 	const struct wtl_option_list *files;
 	struct wtl_grid_request request;
 	struct wtl_grid_rows rows;
-	struct wtl_grid_told told; /* of all files together */
+	struct wtl_grid_told told; /* for all files together */
 	struct wtl_intensity *intensity;
-	char source[2 * PLACE_MAX]; /* what the file of what is kept is of */
-	char cache[PATH_MAX];	    /* "": nothing is kept */
+	char source[2 * PLACE_MAX]; /* the source that the cache file belongs to */
+	char cache[PATH_MAX];	    /* the cache file; "": none */
 };
 
-/* ---- What is kept ---- */
+/* ---- The cache ---- */
 
-/* Of another place than the API's own, another file: what a relay answers is not what the API does. */
+/* Another URL than the API's own has another file: a relay may answer differently. */
 static int name_cache(struct asking *asking)
 {
 	const char *folder = asking->settings->intensity_cache,
@@ -108,7 +108,7 @@ static int read_cache(struct asking *asking)
 	return rc == -ENOMEM ? rc : 0;
 }
 
-/* Not being able to keep it is no reason not to use it. */
+/* The figures are used even if they cannot be cached. */
 static void write_cache(struct asking *asking)
 {
 	struct wtl_buf text;
@@ -130,7 +130,7 @@ static void write_cache(struct asking *asking)
 
 /* ---- Asking ---- */
 
-/* The first line of a file: on the command line others could see it. */
+/* Reads the first line of a file: on the command line others could see the token. */
 static int read_token(struct asking *asking, struct wtl_buf *token)
 {
 	const char *path = asking->settings->intensity_token;
@@ -182,7 +182,7 @@ static int find_span(struct asking *asking, const char *path, int64_t *ret_from_
 	return 0;
 }
 
-/* Once an API has failed it is not asked again. */
+/* After a failure the API is not asked again. */
 static int ask_all(struct asking *asking)
 {
 	struct wtl_grid_request *request = &asking->request;

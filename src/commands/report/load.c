@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A recording for a report: what is asked for is held against what there is. */
+/* Opens a recording for a report, and checks that it has what is asked for. */
 #include <errno.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #include "energy/units.h"
 #include "replay/format.h"
 
-/* ---- What is asked for ---- */
+/* ---- Checks ---- */
 
 struct loading {
 	struct wtl_app *app;
@@ -27,7 +27,7 @@ static bool is_counted(int weight)
 	return weight == WTL_WEIGHT_INSTRUCTIONS || weight == WTL_WEIGHT_CYCLES;
 }
 
-/* What was not recorded cannot be weighed anew, and names that are in no domain of it are mistakes. */
+/* Only recorded weights can be used, and all named domains must exist. */
 static int check_policy(const struct loading *loading)
 {
 	const struct wtl_player_policy *given = &loading->policy->player;
@@ -54,7 +54,7 @@ static int check_policy(const struct loading *loading)
 	return 0;
 }
 
-/* What nobody can be found in, since nobody was followed. */
+/* --by a process or group needs processes in the recording. */
 static int check_by(const struct loading *loading)
 {
 	int by = loading->settings->by;
@@ -158,7 +158,7 @@ int wtl_report_open(struct wtl_app *app, const struct wtl_replay_settings *setti
 	struct wtl_err err = {.code = 0};
 	int rc;
 
-	/* Not above: gcc 12 clears the struct's padding where it is none, in the array of idle powers. */
+	/* Not set above: gcc 12 would clear padding where there is none, in the array of idle powers. */
 	options.policy = policy->player;
 	rc = wtl_history_open(path, &options, &loading.history, &err);
 	if (rc < 0) {

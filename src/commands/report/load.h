@@ -8,18 +8,18 @@
 #include "cli/when.h"
 #include "report/recorded.h"
 
-/* What options say of how. */
+/* The options that say how to replay. */
 struct wtl_replay_settings {
 	struct wtl_when from, to;
 	int by;			    /* enum wtl_by; < 0: not given */
-	const char *intensity_path; /* a file, or API:ZONE; and how to ask: */
+	const char *intensity_path; /* a file, or API:ZONE; and options for asking it: */
 	const char *intensity_token, *intensity_url, *intensity_cache, *intensity_ca;
-	bool plays; /* for tests: never from the summary alone */
+	bool plays; /* for tests: never uses the summary */
 };
 
 /* ---- policy.c: --policy ---- */
 
-/* Beside the weights' own names: what is learned, smoothed backwards. */
+/* A weight besides the real ones: the learned one, smoothed backwards. */
 #define WTL_SMOOTHED "smoothed"
 
 struct wtl_policy {
@@ -35,21 +35,20 @@ int wtl_policy_parse(struct wtl_app *app, const char *text, struct wtl_policy *r
 
 /* ---- intensity.c: --intensity ---- */
 
-/* Whether its options fit together. 0, or EINVAL after wtl_complain(). */
+/* Checks how its options combine. 0, or EINVAL after wtl_complain(). */
 int wtl_intensity_check(struct wtl_app *app, const struct wtl_replay_settings *settings);
-/* Reads the file, or asks for the time of the recordings; none is fine. 0, or negative after wtl_complain(). */
+/* Reads the file, or asks for the recordings' times; none is fine. 0, or negative after wtl_complain(). */
 int wtl_intensity_load(struct wtl_app *app, const struct wtl_replay_settings *settings,
 		       const struct wtl_option_list *files, struct wtl_intensity *ret_intensity);
 
 /* ---- load.c ---- */
 
-/* A recording that is to be gone through, as the settings say; the policy and the intensity are borrowed. The same. */
+/* Opens a recording as the settings say; borrows the policy and the intensity. 0, or negative after wtl_complain(). */
 int wtl_report_open(struct wtl_app *app, const struct wtl_replay_settings *settings,
 		    const char *path, const struct wtl_policy *policy,
 		    const struct wtl_intensity *intensity, struct wtl_history **ret_history);
 
-/* Goes through a recording, as the settings say. What comes back borrows from all of these. 0, or negative after
- * wtl_complain(). */
+/* Plays a recording as the settings say. The result borrows from all arguments. 0, or negative after wtl_complain(). */
 int wtl_report_load(struct wtl_app *app, const struct wtl_replay_settings *settings,
 		    const char *path, const struct wtl_policy *policy,
 		    const struct wtl_intensity *intensity, struct wtl_recorded **ret_recorded);

@@ -6,7 +6,7 @@
 #include "base/num.h"
 #include "commands/report/load.h"
 
-/* A megawatt; the same bound as for baselines that are kept. */
+/* A megawatt; the same limit as for kept baselines. */
 #define IDLE_MAX_UW (UINT64_C(1000000) * 1000000)
 
 static int complain(struct wtl_app *app, const char *word, size_t len)
@@ -23,7 +23,7 @@ static bool is_word(const char *text, size_t len, const char *word)
 	return strlen(word) == len && memcmp(text, word, len) == 0;
 }
 
-/* Which of two is meant cannot be known. */
+/* Two words about the same thing contradict each other. */
 static int complain_of_two(struct wtl_app *app, const char *word, size_t len)
 {
 	return wtl_complain(app,

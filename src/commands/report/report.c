@@ -112,7 +112,7 @@ static const struct wtl_option word = {"FILE", .kind = WTL_OPTION_LIST, OWN(file
 
 /* ---- --check ---- */
 
-/* Both are from outside. */
+/* Both texts are untrusted: they are escaped. */
 static void put_line(void *context, const char *text)
 {
 	const char *path = context;
@@ -126,7 +126,7 @@ static void put_line(void *context, const char *text)
 	wtl_buf_done(&line);
 }
 
-/* Is its log there? Then there was nothing in that either. An empty one is none: SQLite makes it to read. */
+/* Is there a non-empty log? Then that holds nothing, either. SQLite itself makes empty ones for reading. */
 static bool has_log(const char *path)
 {
 	char log[PATH_MAX];
@@ -136,7 +136,7 @@ static bool has_log(const char *path)
 	       stat(log, &status) == 0 && status.st_size > 0;
 }
 
-/* Is it all that was recorded? 1: it is not, and that was said; or negative. */
+/* Is the recording complete? 1: no, which was printed; or negative. */
 static int check_end(char *path, struct wtl_err *err)
 {
 	char dropped[WTL_REMARK_SIZE];
@@ -151,7 +151,7 @@ static int check_end(char *path, struct wtl_err *err)
 	if (wtl_missing_dropped(reader, dropped))
 		put_line(path, dropped);
 	n = wtl_store_periods(reader);
-	/* Where tables are damaged, that it was ended may be what is missing. */
+	/* With damaged tables, the mark of its end may be what is missing. */
 	if (wtl_store_is_whole(reader) || wtl_store_is_live(reader) ||
 	    wtl_store_is_damaged(reader)) {
 		wtl_store_close(reader);
@@ -230,13 +230,13 @@ struct session {
 	struct wtl_intensity intensity;
 	struct wtl_recorded **recorded;
 	size_t n;
-	struct wtl_runs_file *files; /* not recordings */
+	struct wtl_runs_file *files; /* emissions.csv files */
 	size_t n_files;
 	struct wtl_runs runs;
 	struct wtl_comparison_data comparison;
 };
 
-/* What is of one run alone. */
+/* Checks options that apply to a single run only. */
 static int check_runs(struct session *session, bool has_runs)
 {
 	const struct settings *settings = session->app->own;
@@ -262,7 +262,7 @@ static int check_runs(struct session *session, bool has_runs)
 	return -EINVAL;
 }
 
-/* What is to be told: one, several side by side, or runs. */
+/* Chooses the result: one recording, a comparison, or runs. */
 static int prepare(struct session *session, struct wtl_result *result)
 {
 	const struct settings *settings = session->app->own;
@@ -298,7 +298,7 @@ static int prepare(struct session *session, struct wtl_result *result)
 	return rc;
 }
 
-/* The recording's own environment writes nothing. */
+/* By a real io, as the recording's own one cannot write. */
 static int write_result(struct session *session, const struct wtl_result *result)
 {
 	struct wtl_err err = {.code = 0};
@@ -374,7 +374,7 @@ static int check_files(struct wtl_app *app)
 	return wtl_intensity_check(app, &settings->replay);
 }
 
-/* Without one of its terms it is none. */
+/* SCI needs all of its terms. */
 static int check_sci(struct wtl_app *app)
 {
 	const struct settings *settings = app->own;
@@ -388,7 +388,7 @@ static int check_sci(struct wtl_app *app)
 	return 0;
 }
 
-/* Options that rule each other out. */
+/* Options that exclude each other. */
 static int check_together(struct wtl_app *app)
 {
 	const struct settings *settings = app->own;

@@ -52,7 +52,7 @@ static void set_energy(struct wattle_energy *energy, const struct wtl_import_int
 	};
 }
 
-/* One tool made all of them, so what they err by is added as it stands. */
+/* The same tool measured all of them, so their errors are added linearly. */
 static void fill_energies(struct wtl_runs_file_row *row, const struct wtl_import *import,
 			  const struct wtl_import_interval *interval)
 {
@@ -87,7 +87,7 @@ static void fill_energies(struct wtl_runs_file_row *row, const struct wtl_import
 		set_energy(&report->window.total, interval, sum_uj, uncertainty_uj);
 }
 
-/* Grams as the row has them: the intensity that they were made with is not doubted here. */
+/* Grams as in the row: the intensity behind them is taken as exact. */
 static void fill_carbon(struct wtl_runs_file_row *row, const struct wtl_import_interval *interval)
 {
 	struct wtl_report_carbon *carbon = &row->report.carbon;
@@ -133,7 +133,7 @@ static void fill_row(struct wtl_runs_file_row *row, const struct wtl_import *imp
 	fill_carbon(row, interval);
 }
 
-/* A run that was written again and again: the last row has all of it. */
+/* A run that was written repeatedly: its last row is complete. */
 static bool is_said_again(const struct wtl_import *import, size_t i)
 {
 	return i + 1 < import->n_intervals && import->intervals[i + 1].goes_on;

@@ -10,8 +10,8 @@
 struct wtl_app;
 
 /*
- * The runs of an emissions.csv, CodeCarbon's or that of wattle run --emissions: a report a row, with its duration,
- * energies and emissions as the row has them, without the PUE. A file has no ±: it is that of an import.
+ * The runs of an emissions.csv, CodeCarbon's or wattle run --emissions's: one report per row, with
+ * its duration, energies and emissions, without the PUE. A file has no ±: an import's is used.
  */
 struct wtl_runs_file {
 	const char *path;

@@ -42,7 +42,7 @@ static const struct wtl_report *pointed(const void *of, size_t run)
 	return reports[run];
 }
 
-/* Of those that ended: -ENOMEM. */
+/* Over the runs that were finished. -ENOMEM. */
 static int find_statistics(struct wtl_runs *runs)
 {
 	const struct wtl_report **ended = calloc(runs->n_runs + 1, sizeof(struct wtl_report *));
@@ -160,14 +160,14 @@ void wtl_runs_free(struct wtl_runs *runs)
 
 /* ---- Side by side ---- */
 
-#define TOTAL SIZE_MAX /* in the place of a domain */
+#define TOTAL SIZE_MAX /* instead of a domain's index */
 
 struct builder {
 	struct wtl_recorded *const *replays;
 	size_t n;
 	struct wtl_comparison_data *data;
 	size_t n_rows;
-	const struct wtl_compared_value *rows[WTL_RUN_FIGURES + 1]; /* those that are made */
+	const struct wtl_compared_value *rows[WTL_RUN_FIGURES + 1]; /* the finished ones */
 };
 
 static const struct wtl_recording *recording_of(const struct builder *builder, size_t i)
@@ -175,13 +175,13 @@ static const struct wtl_recording *recording_of(const struct builder *builder, s
 	return &builder->replays[i]->recording;
 }
 
-/* Of repeated runs those that count, or the recording's only one. */
+/* The repeated runs, or the recording's only one. */
 static struct wtl_run_list runs_of(const struct wtl_recorded *replay)
 {
 	return (struct wtl_run_list){replayed, replay, wtl_recorded_runs(replay)};
 }
 
-/* The last run that counts, of what no mean can be told. */
+/* The last run that was not interrupted, for what has no mean. */
 static const struct wtl_report *report_of(const struct builder *builder, size_t i)
 {
 	const struct wtl_run_list runs = runs_of(builder->replays[i]);
@@ -204,7 +204,7 @@ static const struct wattle_energy *energy_in(const struct wtl_report *report, si
 	return domain == TOTAL ? &report->window.total : &report->domains[domain].energy;
 }
 
-/* What a recording used, over repeated runs their mean: has_energy: each of them has it. */
+/* A recording's energy; of repeated runs, the mean. has_energy: all of them have it. */
 static struct wattle_energy energy_of(const struct builder *builder, size_t i, size_t domain)
 {
 	const struct wtl_run_list runs = runs_of(builder->replays[i]);
@@ -264,7 +264,7 @@ static double gain_uj(const struct wtl_recording *recording, size_t i,
 		     wtl_budget_offset_uj(sensor->offset_uw, energy->measured_ns));
 }
 
-/* What gain and zero leave of the difference of two energies by one sensor: signed, so that those of
+/* The gain and zero error that remains in the difference of two energies of one sensor. Signed, so that those of
  * several domains of one source can be added. */
 static double common_uj(const struct wtl_recording_sensor *sensor, const struct wattle_energy *a,
 			const struct wattle_energy *b)
@@ -278,7 +278,7 @@ static double common_uj(const struct wtl_recording_sensor *sensor, const struct 
 	return is_less ? -left_uj : left_uj;
 }
 
-/* Repeated runs: their mean, and the 95 % interval of it instead of each one's own error. */
+/* Repeated runs: their mean and its 95 % interval, instead of single runs' errors. */
 static void take_mean(const struct builder *builder, size_t i, size_t figure,
 		      struct wtl_compared_value *value)
 {
@@ -293,7 +293,7 @@ static void take_mean(const struct builder *builder, size_t i, size_t figure,
 	value->measured.uncertainty = (uint64_t)llround(statistics.ci95 * 1e6);
 }
 
-/* What all runs err by alike is not seen in that interval. */
+/* Errors common to all runs do not show in that interval: adds them. */
 static void set_common(const struct builder *builder, size_t i, double common,
 		       struct wtl_compared_value *value)
 {
@@ -317,7 +317,7 @@ static bool counts(const struct wtl_report_domain *domain)
 	return domain->domain.in_total && domain->energy.has_energy;
 }
 
-/* What recording i's domain k has, or of a difference to the first recording's, what gain and zero leave of it. */
+/* Gain and zero error of recording i's domain k; is_difference: what remains of it in the difference to the first. */
 static double part_gain(const struct builder *builder, size_t i, size_t k, bool is_difference)
 {
 	const struct wtl_recording *recording = recording_of(builder, i);
@@ -331,7 +331,7 @@ static double part_gain(const struct builder *builder, size_t i, size_t k, bool 
 	return common_uj(&recording->sensors[k], &first, &energy);
 }
 
-/* The total's parts by source: gains of one source err alike. */
+/* Of the total: summed within a source, whose gain errors are the same; in quadrature over sources. */
 static double total_gain(const struct builder *builder, size_t i, bool is_difference)
 {
 	const struct wtl_report *report = report_of(builder, i);
@@ -355,7 +355,7 @@ static double total_gain(const struct builder *builder, size_t i, bool is_differ
 	return sqrt(variance);
 }
 
-/* Is all that is in the total of the one in that of the other; by_sensor: by the same sensors as well? */
+/* Is all in a's total also in b's; by_sensor: measured by the same sensors? */
 static bool is_within(const struct wtl_report *a, const struct wtl_report *b, bool by_sensor)
 {
 	size_t at;
@@ -379,7 +379,7 @@ static bool is_same_total(const struct builder *builder, size_t i, bool by_senso
 	return is_within(first, other, by_sensor) && is_within(other, first, by_sensor);
 }
 
-/* What its sensors' gains may be wrong by, of the whole. */
+/* The gain error relative to the energy. */
 static double relative_gain(const struct wtl_compared_value *energy)
 {
 	return energy->is_known && energy->measured.value > 0
@@ -389,7 +389,7 @@ static double relative_gain(const struct wtl_compared_value *energy)
 
 /* ---- Rows ---- */
 
-/* A row's kind is a figure; that of domains is one for all of them. */
+/* By figure; all domains share one. */
 static const enum wtl_compared_quantity quantities[WTL_RUN_FIGURES + 1] = {
 	[WTL_RUN_DURATION_S] = WTL_COMPARED_S,	   [WTL_RUN_ENERGY_J] = WTL_COMPARED_J,
 	[WTL_RUN_POWER_W] = WTL_COMPARED_W,	   [WTL_RUN_COMMAND_DYNAMIC_J] = WTL_COMPARED_J,
@@ -408,7 +408,7 @@ static struct wtl_measured energy_measured(const struct wattle_energy *energy)
 				     .uncertainty = energy->uncertainty_uj};
 }
 
-/* Mean power: what energy's errors are, over the time. */
+/* Mean power: the relative error is that of energy. */
 static struct wtl_measured power_measured(const struct wattle_energy *total)
 {
 	double relative = total->energy_uj > 0
@@ -420,7 +420,7 @@ static struct wtl_measured power_measured(const struct wattle_energy *total)
 					     (uint64_t)llround(relative * (double)total->mean_uw)};
 }
 
-/* Recording i's figure, as its report has it. domain: its number, of a row of one. False: it is not known. */
+/* Recording i's figure, from its report. domain: its index in a row of a domain. false: it is not known. */
 static bool measure(const struct builder *builder, enum wtl_run_figure kind, size_t i,
 		    size_t domain, struct wtl_measured *ret)
 {
@@ -459,7 +459,7 @@ static bool measure(const struct builder *builder, enum wtl_run_figure kind, siz
 	return false;
 }
 
-/* The same of the command's part: what idle power and weight do not leave of its ±. A zero cancels above idle. */
+/* The sensors' part of the command's ±, without that of idle power and weight. A zero error cancels above idle. */
 static double command_gain(uint64_t uncertainty_uj, double doubt, uint64_t whole_uj, uint64_t value)
 {
 	double half = (double)uncertainty_uj / 2.0;
@@ -469,11 +469,11 @@ static double command_gain(uint64_t uncertainty_uj, double doubt, uint64_t whole
 		       : 0.0;
 }
 
-/* What all runs err by alike: by gain and zero of the sensors. */
+/* The error common to all runs: the sensors' gain and zero. */
 static double gain_of(const struct builder *builder, enum wtl_run_figure kind, size_t i,
 		      size_t domain, uint64_t value)
 {
-	/* Made before the rows that need them. */
+	/* These rows are made first. */
 	const struct wtl_compared_value *totals = builder->rows[WTL_RUN_ENERGY_J];
 	const struct wattle_energy energy =
 		energy_of(builder, i, kind == WTL_RUN_DOMAIN_J ? domain : TOTAL);
@@ -504,7 +504,7 @@ static double gain_of(const struct builder *builder, enum wtl_run_figure kind, s
 	return 0.0;
 }
 
-/* Of two energies of a domain, what its sensor's gain and zero leave of their difference; < 0: two sensors'. */
+/* What gain and zero leave of the difference of a domain's energies; < 0: by different sensors. */
 static double common_of_domain(const struct builder *builder, size_t i, const char *name)
 {
 	const struct wtl_report *reports[] = {report_of(builder, 0), report_of(builder, i)};
@@ -521,7 +521,7 @@ static double common_of_domain(const struct builder *builder, size_t i, const ch
 		common_uj(&recording_of(builder, i)->sensors[at[1]], &energies[0], &energies[1]));
 }
 
-/* What the same sensors leave of the difference to the first recording; < 0: they are not the same. */
+/* The common error that remains in the difference to the first recording; < 0: the sensors are not the same. */
 static double common_of(const struct builder *builder, enum wtl_run_figure kind, const char *name,
 			size_t i, const struct wtl_compared_value values[])
 {
@@ -547,8 +547,8 @@ static bool is_same_intensity(const struct wattle_carbon *a, const struct wattle
 	       strcmp(a->dataset, b->dataset) == 0;
 }
 
-/* Two parts of emissions may err alike in both: the sensors', and that of an intensity that both have. Sets what either
- * has of them; returns what they leave of the difference. */
+/* Emissions may have two common errors: the sensors', and that of the same intensity. Sets both recordings' parts;
+ * returns what remains in the difference. */
 static double common_of_emissions(const struct builder *builder, size_t i,
 				  struct wtl_measured *first, struct wtl_measured *other)
 {
@@ -563,7 +563,7 @@ static double common_of_emissions(const struct builder *builder, size_t i,
 	left = fabs(gains[1] - gains[0]);
 	if (is_same_intensity(carbon, &report_of(builder, i)->carbon.carbon)) {
 		intensity = carbon->uncertainty_ppm / 1e6;
-		/* Emissions are in proportion to energy then, of which a zero cancels. */
+		/* With one intensity, emissions are proportional to energy, in which a zero error cancels. */
 		if (gains[1] > 0.0)
 			left = gains[1] * total_gain(builder, i, true) / totals[i].measured.common;
 	}
@@ -588,7 +588,7 @@ static void set_value(const struct builder *builder, enum wtl_run_figure kind, c
 	set_common(builder, i, gain_of(builder, kind, i, at, value->measured.value), value);
 	if (kind == WTL_RUN_DURATION_S)
 		return;
-	/* What is made of the total is incomplete, or not to be compared, as that is. */
+	/* Figures derived from the total share its completeness and comparability. */
 	energy = energy_of(builder, i, at);
 	value->is_incomplete = is_incomplete(&energy);
 	value->has_other_domains =
@@ -623,7 +623,7 @@ static void add_row(struct builder *builder, enum wtl_run_figure kind, const cha
 	}
 }
 
-/* Every name once, in the order of the recordings. */
+/* Each name once, in the order of the recordings. */
 static void add_domains(struct builder *builder)
 {
 	size_t at;

@@ -5,12 +5,12 @@
 #include "commands/report/runs_file.h"
 #include "report/recorded.h"
 
-/* Runs of all recordings and files of runs in the order in which they began. Borrows from both. 0 or -ENOMEM. */
+/* The runs of all recordings and files, by begin. Borrows from both. 0 or -ENOMEM. */
 int wtl_runs_new(struct wtl_recorded *const replays[], size_t n, const struct wtl_runs_file files[],
 		 size_t n_files, struct wtl_runs *ret_runs);
 void wtl_runs_free(struct wtl_runs *runs);
 
-/* Two or more recordings: each with the first one. Of one with repeated runs their mean is compared. */
+/* Two or more recordings, each compared with the first one. Repeated runs count by their mean. */
 struct wtl_comparison_data {
 	struct wtl_comparison comparison;
 	struct wtl_recording *recordings;
