@@ -22,7 +22,7 @@
 
 enum { WORDS = 7, WORD_SIZE = WTL_SHARE_GPUS_SIZE + 16 };
 
-/* Those that have ended; a free place, or NULL. */
+/* Reaps ended processes. Returns a free place, or NULL. */
 static int *reap(struct wtl_serve_limits *limits)
 {
 	int *place = NULL;
@@ -41,7 +41,7 @@ void wtl_serve_limits_look(struct wtl_serve_limits *limits)
 	reap(limits);
 }
 
-/* wattle limit with these words, of the agent's own machine. -EBUSY: as many as may are at it. */
+/* Starts wattle limit with these words for the agent's machine. -EBUSY: too many are running. */
 static int start(struct wtl_serve_limits *limits, char *const words[], size_t n, int input)
 {
 	const struct wtl_settings *settings = &limits->app->settings;

@@ -11,10 +11,10 @@
 #include "serve/http.h"
 #include "serve/metrics.h"
 
-/* Sensors that count what they saw need no more; what is sampled gets the usual interval. */
+/* Counters need no shorter interval; sampled domains get their usual one. */
 #define INTERVAL_NS WTL_NS_PER_S
 
-/* Ended processes beyond that are told by name: an agent runs for months, and nobody asks it for each of them. */
+/* Further ended processes are grouped by name: an agent runs for months, and nobody asks for each of them. */
 enum { EXITED = 256 };
 
 static int add_compat(struct wtl_app *app, const struct wtl_option *option, const char *text)
@@ -119,7 +119,7 @@ bool wtl_serve_is_loopback(const char *address)
 	return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
 }
 
-/* ---- What goes together ---- */
+/* ---- Combinations ---- */
 
 static bool is_one_of(const char *name, const char *const names[])
 {
@@ -128,7 +128,7 @@ static bool is_one_of(const char *name, const char *const names[])
 	return *names;
 }
 
-/* What only the other half would do is not to be taken for done. */
+/* Options that only the other half uses are refused. */
 static int check_halves(struct wtl_app *app)
 {
 	static const char *const network[] = {
@@ -136,7 +136,7 @@ static int check_halves(struct wtl_app *app)
 		"host",		 "compat",  "exporter",		"push",
 		"push-interval", "push-as", "push-label",	"push-verify",
 		"push-headers",	 "push-ca", "push-certificate", NULL};
-	/* An exporter keeps what it is to push. */
+	/* An exporter keeps its own rows to push. */
 	static const char *const store[] = {"store", "no-store", "max-size", "max-age", NULL};
 	static const char *const both[] = {"per-process", "socket",  "interval", "jitter",
 					   "quiet",	  "verbose", "help",	 NULL};

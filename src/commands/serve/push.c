@@ -67,7 +67,7 @@ int wtl_serve_push_check(struct wtl_app *app)
 	return check_labels(app, &settings->push_labels);
 }
 
-/* The user's, and "job" and "instance" as a scrape would give them. */
+/* The user's labels, and "job" and "instance" as in a scrape. */
 static int make_labels(struct wtl_serve_push *push, const struct wtl_option_list *given,
 		       const char *host)
 {
@@ -91,7 +91,7 @@ static int make_labels(struct wtl_serve_push *push, const struct wtl_option_list
 	return 0;
 }
 
-/* Neither is known to be another one on each: machines that were copied have the same name, containers the same id. */
+/* Of both, as neither is always unique: copied machines share the name, containers the ID. */
 static uint64_t machine_number(const char *host)
 {
 	uint64_t sum = wtl_hash_more(WTL_HASH_START, host, strlen(host));
@@ -147,7 +147,7 @@ void wtl_serve_push_look(struct wtl_serve_push *push, struct wtl_live_push *ret_
 		wtl_remark(push->app, "%s", news);
 }
 
-/* ---- What is kept ---- */
+/* ---- The log ---- */
 
 static void write_place(struct wtl_store_writer *writer, const struct wtl_push_place *place)
 {
@@ -172,7 +172,7 @@ static void keep_place(struct wtl_serve_push *push)
 	write_place(push->writer, &place);
 }
 
-/* A row that cannot be kept can still be sent. */
+/* Sending does not depend on keeping the row. */
 static void keep_row(struct wtl_serve_push *push, struct wtl_store_writer *writer)
 {
 	const struct wtl_push_table *table;

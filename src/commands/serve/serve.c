@@ -34,7 +34,7 @@
 
 #define WINDOW "serve"
 
-/* A recording that failed is tried again after so long, and twice as long each time. */
+/* A failed recording is tried again after this time, which doubles each time. */
 #define RETRY_FIRST_NS (2 * WTL_NS_PER_S)
 #define RETRY_MOST_NS  (512 * WTL_NS_PER_S)
 
@@ -42,7 +42,7 @@ enum {
 	PROCESSES = 50,
 	PROCESSES_MAX = 65536,
 	MOUNTS_MAX = 256 * 1024,
-	LOOKS_A_REST = 600, /* ten minutes at one a second */
+	LOOKS_A_REST = 600, /* ten minutes, at one per second */
 	FIRST_REST = 3
 };
 
@@ -60,7 +60,7 @@ struct session {
 	struct wtl_billing billing;
 	struct wtl_recording_settings recorded;
 	struct wtl_recording_session recording;
-	struct wtl_recording_devices *devices; /* the recording's, or our own */
+	struct wtl_recording_devices *devices; /* the recording's, or own ones */
 	struct wtl_serve_store store;
 	struct wtl_user_names users;
 	struct wtl_board board;
@@ -74,18 +74,17 @@ struct session {
 	struct wtl_exporter exporter;
 	int exporter_error;   /* of the last look */
 	int64_t seen_due_ns;  /* the billing's, as of the last look */
-	uint64_t seen_number; /* of the snapshot that the past has */
+	uint64_t seen_number; /* the last snapshot in the past */
 	uint64_t n_looks;
 	bool is_serving; /* the window has begun */
-	/* What was on the disk when, as of the look before the last one. */
+	/* Last recorded state, and that of the last look. */
 	struct kept {
 		int64_t mono_ns;
 		uint64_t energy_uj;
 	} kept, looked;
-	int64_t retry_ns,
-		retry_wait_ns; /* when the recording is tried again; 0: it has not failed */
-	int64_t unrecorded_ns; /* before it was resumed */
-	bool has_failed;       /* the exporter, for good */
+	int64_t retry_ns, retry_wait_ns; /* when the recording is tried again; 0: no failure */
+	int64_t unrecorded_ns;		 /* in total, before it was resumed */
+	bool has_failed;		 /* the exporter has failed for good */
 	char host[65];
 };
 
@@ -105,7 +104,7 @@ static bool is_recorded(const struct session *session)
 	return session->recording.recorder && !session->recording.has_failed;
 }
 
-/* The file, or why there is none, and since when. */
+/* The file, or since when and why there is none. */
 static void tell_recording(const struct session *session, struct wtl_buf *told)
 {
 	const struct wtl_recording_session *recording = &session->recording;
@@ -119,7 +118,7 @@ static void tell_recording(const struct session *session, struct wtl_buf *told)
 	wtl_buf_printf(told, ": %s", recording->why.text);
 }
 
-/* How long it has been that nothing is recorded, though it should be. */
+/* For how long nothing has been recorded although it should be. */
 static int64_t unrecorded_ns(const struct session *session)
 {
 	return is_recorded(session) || !session->store.path[0]
@@ -135,14 +134,14 @@ static void note_kept(struct session *session)
 					.energy_uj = session->agent.totals.host_uj};
 }
 
-/* What a start, a page or a recording that was played took may never be needed again. */
+/* Returns memory that a start, a page or a played recording needed only once. */
 static void rest(struct session *session, bool has_played)
 {
 	if (session->n_looks++ % LOOKS_A_REST == FIRST_REST || has_played)
 		wtl_resident_trim();
 }
 
-/* What was billed is on the board, and the counters are with the second that they belong to. */
+/* After a bill: updates the board, and the counters to the same second. */
 static void look(struct session *session)
 {
 	struct wtl_buf recording;
@@ -159,7 +158,7 @@ static void look(struct session *session)
 					   &beside.gpus, &beside.n_gpus);
 	wtl_serve_push_look(&session->push, &beside.push);
 	wtl_agent_look(&session->agent, &beside);
-	/* Counters cannot take back what they told: it stays divided as it is, whatever is learned of watts later. */
+	/* Counters never decrease: settled shares stay, whatever is learned about watts later. */
 	if (session->billing.consumers)
 		wtl_consumers_settle(session->billing.consumers);
 	note_kept(session);
@@ -174,7 +173,7 @@ static void look(struct session *session)
 	wtl_board_give_back(&session->board, live);
 }
 
-/* Marked from outside, and ended just now: whenever it began, the clock shows its end. */
+/* A marked window has just ended. Its UTC goes by the clock now, at its end. */
 static void keep_window(void *context, const char *name, const struct wattle_window *ended)
 {
 	struct session *session = context;
@@ -212,7 +211,7 @@ static void tell_beginning(struct session *session)
 	wtl_recorder_fact(session->recording.recorder, WTL_FACT_TOTALS_BEGAN, began);
 }
 
-/* The counters know what was used meanwhile; no recording does. */
+/* This time is in the counters, but in no recording. */
 static void tell_lost(struct session *session)
 {
 	int64_t lost_ns = session->looked.mono_ns - session->kept.mono_ns;
@@ -239,7 +238,7 @@ static void plan_retry(struct session *session)
 	session->retry_ns = wtl_io_mono_ns(session->io) + session->retry_wait_ns;
 }
 
-/* Without it the page knows less of yesterday. */
+/* Fills the page's last day from earlier recordings. */
 static void begin_past_fill(struct session *session)
 {
 	if (session->store.n_earlier > 0 && !session->fill)
@@ -249,7 +248,7 @@ static void begin_past_fill(struct session *session)
 				    &session->fill);
 }
 
-/* The folder was not there at the start. Counters that were told as beginning at 0 stay so. */
+/* The folder was not there at the start. Counters that began at 0 go on. */
 static void begin_memory(struct session *session)
 {
 	session->store.why.code = 0;
@@ -257,7 +256,7 @@ static void begin_memory(struct session *session)
 	begin_past_fill(session);
 }
 
-/* A disk may have been full, and not be full any more. */
+/* A full disk may have room again. */
 static void resume_recording(struct session *session)
 {
 	struct wtl_app *app = session->app;
@@ -284,7 +283,7 @@ static void resume_recording(struct session *session)
 	look(session);
 }
 
-/* One that fails again soon is not tried sooner than before. */
+/* After a new failure soon, the retry interval is not reset. */
 static void look_after_recording(struct session *session)
 {
 	if (!session->recorded.path || session->app->settings.tape)
@@ -295,7 +294,7 @@ static void look_after_recording(struct session *session)
 		session->retry_ns = 0;
 }
 
-/* Each bill is looked at: the next one's scan says what became of whom since this one. */
+/* Called for each sample. After each bill the board is updated: the next scan is about processes since then. */
 static void ticked(void *context)
 {
 	struct session *session = context;
@@ -320,7 +319,7 @@ static void serve_machine(struct session *session)
 			wattle_meter_tick(session->meter);
 			ticked(session);
 		}
-		/* The tape is over: what it came to is served until somebody ends it. */
+		/* The tape has ended: its result is served until a signal. */
 		wtl_loop_idle(&session->loop, NULL, session->io, INT64_MAX / 2);
 		return;
 	}
@@ -329,7 +328,7 @@ static void serve_machine(struct session *session)
 		;
 }
 
-/* Without a recording, what is measured now is served all the same. */
+/* Even without a recording, the measurement is served. */
 static void begin_recording(struct session *session)
 {
 	session->kept = session->looked = (struct kept){.mono_ns = wtl_io_mono_ns(session->io),
@@ -366,7 +365,7 @@ static int begin_agent(struct session *session)
 	return 0;
 }
 
-/* Everybody on the machine can ask, and is told what programs are called. */
+/* Anyone on the machine can ask, and sees the names of programs. */
 static void tell_hidden(struct session *session)
 {
 	const struct wtl_settings *settings = &session->app->settings;
@@ -409,13 +408,13 @@ static int begin_http(struct session *session)
 	wtl_remark(session->app, "serving at http%s://%s%s%s:%u/ (Ctrl-C ends it)",
 		   wtl_http_has_tls(session->http) ? "s" : "", is_six ? "[" : "", settings->address,
 		   is_six ? "]" : "", wtl_http_port(session->http));
-	/* An exporter's unit hides them from itself. */
+	/* An exporter's unit itself hides other processes. */
 	if (!settings->is_exporter && !settings->web_config)
 		tell_hidden(session);
 	return 0;
 }
 
-/* SIGHUP: nothing that is measured, or was, is lost by it. */
+/* SIGHUP reloads the web configuration; the measurement goes on. */
 static void reload(void *context)
 {
 	struct session *session = context;
@@ -439,7 +438,7 @@ static int measure(struct session *session)
 	size_t n = wattle_meter_domains(session->meter);
 	int stop;
 
-	/* Where nobody can be served, nothing is left in the store either. */
+	/* If nobody can be served, nothing shall be left in the store. */
 	if (begin_agent(session) || begin_http(session) ||
 	    wtl_serve_push_open(&session->push, session->app, &session->store,
 				session->store.lock >= 0, session->host) ||
@@ -466,7 +465,7 @@ static int measure(struct session *session)
 	wtl_billing_bill(&session->billing, &window, energies);
 	wtl_recording_window(&session->recording, WINDOW, false, &window, energies);
 	wtl_serve_push_end(&session->push, is_recorded(session));
-	/* That there was no store all the time was said at the start. */
+	/* The lack of a store was reported at the start. */
 	return wtl_recording_close(&session->recording) < 0 && session->store.lock >= 0
 		       ? WTL_EXIT_FAILED
 		       : WTL_EXIT_DONE;
@@ -500,7 +499,7 @@ static int serve(struct session *session)
 	return code;
 }
 
-/* ---- The half without rights ---- */
+/* ---- The exporter: the half without privileges ---- */
 
 static bool has_same_domains(const struct wtl_past *past, const struct wtl_live *live)
 {
@@ -514,7 +513,7 @@ static bool has_same_domains(const struct wtl_past *past, const struct wtl_live 
 	return true;
 }
 
-/* The reader's, where it tells it; else nothing is known yet. */
+/* The reader's past, if it gives one; else an empty one. */
 static int make_past(struct session *session, const struct wtl_live *live)
 {
 	const char *names[WTL_PAST_DOMAINS];
@@ -529,7 +528,7 @@ static int make_past(struct session *session, const struct wtl_live *live)
 	return wtl_past_init(&session->past, names, live->n_domains);
 }
 
-/* A past of those domains. Whoever answers requests has the one before: he pauses meanwhile. */
+/* Makes a past of those domains. HTTP pauses meanwhile, as it uses the old one. */
 static int begin_past(struct session *session, const struct wtl_live *live)
 {
 	struct wtl_err err = {.code = 0};
@@ -567,7 +566,7 @@ static void look_at_reader(void *context)
 		wtl_serve_push_newest(&session->push, &session->board, &session->exporter.push);
 	}
 
-	/* The same reason is told once. */
+	/* A repeated error is reported once. */
 	if (rc < 0 && rc != session->exporter_error)
 		wtl_remark(session->app, "%s", err.text);
 	else if (rc >= 0 && session->exporter_error < 0)

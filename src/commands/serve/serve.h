@@ -17,115 +17,112 @@ struct wtl_loop;
 struct wtl_past;
 struct wtl_recorder;
 
-/* The places in the words of --share-with. */
+/* The indices of --share-with's words. */
 enum wtl_serve_with { WTL_SERVE_GROUP, WTL_SERVE_EVERYONE };
 
-/* What the options of `wattle serve` say. */
+/* The options of `wattle serve`. */
 struct wtl_serve_settings {
 	const char *address;
 	const char *web_config;
 	unsigned port;
 	bool insecure_listen, no_store, per_process;
 	struct wtl_option_list hosts;
-	unsigned compat;   /* WTL_METRICS_… of other exporters */
+	unsigned compat;   /* WTL_METRICS_…: other exporters' metrics */
 	const char *store; /* a folder; NULL: see store.c */
 	uint64_t max_bytes;
 	int64_t max_age_ns;
 	bool is_reader, is_exporter;
-	const char *socket; /* for programs of this machine, or "none"; NULL: see share.c */
+	const char *socket; /* for local programs, or "none"; NULL: see share.c */
 	enum wtl_serve_with share_with;
 	bool sets_limits;
-	gid_t limit_group;		   /* who may have them set */
-	struct wtl_push_http_options push; /* its URL NULL: nothing is pushed */
-	const char *push_verify;	   /* the URL of its queries; NULL: none is asked */
+	gid_t limit_group;		   /* that may have them set */
+	struct wtl_push_http_options push; /* URL NULL: nothing is pushed */
+	const char *push_verify;	   /* the URL for its queries; NULL: none are made */
 	int64_t push_interval_ns;
 	struct wtl_option_list push_labels;
 };
 
-/* options.c: the rows of those, and whether they make sense together: non-zero after wtl_complain(). */
+/* options.c: the rows of these options, and a check of their combinations: non-zero after wtl_complain(). */
 extern const struct wtl_option wtl_serve_options[];
 int wtl_serve_check(struct wtl_app *app);
 bool wtl_serve_is_loopback(const char *address);
 
-/*
- * An agent's memory: a folder with a recording for each time that it ran, wattle-serve-YYYYMMDD-HHMMSS.wattle
- * (UTC). The newest one knows the counters.
- */
+/* An agent's memory: a folder with one recording per run of the agent,
+ * wattle-serve-YYYYMMDD-HHMMSS.wattle (UTC). The newest one has the counters. */
 struct wtl_serve_store {
 	char folder[PATH_MAX - 64];
-	char path[PATH_MAX];	 /* of the new recording; "": nobody wants any */
-	struct wtl_err why;	 /* its code is negative: the folder could not be opened yet */
-	int lock;		 /* the folder's descriptor */
-	bool was_cut;		 /* the one before it was not ended */
-	char *totals;		 /* of the newest one before it; NULL: there is none */
-	size_t n_pieces;	 /* facts that the counters have taken up to now */
-	int64_t counters_utc_ns; /* when those began */
-	char **earlier; /* paths of recordings that have something of the last day, the oldest first */
+	char path[PATH_MAX];	 /* of the new recording; "": none is wanted */
+	struct wtl_err why;	 /* negative code: the folder could not be opened yet */
+	int lock;		 /* the folder's descriptor, which is locked */
+	bool was_cut;		 /* the last recording was cut off */
+	char *totals;		 /* counters of the newest earlier recording; NULL: none */
+	size_t n_pieces;	 /* facts used for the counters so far */
+	int64_t counters_utc_ns; /* the counters' start */
+	char **earlier;		 /* recordings with parts of the last day, oldest first */
 	size_t n_earlier;
-	struct wtl_push_place pushed; /* as the newest one has it */
+	struct wtl_push_place pushed; /* from the newest recording */
 };
 
-/* The place of what is pushed, as "CURSOR NEXT DOUBTFUL AGAIN"; older ones lack the last, or the last two. */
+/* Progress of pushing, as "CURSOR NEXT DOUBTFUL AGAIN"; older recordings lack the last one or two. */
 #define WTL_FACT_PUSHED "pushed"
 
-/* And "served-totals-1", "-2", … where they are longer than a fact may be. */
+/* Followed by "served-totals-1", "-2", … if they are longer than a fact may be. */
 #define WTL_FACT_TOTALS	      "served-totals"
 #define WTL_FACT_TOTALS_BEGAN "served-since"
 
 /*
- * Finds the folder, makes it if need be, reads what the newest recording knows, and removes what is older than
- * max_age_ns or, oldest first, more than max_bytes (0: no limit). 0; 1: there is no store, or none yet (`why`); or
- * negative after wtl_complain(): another agent has it. close() in any case.
+ * Finds the folder, makes it if needed, reads the newest recording's facts, and removes recordings that
+ * are older than max_age_ns or, oldest first, exceed max_bytes (0: no limit). 0; 1: there is no store,
+ * or none yet (`why`); or negative after wtl_complain(): another agent uses it. close() in any case.
  */
 int wtl_serve_store_open(struct wtl_serve_store *store, struct wtl_app *app,
 			 const struct wtl_serve_settings *settings);
 void wtl_serve_store_close(struct wtl_serve_store *store);
-/* The path of another recording, later than all that are there; what is too old or too much is removed. Where the folder
- * could not be opened before, it is now. 0 or negative. */
+/* Makes the path of another recording, later than all existing ones; removes what is too old or too much. Opens the
+ * folder if that failed before. 0 or negative. */
 int wtl_serve_store_renew(struct wtl_serve_store *store, struct wtl_app *app,
 			  const struct wtl_serve_settings *settings, char path[PATH_MAX]);
-/* That one is written from now on. */
+/* The recording at `path` is written from now on. */
 void wtl_serve_store_turn_to(struct wtl_serve_store *store, const char *path);
 /* The counters as text (wtl_totals_save()), for the next commit. */
 void wtl_serve_store_keep(struct wtl_serve_store *store, struct wtl_recorder *recorder,
 			  const char *totals);
 
-/* All recordings in the folder, the oldest first: each and the array from malloc(), ended by NULL. NULL: there are
- * none, or no memory. For any thread. */
+/* All recordings in the folder, oldest first. Paths and array are from malloc(); NULL ends it. NULL: there are none,
+ * or no memory. For any thread. */
 char **wtl_serve_store_list(void *store);
 
-/* What is pushed, and what of it is kept. */
+/* Pushing, and the log of pushed rows. */
 struct wtl_serve_push {
 	struct wtl_app *app;
-	struct wtl_push *push; /* NULL: nothing is */
+	struct wtl_push *push; /* NULL: nothing is pushed */
 	struct wtl_push_log log;
-	struct wtl_store_writer *writer; /* of the log */
-	struct wtl_store_writer
-		*own; /* an exporter's recording, of rows alone; NULL: there is none */
+	struct wtl_store_writer *writer; /* the log's */
+	struct wtl_store_writer *own;	 /* an exporter's own recording, of rows only; NULL: none */
 	char **labels;
-	bool is_kept; /* the rows are: the store was there from the start */
+	bool is_kept; /* rows are logged: the store was there from the start */
 };
 
-/* Whether the settings make sense; non-zero after wtl_complain(). */
+/* Checks the settings; non-zero after wtl_complain(). */
 int wtl_serve_push_check(struct wtl_app *app);
-/* As the settings say; 0 where nothing is to be pushed, too. Non-zero after wtl_complain(). close() in any case. */
+/* Opens as the settings say, maybe nothing to push. Non-zero after wtl_complain(). close() in any case. */
 int wtl_serve_push_open(struct wtl_serve_push *push, struct wtl_app *app,
 			struct wtl_serve_store *store, bool is_stored, const char *host);
-/* The same for an exporter, with a recording of its own, in the store. */
+/* The same for an exporter, with its own recording in the store. */
 int wtl_serve_push_open_alone(struct wtl_serve_push *push, struct wtl_app *app,
 			      struct wtl_serve_store *store);
 void wtl_serve_push_close(struct wtl_serve_push *push);
-/* Before each snapshot is taken: the one before may be sent by now. And what is new is told. */
+/* Before each snapshot: the last one may be sent by now. Also prints news. */
 void wtl_serve_push_look(struct wtl_serve_push *push, struct wtl_live_push *ret_counts);
-/* Into a recording that knows nothing of the rows of this agent: what earlier ones could not push. */
+/* Writes into a new recording which rows earlier ones could not push. */
 void wtl_serve_push_carry(const struct wtl_push_place *place, struct wtl_recorder *recorder);
-/* A snapshot; with a recorder, its row goes into the recording, too. */
+/* Pushes a snapshot; with a recorder, its row is also logged. */
 void wtl_serve_push_take(struct wtl_serve_push *push, const struct wtl_live *live,
 			 struct wtl_recorder *recorder);
-/* Both, of the newest snapshot on the board. */
+/* Look and take, for the newest snapshot on the board. */
 void wtl_serve_push_newest(struct wtl_serve_push *push, struct wtl_board *board,
 			   struct wtl_live_push *ret_counts);
-/* Nothing is sent any more, and the recording knows how far it came. */
+/* Stops sending, and records the progress. */
 void wtl_serve_push_end(struct wtl_serve_push *push, bool is_recorded);
 
 enum { WTL_SERVE_LIMITS_MAX = 16 };
@@ -136,18 +133,18 @@ struct wtl_serve_limits {
 	int pids[WTL_SERVE_LIMITS_MAX]; /* 0: the place is free */
 };
 
-/* The option: the name of a group. */
+/* The set() of --limit-group: the name of a group. */
 int wtl_serve_limit_group(struct wtl_app *app, const struct wtl_option *option, const char *text);
-/* What the settings say of them, for the socket. */
+/* Sets up the options for the socket by the settings. */
 void wtl_serve_limits_init(struct wtl_serve_limits *limits, struct wtl_app *app,
 			   struct wtl_sharing_options *options);
-/* Puts back what was left by some that were killed. */
+/* Puts back limits that killed processes left. */
 void wtl_serve_limits_restore(struct wtl_serve_limits *limits);
-/* Now and then: takes note of those that have ended. */
+/* Reaps those that have ended. */
 void wtl_serve_limits_look(struct wtl_serve_limits *limits);
 
 /*
- * Listens for programs of this machine (serve/share.h), as the settings say; 0 and NULL where nobody is to be served.
+ * Listens for local programs (serve/share.h) as the settings say; 0 and NULL if nobody is to be served.
  * Non-zero after wtl_complain(). wtl_sharing_close() in any case.
  */
 int wtl_serve_share_open(struct wtl_app *app, struct wattle_meter *meter, struct wtl_board *board,

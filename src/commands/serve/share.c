@@ -17,8 +17,8 @@
 #define GROUP "wattle"
 #define NAME  "serve.sock"
 
-/* Programs of other users are to reach the socket: a folder is open, if it is ours. Recordings of root make theirs for
- * root alone. */
+/* Other users' programs must reach the socket: opens a folder that is ours. (Root's recordings make theirs for root
+ * only.) */
 static int make_folder(const char *folder)
 {
 	struct stat status;
@@ -31,13 +31,13 @@ static int make_folder(const char *folder)
 		return -ENOTDIR;
 	if (status.st_uid != geteuid())
 		return 0;
-	/* Whoever else can write there could put a socket of his own in its place. */
+	/* Others with write access could replace the socket. */
 	if (status.st_mode & (S_IWGRP | S_IWOTH))
 		return -EPERM;
 	return chmod(folder, 0755) < 0 ? -errno : 0;
 }
 
-/* The two that the socket lies in: recordings' sockets are in the outer one, which belongs to root whoever measures. */
+/* The two innermost folders. Root owns the outer one, whoever measures, for recordings' sockets. */
 static int make_folders(const char *path)
 {
 	char outer[WTL_SHARE_PATH_SIZE], inner[WTL_SHARE_PATH_SIZE];
@@ -58,7 +58,7 @@ static int make_folders(const char *path)
 	return rc < 0 ? rc : make_folder(inner);
 }
 
-/* Has root chosen a directory? What runs there does not see the others, as with recordings. */
+/* Has root chosen a directory? Then, as with recordings, it does not share the usual one. */
 static bool is_own(const char *folder)
 {
 	struct stat status;
@@ -67,7 +67,7 @@ static bool is_own(const char *folder)
 	       stat(folder, &status) == 0 && status.st_uid == geteuid();
 }
 
-/* Where programs look; false: nobody would look for this agent's. */
+/* The path where programs look; false: none looks for this agent. */
 static bool find_path(const struct wtl_app *app, char path[WTL_SHARE_PATH_SIZE])
 {
 	const char *given = getenv("RUNTIME_DIRECTORY"); /* systemd's */
@@ -87,7 +87,7 @@ static bool find_path(const struct wtl_app *app, char path[WTL_SHARE_PATH_SIZE])
 	return len < WTL_SHARE_PATH_SIZE;
 }
 
-/* What was asked for by name must be there; else the rest is served without. */
+/* A failure counts if the socket was asked for; else the rest is served without it. */
 static int fail(struct wtl_app *app, const struct wtl_serve_settings *settings, const char *text)
 {
 	if (settings->socket || settings->is_reader || settings->sets_limits)
@@ -96,7 +96,7 @@ static int fail(struct wtl_app *app, const struct wtl_serve_settings *settings, 
 	return 0;
 }
 
-/* Is there a path to listen at? Non-zero after a complaint. */
+/* Finds a path to listen at, if any. Non-zero after a complaint. */
 static int check_path(struct wtl_app *app, char path[WTL_SHARE_PATH_SIZE], bool *ret_listens)
 {
 	const struct wtl_serve_settings *settings = app->own;

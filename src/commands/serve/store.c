@@ -47,7 +47,7 @@ static int path_of(const struct wtl_serve_store *store, const char *name, char p
 	return len < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-/* 1: no place is known, or it is another machine that is measured. */
+/* 1: there is no place for it, or another machine is measured. */
 static int find_folder(struct wtl_serve_store *store, const struct wtl_app *app,
 		       const struct wtl_serve_settings *settings)
 {
@@ -79,7 +79,7 @@ static bool is_ours(const char *name)
 	       len > strlen(SUFFIX) && strcmp(name + len - strlen(SUFFIX), SUFFIX) == 0;
 }
 
-/* Their names have the time in them. */
+/* Names contain the time. */
 static int newest_first(const void *a, const void *b)
 {
 	return strcmp(((const struct kept *)b)->name, ((const struct kept *)a)->name);
@@ -124,7 +124,7 @@ static void remove_old(struct wtl_app *app, const struct wtl_serve_store *store,
 			settings->max_age_ns > 0 && now_ns - one->changed_ns > settings->max_age_ns;
 
 		sum += one->bytes;
-		/* The newest knows the counters, until the new one does. */
+		/* The newest one has the counters, until the new one has them. */
 		if (i == 0 ||
 		    !(is_too_old || (settings->max_bytes && sum > settings->max_bytes / 2)) ||
 		    path_of(store, one->name, path) < 0)
@@ -145,7 +145,7 @@ static void name_piece(char key[40], size_t i)
 		snprintf(key, 40, WTL_FACT_TOTALS "-%zu", i);
 }
 
-/* As many whole entries as a fact has room for. */
+/* As many whole entries as fit into a fact. */
 static size_t piece_length(const char *totals)
 {
 	size_t len = strnlen(totals, WTL_FACT_SIZE);
@@ -179,7 +179,7 @@ void wtl_serve_store_keep(struct wtl_serve_store *store, struct wtl_recorder *re
 	store->n_pieces = n;
 }
 
-/* All pieces as one; NULL: there are none, or no memory for them. */
+/* Joins all pieces; NULL: there are none, or no memory. */
 static char *join_pieces(struct wtl_store_reader *reader)
 {
 	const char *piece;
@@ -199,10 +199,10 @@ static char *join_pieces(struct wtl_store_reader *reader)
 	return all.data;
 }
 
-/* What is sent again of one that does not tell: of a row a second, what VictoriaMetrics may lose. */
+/* Rows sent again if the recording does not say how many: at one per second, what VictoriaMetrics may lose. */
 enum { OVERLAP_ROWS = 15 };
 
-/* Without the third number, and of an agent that was killed, every row may have been sent. */
+/* Without a third number, or after a kill, every row may have been sent. */
 static void read_pushed(struct wtl_serve_store *store, const char *text)
 {
 	struct wtl_push_place place = {.next = 0};
@@ -219,7 +219,7 @@ static void read_pushed(struct wtl_serve_store *store, const char *text)
 	store->pushed = place;
 }
 
-/* 0, or negative: that one does not tell. An exporter has no counters, but what is to be pushed. */
+/* 0, or negative: the recording has none. An exporter's has no counters, only the progress of pushing. */
 static int read_totals(struct wtl_serve_store *store, bool is_exporter, const char *path,
 		       struct wtl_err *err)
 {
@@ -242,7 +242,7 @@ static int read_totals(struct wtl_serve_store *store, bool is_exporter, const ch
 	return rc;
 }
 
-/* Of the newest that has them: one that was cut short before its first second has none. */
+/* From the newest recording that has them: one cut off in its first second has none. */
 static void find_totals(struct wtl_app *app, struct wtl_serve_store *store,
 			const struct wtl_serve_settings *settings, const struct kept_list *kept)
 {
@@ -284,7 +284,7 @@ char **wtl_serve_store_list(void *context)
 	return paths;
 }
 
-/* Those that are gone by then are passed over. */
+/* Lists those of the last day; some may be gone when they are read. */
 static int list_earlier(struct wtl_serve_store *store, const struct kept_list *kept)
 {
 	int64_t since_ns = (time(NULL) - DAY_S) * WTL_NS_PER_S;
@@ -304,7 +304,7 @@ static int list_earlier(struct wtl_serve_store *store, const struct kept_list *k
 	return store->earlier ? 0 : -ENOMEM;
 }
 
-/* Later than every name that is there, whatever the clock was set to. */
+/* Later than all existing names, whatever the clock was set to. */
 static time_t time_of_new(const struct kept_list *kept)
 {
 	time_t now = time(NULL), newest = 0;
@@ -335,11 +335,11 @@ static int name_new(const struct wtl_serve_store *store, const struct kept_list 
 			return -EOVERFLOW;
 		rc = path_of(store, name, path);
 		at++;
-	} while (rc == 0 && lstat(path, &status) == 0); /* a folder of that name, say */
+	} while (rc == 0 && lstat(path, &status) == 0); /* e.g. a folder of that name */
 	return rc;
 }
 
-/* Two agents would continue each other's counters. A file system without locks has one agent, one hopes. */
+/* Two agents would continue each other's counters. Without locks in the file system, hopefully there is one agent. */
 static int lock_folder(struct wtl_serve_store *store)
 {
 	int lock = open(store->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
@@ -362,7 +362,7 @@ static int open_folder(struct wtl_serve_store *store)
 	return rc < 0 ? rc : lock_folder(store);
 }
 
-/* What there was before is not gone on with, but the next agent is to find it. */
+/* Earlier counters are not continued, but the progress of pushing is kept for the next agent. */
 static int look_at_earlier(struct wtl_serve_store *store, const struct kept_list *kept)
 {
 	struct wtl_err err = {.code = 0};
@@ -399,7 +399,7 @@ void wtl_serve_store_turn_to(struct wtl_serve_store *store, const char *path)
 	store->n_pieces = 0;
 }
 
-/* What is measured now is worth more than the memory. */
+/* Measuring goes on without a store. */
 static int nothing_kept(struct wtl_serve_store *store, struct wtl_app *app,
 			const struct wtl_serve_settings *settings, int rc)
 {
