@@ -22,20 +22,20 @@
 #include "energy/units.h"
 #include "report/description.h"
 
-/* A scan of all processes costs time, and GPUs' drivers have new samples of their users once a second. */
+/* A scan of all processes takes time, and GPUs' drivers have new samples of their users once a second. */
 #define BILL_NS WTL_NS_PER_S
-/* The first bill of a machine without GPUs, so that its table has figures soon. */
+/* The first bill without GPUs, so that the table has figures soon. */
 #define BILL_SOON_NS (3 * WTL_NS_PER_S / 10)
-/* A shorter stretch at the end has no power to show. */
+/* A shorter time at the end is billed without power. */
 #define BILL_LEAST_NS	(WTL_NS_PER_S / 2)
 #define SLOW_NS		WTL_NS_PER_S
 #define PUBLISH_NS	(100 * WTL_NS_PER_MS)
 #define LEAVE_NS	WTL_NS_PER_S
 #define REMARK_NS	(8 * WTL_NS_PER_S)
 #define REMARK_PAUSE_NS (60 * WTL_NS_PER_S)
-/* GPUs' drivers are about to answer for the first time: they are waited for so long. */
+/* How long to wait for the first answer of GPUs' drivers. */
 #define FIRST_ANSWER_NS (20 * WTL_NS_PER_MS)
-#define TAPE_STEP_NS	(5 * WTL_NS_PER_S) /* the longest that replaying waits for the next frame */
+#define TAPE_STEP_NS	(5 * WTL_NS_PER_S) /* the longest wait for a tape's next frame */
 
 void wtl_top_collector_init(struct wtl_top_collector *collector, struct wtl_app *app,
 			    const struct wtl_top_settings *settings)
@@ -53,7 +53,7 @@ void wtl_top_collector_init(struct wtl_top_collector *collector, struct wtl_app 
 		wtl_top_view_init(&collector->views[i]);
 }
 
-/* ---- What the thread does ---- */
+/* ---- The thread ---- */
 
 static int open_consumers(struct wtl_top_collector *collector)
 {
@@ -99,7 +99,7 @@ static void fill_constants(struct wtl_top_collector *collector)
 	view->pue_milli = settings->pue_milli;
 }
 
-/* With GPUs a second later: what they draw before the driver knows their users could never be attributed. */
+/* With GPUs only after a second: energy billed before the driver knows their users could never be attributed. */
 static int64_t first_bill_ns(const struct wtl_top_collector *collector)
 {
 	if (collector->bills_late)
@@ -108,7 +108,7 @@ static int64_t first_bill_ns(const struct wtl_top_collector *collector)
 	       (wtl_top_has_gpus(&collector->master) ? BILL_NS : BILL_SOON_NS);
 }
 
-/* For some seconds; where it goes on, a line that stays would hide the keys. */
+/* For some seconds only, even if losses go on: a permanent line would hide the keys. */
 static void remark_losses(struct wtl_top_collector *collector)
 {
 	const struct wtl_workload_means *means = wtl_consumers_means(collector->session.consumers);
@@ -121,7 +121,7 @@ static void remark_losses(struct wtl_top_collector *collector)
 		return;
 	collector->n_lost = n_lost;
 	view->remark_until_ns = now_ns + REMARK_NS;
-	/* It has to fit into narrow terminals. */
+	/* Short enough for narrow terminals. */
 	if (means->n_lost_exits > 0)
 		snprintf(view->remark, sizeof(view->remark),
 			 "Records of ended processes were lost %" PRIu64 " time%s",
@@ -149,12 +149,12 @@ static void bill(struct wtl_top_collector *collector, bool has_power)
 		wtl_top_processes_read_memory(&collector->processes,
 					      atomic_load(&collector->walks));
 	wtl_top_processes_take(&collector->processes, &collector->master);
-	/* Shown where there are none. Not before the first bill: GPUs' drivers may know of some. */
+	/* For a table without processes. Not before the first bill, as GPUs' drivers may know some. */
 	wtl_text_copy(collector->master.processes_reason,
 		      sizeof(collector->master.processes_reason), "no process can be seen here");
 }
 
-/* Its energy counts; powers stay those of the bill before. */
+/* Bills the rest of the energy; powers stay those of the last bill. */
 static void bill_rest(struct wtl_top_collector *collector)
 {
 	struct wtl_top_view *view = &collector->master;
@@ -190,7 +190,7 @@ static uint64_t resident_bytes(const struct wtl_top_collector *collector)
 	return at ? strtoull(at, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-/* What changes slowly, or costs more. */
+/* Figures that change slowly, or are expensive. */
 static void take_slow(struct wtl_top_collector *collector)
 {
 	struct wtl_top_view *view = &collector->master;
@@ -203,7 +203,7 @@ static void take_slow(struct wtl_top_collector *collector)
 	view->self.rss_bytes = resident_bytes(collector);
 }
 
-/* What there is to watch. What it draws comes with the samples. */
+/* Fills in the domains; their power comes with samples. */
 static int begin_domains(struct wtl_top_collector *collector)
 {
 	struct wtl_top_view *view = &collector->master;
@@ -222,8 +222,8 @@ static int begin_domains(struct wtl_top_collector *collector)
 	return 0;
 }
 
-/* All accounts begin here, after the first look at every process, which takes a while. No sensor is read before it: on a
- * tape that `wattle run` recorded, the clock would be late by that look, and the machine's busy time too short. */
+/* All accounts begin here, after the first scan of processes, which takes a while. No sensor is read before: on a
+ * tape of `wattle run`, the clock would be late by the scan, and the machine's busy time too short. */
 static int begin_accounts(struct wtl_top_collector *collector)
 {
 	const struct wtl_settings *settings = &collector->app->settings;
@@ -234,7 +234,7 @@ static int begin_accounts(struct wtl_top_collector *collector)
 		rc = wtl_top_sampler_begin(&collector->sampler);
 	if (rc < 0)
 		return rc;
-	/* Users have this machine's names. */
+	/* Users are named as on this machine. */
 	wtl_top_processes_init(&collector->processes, !settings->root && !settings->tape, NULL,
 			       collector->session.consumers);
 	collector->begin_ns = wtl_io_mono_ns(collector->io);
@@ -288,7 +288,7 @@ static int64_t next_bill_ns(const struct wtl_top_collector *collector, int64_t n
 	return collector->begin_ns + (since_ns / BILL_NS + 1) * BILL_NS;
 }
 
-/* A tape knows processes only as they were when it was recorded. */
+/* A tape has processes only at the times of its own scans. */
 static bool bill_is_due(const struct wtl_top_collector *collector, int64_t now_ns)
 {
 	int rc = wtl_io_has_process_cpu(collector->io);
@@ -298,7 +298,7 @@ static bool bill_is_due(const struct wtl_top_collector *collector, int64_t now_n
 
 static void take_due(struct wtl_top_collector *collector, int64_t now_ns)
 {
-	/* Samples come a little early or late: what is due is done with the nearest one. */
+	/* Samples come a little early or late: what is due goes with the nearest one. */
 	const int64_t slack_ns = collector->master.interval_ns / 2;
 
 	if (bill_is_due(collector, now_ns)) {
@@ -366,12 +366,12 @@ static void sample_machine(struct wtl_top_collector *collector)
 
 		wtl_top_collector_step(collector, due_ns);
 		behind = wtl_io_mono_ns(collector->io) - due_ns;
-		/* A sample that was missed is not made up for. */
+		/* Missed samples are not repeated. */
 		due_ns += interval_ns * (1 + (behind > 0 ? behind / interval_ns : 0));
 	}
 }
 
-/* As fast as it was recorded. */
+/* At the speed of the recording. */
 static void sample_tape(struct wtl_top_collector *collector)
 {
 	int64_t tape_ns = wtl_io_mono_ns(collector->io), due_ns = wtl_top_screen_ns();
@@ -411,7 +411,7 @@ int wtl_top_collector_start(struct wtl_top_collector *collector)
 {
 	int rc = wtl_thread_start(&collector->thread, collect, collector);
 
-	/* The other thread has its own, until its meter is open. */
+	/* The other thread has rights of its own, until its meter is open. */
 	wtl_rights_drop();
 	collector->has_thread = rc == 0;
 	return rc;

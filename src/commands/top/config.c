@@ -20,7 +20,7 @@ static const char *const no_yes[] = {"no", "yes"};
 static const char *const graphs[] = {"off", "total", "each"};
 static const char *const windows[WTL_TOP_WINDOWS] = {"20s", "1min", "5min", "15min", "30min", "1h"};
 
-/* Names of fields. */
+/* The fields' names. */
 static const char *const groupings[WTL_GROUPINGS] = {
 	[WTL_GROUP_NONE] = "none",	     [WTL_GROUP_USER] = "user",
 	[WTL_GROUP_CONTAINER] = "container", [WTL_GROUP_POD] = "pod",
@@ -89,7 +89,7 @@ static bool is_word(const char *text, size_t len, const char *word)
 	return strlen(word) == len && strncasecmp(text, word, len) == 0;
 }
 
-/* One of the words; for no and yes there are others as well. */
+/* Finds the value of a word; no and yes have further words. */
 static bool parse_word(const struct wtl_setting_info *info, const char *text, size_t len,
 		       unsigned *ret)
 {
@@ -117,7 +117,7 @@ static bool parse_sort(const char *text, size_t len, unsigned *ret)
 	return field != WTL_FIELDS;
 }
 
-/* Names with blanks or commas between them. All must be known; the command is always shown. */
+/* Names separated by blanks or commas. All must be known; the command is always shown. */
 static bool parse_columns(const char *text, size_t len, bool columns[WTL_FIELDS])
 {
 	bool wanted[WTL_FIELDS] = {false};

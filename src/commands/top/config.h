@@ -9,7 +9,7 @@
 #include "commands/top/field.h"
 #include "commands/top/filter.h"
 
-/* How `wattle top` shows what it knows: chosen by keys and in the set-up window, and kept in
+/* How `wattle top` shows its data: chosen by keys and in the set-up window, and kept in
  * $XDG_CONFIG_HOME/wattle/top.conf. */
 
 enum wtl_grouping {
@@ -28,7 +28,7 @@ enum wtl_graph { WTL_GRAPH_OFF, WTL_GRAPH_TOTAL, WTL_GRAPH_EACH };
 
 enum { WTL_TOP_WINDOWS = 6 }; /* 20 s … 1 h: wtl_top_window_ns() */
 
-/* What has one of a few values, each with a word: no and yes, unless it is said. */
+/* Settings with a few values, each of which has a word: no and yes, if not said otherwise. */
 enum wtl_setting {
 	WTL_SET_TREE,
 	WTL_SET_FULL,	/* full shares instead of dynamic ones */
@@ -42,7 +42,7 @@ enum wtl_setting {
 	WTL_SET_MOUSE,
 	WTL_SET_GRAPH,	/* enum wtl_graph */
 	WTL_SET_WINDOW, /* of WTL_TOP_WINDOWS */
-	/* Those that are no lines of the set-up window: */
+	/* Not listed in the set-up window: */
 	WTL_SET_GROUP, /* enum wtl_grouping */
 	WTL_SET_ASCENDING,
 	WTL_SETTINGS,
@@ -51,7 +51,7 @@ enum wtl_setting {
 
 struct wtl_setting_info {
 	const char *name, *about;
-	const char *const *words; /* one a value */
+	const char *const *words; /* one per value */
 	unsigned n;		  /* values; of a switch 2 */
 	unsigned fallback;	  /* the value at first */
 };
@@ -62,23 +62,23 @@ struct wtl_top_config {
 	unsigned redraw_ms; /* 50 … 10000 */
 	bool columns[WTL_FIELDS];
 	char filter[WTL_FILTER_MAX + 1];
-	struct wtl_buf unknown; /* lines that this version does not know, kept as they are */
+	struct wtl_buf unknown; /* lines unknown to this version, kept as they are */
 };
 
 void wtl_top_config_init(struct wtl_top_config *config); /* the defaults */
 void wtl_top_config_done(struct wtl_top_config *config);
 
 const struct wtl_setting_info *wtl_setting_info(enum wtl_setting which);
-/* The word for the value that a setting has; what it is about may be said by that word alone. */
+/* The word of the setting's value; for some settings it says everything. */
 const char *wtl_setting_word(const struct wtl_top_config *config, enum wtl_setting which);
-/* To its next value; after the last comes the first. */
+/* Switches to the next value; after the last comes the first. */
 void wtl_setting_next(struct wtl_top_config *config, enum wtl_setting which);
 int64_t wtl_top_window_ns(unsigned window);
 
 /*
- * Takes what a file says: lines "key = value", '#' for remarks. A value that cannot be is left at
- * what it was; *ret_remark ("" for none) then says the first such line, or the first unknown one.
- * 0, or -ENOMEM.
+ * Parses a file: lines "key = value", '#' for remarks. Settings with a bad value
+ * stay unchanged; *ret_remark then is
+ * about the first such line, or the first unknown one ("": none). 0, or -ENOMEM.
  */
 int wtl_top_config_parse(struct wtl_top_config *config, const char *text, size_t len,
 			 char ret_remark[160]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What belongs to a domain beside its energy: its GPU, and its limit. */
+/* A domain's GPU and its power limit. */
 #include <stdio.h>
 #include <string.h>
 

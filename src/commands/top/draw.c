@@ -8,14 +8,14 @@
 #include "commands/top/format.h"
 #include "energy/units.h"
 
-/* Nothing new for so long is worth a word. */
+/* After that long without anything new there is a message. */
 #define STALE_NS (2 * WTL_NS_PER_S)
 
 enum { CURVES_MIN = 5, CURVES_MAX = 12, SELF_MAX = 128, CARBON_MAX = 160 };
 
 /* ---- The first line: the machine's total ---- */
 
-/* One piece at the right end of a line, if there is room. */
+/* Puts a piece at the right end of a line, if there is room. */
 static void put_at_end(struct wtl_top_line *line, enum wtl_style style, const char *text)
 {
 	int width = wtl_text_width(text);
@@ -26,7 +26,7 @@ static void put_at_end(struct wtl_top_line *line, enum wtl_style style, const ch
 	line->end -= width + 2;
 }
 
-/* "~" before what has something modelled in it. */
+/* "~" if a part is modelled. */
 static const char *total_mark(const struct wtl_top_view *view)
 {
 	bool is_modelled = false;
@@ -97,7 +97,7 @@ static void draw_title(const struct wtl_top_picture *picture, int row)
 	put_at_end(&line, WTL_STYLE_TITLE, "wattle top");
 }
 
-/* ---- The second line: the machine beside its energy ---- */
+/* ---- The second line: the machine's other figures ---- */
 
 static void draw_machine(const struct wtl_top_picture *picture, int row)
 {
@@ -130,7 +130,7 @@ static void draw_machine(const struct wtl_top_picture *picture, int row)
 		wtl_top_line_add(&line, 0, WTL_STYLE_FAINT, "kernel %s", played->kernel);
 }
 
-/* ---- The last line: keys, or what is being typed; and wattle itself ---- */
+/* ---- The last line: keys, or typed text; and wattle's own use ---- */
 
 static int self_width(const struct wtl_top_picture *picture, char text[SELF_MAX])
 {
@@ -183,7 +183,7 @@ static void draw_keys(const struct wtl_top_picture *picture, int row, int width)
 	}
 }
 
-/* The end of a long text is in sight while it is typed. */
+/* While a long text is typed, its end is in sight. */
 static void draw_typing(const struct wtl_top_picture *picture, int row)
 {
 	const struct wtl_top_ui *ui = picture->ui;
@@ -233,7 +233,7 @@ static void draw_last(const struct wtl_top_picture *picture, int row)
 
 /* ---- All of it ---- */
 
-/* In the place of everything else: measuring has stopped answering. */
+/* Replaces the row's content: measuring no longer answers. */
 void wtl_top_draw_stale(const struct wtl_top_picture *picture, int row)
 {
 	const struct wtl_top_view *view = picture->view;
@@ -260,7 +260,7 @@ static void lay_out(const struct wtl_top_picture *picture, int rows, struct layo
 	struct layout layout = {.machine = rows >= 12 || picture->is_still, .detail = WTL_TOP_ALL};
 	int least = rows < 12 ? rows / 2 : rows * 2 / 5, wanted, spare;
 
-	/* Made to fit. */
+	/* Its height is made to fit. */
 	if (picture->is_still)
 		least = 0;
 	rows -= layout.machine;

@@ -6,7 +6,7 @@
 #include "commands/top/format.h"
 #include "energy/units.h"
 
-/* Power over time. Each curve has a tile; the newest value is at its right end. */
+/* Power over time, a tile per curve, with the newest value at the right. */
 
 enum {
 	TILE_MIN = 36,
@@ -16,17 +16,17 @@ enum {
 	TICK_MIN = 10,
 	LAYERS_MAX = 64
 };
-/* Of a stack's legend: without figures of doubt, with them, and what else there has to be room for. */
+/* Widths of a stack's legend: without uncertainties, with them, and what else must fit. */
 enum { LEGEND = 22, LEGEND_WIDE = 30, LEGEND_BESIDE = 28 };
 
-/* What a tile shows: one domain, the sum of those of a kind, or those that count on top of each other. */
+/* What a tile shows: one domain, the sum of a kind's domains, or the stack of all counted domains. */
 struct tile {
 	const char *name;
 	enum wtl_style style;
 	const struct wtl_top_domain *domain; /* NULL: the sum over the style's domains */
 	struct wtl_top_sum now;
-	bool is_stack; /* of all that the domain, the total, is the sum of */
-	bool is_large; /* alone on the screen: with a grid, and scaled to the last dot */
+	bool is_stack; /* of the total's parts */
+	bool is_large; /* alone on the screen: with a grid, and scaled tightly */
 };
 
 struct plot {
@@ -35,15 +35,14 @@ struct plot {
 	const struct wtl_top_domain *layers[LAYERS_MAX]; /* of a stack, from the bottom */
 	enum wtl_style styles[LAYERS_MAX];
 	int n_layers;
-	size_t first, end;		/* of the domains: those of the tile's style lie in there */
-	int row, column, height, width; /* of the cells with dots */
+	size_t first, end;		/* range of domains that has those of the tile's style */
+	int row, column, height, width; /* of the cells for dots */
 	unsigned grain;
 	double bins_per_dot;
-	uint64_t
-		newest_dot; /* counted since the start: dots stay on their bins while time goes on */
-	uint32_t top_mw;    /* at the upper edge */
+	uint64_t newest_dot; /* counted from the start: a dot always has the same bins */
+	uint32_t top_mw;     /* at the upper edge */
 	uint32_t *values_mw; /* of each dot, the newest first */
-	int *lefts, *rights; /* of a stack: up to each layer's upper edge, in dots */
+	int *lefts, *rights; /* for a stack: each layer's upper edge, in dots */
 };
 
 static bool is_summed(const struct wtl_top_domain *domain, const struct tile *tile)
@@ -51,7 +50,7 @@ static bool is_summed(const struct wtl_top_domain *domain, const struct tile *ti
 	return domain->in_total && wtl_top_kind_style(domain->kind) == tile->style;
 }
 
-/* Known where any is known: what is missing shows in its own row. */
+/* Sums what is known: a domain without power shows that in its own row. */
 static uint32_t value_at(const struct plot *plot, const struct wtl_top_domain *of, uint64_t back)
 {
 	const struct wtl_top_view *view = plot->picture->view;
@@ -101,7 +100,7 @@ static uint32_t dot_value(const struct plot *plot, const struct wtl_top_domain *
 	return known ? (uint32_t)(sum / known) : WTL_TOP_GAP;
 }
 
-/* Takes the values. By what is there; the limit is in the picture where it makes that no flatter than four fifths. */
+/* Reads the values, and scales to their maximum; to the limit if they reach four fifths of it. */
 static void find_scale(struct plot *plot, int n_dots)
 {
 	uint64_t most = plot->tile->now.idle_uw / 1000, limit = plot->tile->now.limit_uw / 1000;
@@ -189,7 +188,7 @@ static void find_heights(const struct plot *plot, uint64_t back, int heights[LAY
 	}
 }
 
-/* The layer that has the middle of what is filled in a cell. */
+/* The layer at the middle of a cell's filled part. */
 static int layer_at(const struct plot *plot, int middle)
 {
 	int layer = 0;
@@ -212,7 +211,7 @@ static void draw_column(const struct plot *plot, int x)
 		find_heights(plot, back + 1, plot->lefts);
 		find_heights(plot, back, plot->rights);
 	}
-	/* Above the higher of the two nothing is to be drawn. */
+	/* Above the higher of the two, cells stay empty. */
 	for (int y = plot->height - 1; y >= 0; y--) {
 		int below = (plot->height - 1 - y) * DOTS_HIGH;
 		int in_left = filled(left_dots, below), in_right = filled(right_dots, below);
@@ -226,7 +225,7 @@ static void draw_column(const struct plot *plot, int x)
 	}
 }
 
-/* The baseline lies under the curve most of the time, so its cells take the baseline's style. */
+/* The curve mostly covers the baseline, so cells below it get its style. */
 static void mark_idle(const struct plot *plot)
 {
 	int rows;
@@ -241,7 +240,7 @@ static void mark_idle(const struct plot *plot)
 
 /* ---- Axes ---- */
 
-/* Powers with a line each, where there is room for it. */
+/* Lines at round powers, if there is room. */
 static void draw_grid(const struct plot *plot)
 {
 	struct wtl_canvas *canvas = plot->picture->canvas;
@@ -328,7 +327,7 @@ static void draw_caption(const struct wtl_top_picture *picture, const struct til
 				 wtl_figure_watts_wide(text, tile->now.idle_uw));
 }
 
-/* What the layers are, in their order. */
+/* The layers' names, in their order. */
 static void draw_legend(const struct plot *plot, int column, int width)
 {
 	struct wtl_canvas *canvas = plot->picture->canvas;
@@ -359,7 +358,7 @@ static void draw_legend(const struct plot *plot, int column, int width)
 	}
 }
 
-/* Of one kind, those beside each other are told apart. */
+/* Neighbors of one kind get different colors. */
 static void find_layers(struct plot *plot)
 {
 	const struct wtl_top_view *view = plot->picture->view;
@@ -472,7 +471,7 @@ static int each_domain(const struct wtl_top_view *view, struct tile tiles[], int
 	return n;
 }
 
-/* The sums: limits and baselines only where all of them are known. */
+/* Sums by kind; limits and baselines only if all are known. */
 static int each_kind(const struct wtl_top_view *view, struct tile tiles[])
 {
 	static const struct {
@@ -514,7 +513,7 @@ void wtl_top_draw_curves(const struct wtl_top_picture *picture, int row, int hei
 	tiles[0] = tile_of(view, &view->total);
 	if (picture->ui->config.set[WTL_SET_GRAPH] == WTL_GRAPH_EACH && room > 1) {
 		n = each_domain(view, tiles, room);
-		/* One domain is the total. */
+		/* A single domain equals the total. */
 		if (n < 2 || n > room)
 			n = n < 2 ? 0 : each_kind(view, tiles);
 		if (n < room) {

@@ -6,10 +6,10 @@
 #include "commands/top/format.h"
 #include "energy/units.h"
 
-/* A GPU that has not answered for so long is called stuck. */
+/* After so long without an answer, a GPU is called stuck. */
 #define STUCK_NS (3 * WTL_NS_PER_S)
 
-/* From left to right: of every domain, then of GPUs alone. Where a GPU's are, others have a remark. */
+/* From left to right: for all domains, then for GPUs only. In place of the latter, others have a remark. */
 enum column {
 	POWER,
 	PLUS,
@@ -38,10 +38,10 @@ enum column {
 enum { NAME = 1, NAME_MAX_WIDTH = 14, INDENT = 2, HEADER_MIN = 56, BAR_MIN = 8, HOT_C = 90 };
 
 static const struct {
-	int width, keep; /* where there is no room for all, those with the least go */
+	int width, keep; /* if room is short, the lowest go first */
 	const char *title;
 	enum wtl_style style;
-	enum wtl_top_gpu_number number; /* of a GPU's: what it shows */
+	enum wtl_top_gpu_number number; /* for GPUs' columns: the number shown */
 } column_info[COLUMNS] = {
 	[POWER] = {9, 99, "POWER", WTL_STYLE_STRONG, 0},
 	[PLUS] = {6, 90, "±", WTL_STYLE_FAINT, 0},
@@ -65,15 +65,15 @@ static const struct {
 	[REMARK] = {46, 5, "", WTL_STYLE_FAINT, 0},
 };
 
-/* Where the columns stand; 0: no room for it, or nothing to show. */
+/* The columns' positions; 0: no room, or nothing to show. */
 struct columns {
 	int at[COLUMNS], name_width, bar_width;
-	int rest;	  /* remarks begin here; 0: no room for any */
-	uint64_t full_uw; /* what a full bar stands for */
+	int rest;	  /* start of remarks; 0: no room for them */
+	uint64_t full_uw; /* the value of a full bar */
 	enum wtl_top_detail detail;
 };
 
-/* A figure or a title in its column, if that is there. */
+/* A figure or a title in its column, if that is shown. */
 static void put(const struct wtl_top_picture *picture, int row, const struct columns *columns,
 		enum column column, enum wtl_style style, const char *text)
 {
@@ -92,13 +92,13 @@ static bool is_shown(const struct wtl_top_picture *picture, const struct wtl_top
 	return !domain->inside[0] || picture->ui->config.set[WTL_SET_PARTS];
 }
 
-/* Whether one that this lies in has a row above: without, it stands on its own. */
+/* Is a domain around it shown above? Otherwise it is not indented. */
 static bool is_indented(const struct wtl_top_picture *picture, const struct wtl_top_domain *domain,
 			enum wtl_top_detail detail)
 {
 	const struct wtl_top_view *view = picture->view;
 
-	/* No more around it than there are. */
+	/* At most as many levels as domains. */
 	for (size_t i = 0; domain && domain->inside[0] && i < view->n_domains; i++) {
 		domain = wtl_top_find_domain(view, domain->inside);
 		if (domain && is_shown(picture, domain, detail))
@@ -107,7 +107,7 @@ static bool is_indented(const struct wtl_top_picture *picture, const struct wtl_
 	return false;
 }
 
-/* A GPU that has no domain of its own still has a row. */
+/* GPUs without an energy domain have rows of their own. */
 static bool has_domain(const struct wtl_top_view *view, size_t gpu)
 {
 	for (size_t i = 0; i < view->n_domains; i++)
@@ -137,19 +137,19 @@ int wtl_top_domains_height(const struct wtl_top_picture *picture, enum wtl_top_d
 
 /* ---- Which columns there are ---- */
 
-/* What a GPU's column shows, or false where that is not known. */
+/* The value of a GPU's column; false: not known. */
 static bool number(const struct wtl_top_gpu *gpu, enum column column, uint64_t *ret)
 {
 	const struct wtl_gpu_value *value = &gpu->numbers[column_info[column].number];
 
-	/* Other makers' GPUs have no clock of their multiprocessors alone. */
+	/* Other vendors' GPUs have no separate clock of multiprocessors. */
 	if (column == CLOCK && value->status != WATTLE_STATUS_OK)
 		value = &gpu->numbers[WTL_TOP_GPU_CLOCK_GRAPHICS_MHZ];
 	*ret = value->value;
 	return gpu->status == WATTLE_STATUS_OK && value->status == WATTLE_STATUS_OK;
 }
 
-/* A full bar is the highest limit of all that count, or power where there is no limit. */
+/* A full bar is the highest limit of counted domains, or their highest power without limits. */
 static void want_of_domain(const struct wtl_top_picture *picture,
 			   const struct wtl_top_domain *domain, struct columns *columns,
 			   bool wanted[COLUMNS])
@@ -192,7 +192,7 @@ static void find_wanted(const struct wtl_top_picture *picture, struct columns *c
 
 static int width_of(int column, int screen)
 {
-	/* The bar, with a place for a limit behind it; wide screens have a wide one. */
+	/* The bar and a column for its limit; wider on wide screens. */
 	if (column == BAR)
 		return BAR_MIN + 1 + (screen > 60 ? (screen - 60) / 6 : 0);
 	return column_info[column].width;
@@ -231,7 +231,7 @@ static void find_columns(const struct wtl_top_picture *picture, enum wtl_top_det
 	}
 }
 
-/* ---- What a GPU says ---- */
+/* ---- GPUs' figures ---- */
 
 static const char *slowed_by(uint64_t reasons)
 {
@@ -254,7 +254,7 @@ static const char *slowed_by(uint64_t reasons)
 	return NULL;
 }
 
-/* "34.1G/80.0G"; without the second where that is not known. */
+/* "34.1G/80.0G"; only the first if the second is not known. */
 static const char *pair_text(const struct wtl_top_gpu *gpu, enum wtl_top_gpu_number second,
 			     uint64_t first, char text[WTL_FIGURE_MAX])
 {
@@ -326,7 +326,7 @@ static const char *gpu_trouble(enum wattle_status status)
 	return (size_t)status < sizeof(words) / sizeof(words[0]) ? words[status] : NULL;
 }
 
-/* For how long GPUs have not answered where that is too long, else 0. */
+/* How long GPUs have not answered, if that is too long; else 0. */
 static int64_t stuck_ns(const struct wtl_top_picture *picture)
 {
 	const struct wtl_top_view *view = picture->view;
@@ -347,7 +347,7 @@ static void put_stuck(const struct wtl_top_picture *picture, struct wtl_top_line
 	wtl_top_line_put(line, WTL_STYLE_BAD, text);
 }
 
-/* What a GPU says beside its power. */
+/* A GPU's figures besides power. */
 static void draw_gpu(const struct wtl_top_picture *picture, const struct wtl_top_gpu *gpu, int row,
 		     const struct columns *columns)
 {
@@ -385,7 +385,7 @@ static void put_bar_cell(struct wtl_canvas *canvas, int row, int column, unsigne
 		wtl_canvas_put(canvas, row, column, 0xb7, WTL_STYLE_FAINT);
 }
 
-/* All on one scale, so that they compare; the limit is a mark on it. */
+/* All bars have one scale, to be compared; the limit is a mark on it. */
 static void draw_bar(const struct wtl_top_picture *picture, const struct wtl_top_domain *domain,
 		     int row, const struct columns *columns)
 {
@@ -415,7 +415,7 @@ static void draw_bar(const struct wtl_top_picture *picture, const struct wtl_top
 
 /* ---- Rows ---- */
 
-/* Why there is no power, and what would help. A GPU may tell all but its power. */
+/* Why there is no power, and how to get it. A GPU may have all other numbers. */
 static void draw_trouble(const struct wtl_top_picture *picture, const struct wtl_top_domain *domain,
 			 const struct columns *columns, struct wtl_top_line *line)
 {
@@ -424,7 +424,7 @@ static void draw_trouble(const struct wtl_top_picture *picture, const struct wtl
 	bool is_bad = status != WATTLE_STATUS_ASLEEP && status != WATTLE_STATUS_ABSENT &&
 		      status != WATTLE_STATUS_OK;
 
-	/* Why it is late need not be said then. */
+	/* The reason is not shown in that case. */
 	if (gpu && stuck_ns(picture)) {
 		put_stuck(picture, line);
 		return;
@@ -464,7 +464,7 @@ static void draw_figures(const struct wtl_top_picture *picture, const struct wtl
 
 	if (plus_uw) {
 		wtl_figure_join(plus, sizeof(plus), "±", wtl_figure_watts_wide(text, plus_uw), "");
-		/* "+-" takes one more. */
+		/* "+-" is one column wider. */
 		if (picture->canvas->ascii && wtl_text_width(plus) >= column_info[PLUS].width)
 			wtl_figure_join(plus, sizeof(plus), "±",
 					wtl_figure_whole(text, (double)plus_uw / 1e6), "");
@@ -477,7 +477,7 @@ static void draw_figures(const struct wtl_top_picture *picture, const struct wtl
 			    figures[i].print(text, figures[i].value));
 }
 
-/* What casts doubt on the figure, or where it comes from. */
+/* What makes the figure doubtful, or else its source. */
 static void draw_remark(const struct wtl_top_domain *domain, struct wtl_top_line *line)
 {
 	bool is_modelled = domain->method == WATTLE_METHOD_MODELLED;
@@ -503,7 +503,7 @@ static void draw_remark(const struct wtl_top_domain *domain, struct wtl_top_line
 	}
 }
 
-/* Something casts doubt on its power; where there is room, a remark says what. */
+/* Is its power doubtful? If there is room, a remark gives the reason. */
 static bool is_doubtful(const struct wtl_top_picture *picture, const struct wtl_top_domain *domain)
 {
 	return (domain->status != WATTLE_STATUS_OK && domain->status != WATTLE_STATUS_GAP) ||
@@ -539,7 +539,7 @@ static void draw_domain(const struct wtl_top_picture *picture, const struct wtl_
 					 : WTL_STYLE_FAINT,
 	    watts);
 	draw_figures(picture, domain, row, columns);
-	/* What is outside the total may be more than all in it. */
+	/* A domain outside the total may have more than all inside. */
 	if (columns->at[BAR] && (domain->in_total || domain->power_uw <= columns->full_uw))
 		draw_bar(picture, domain, row, columns);
 	line.at = columns->rest;
@@ -593,7 +593,7 @@ static void draw_summary(const struct wtl_top_picture *picture, int row)
 	}
 }
 
-/* A GPU without an energy domain: its name stands where the power would. */
+/* A GPU without an energy domain: its name takes the place of power. */
 static void draw_lone_gpu(const struct wtl_top_picture *picture, const struct wtl_top_gpu *gpu,
 			  int row, const struct columns *columns)
 {

@@ -7,13 +7,13 @@
 #include "commands/top/draw.h"
 #include "commands/top/format.h"
 
-/* What opens over the picture: lists, a process's details, a question. */
+/* Windows over the picture: lists, a process's details, a question. */
 
 struct box {
 	int row, column, height, width; /* of its inside */
 };
 
-/* The frame around an inside, and blanks in it. */
+/* Draws the frame around a box, and blanks it. */
 static void draw_frame(struct wtl_canvas *canvas, const struct box *box)
 {
 	/* Left, within and right: of the top, the middle and the bottom. */
@@ -32,7 +32,7 @@ static void draw_frame(struct wtl_canvas *canvas, const struct box *box)
 	}
 }
 
-/* In the middle, with a frame where there is room for one. */
+/* In the middle, with a frame if there is room. */
 static void draw_box(const struct wtl_top_picture *picture, int height, int width,
 		     const char *title, struct box *ret_box)
 {
@@ -75,7 +75,7 @@ void wtl_top_draw_list(const struct wtl_top_picture *picture)
 	ui->places.list_row = box.row;
 	ui->places.list_n = box.height;
 	first = ui->first_entry;
-	/* A window that grew. */
+	/* The window may have grown. */
 	if (first > n - box.height)
 		first = n > box.height ? n - box.height : 0;
 	if (wtl_top_list_is_choice(ui) && ui->entry >= first + box.height)
@@ -138,7 +138,7 @@ static void say(struct details *details, const char *name, const char *format, .
 			WTL_STYLE_PLAIN, text);
 }
 
-/* Over as many lines as it takes. */
+/* Breaks the text into as many lines as needed. */
 static void say_long(struct details *details, const char *name, const char *text)
 {
 	int width = details->box.width - 13;

@@ -44,7 +44,7 @@ static bool local_text(int64_t t_utc_ns, char *text, size_t size)
 	       strftime(text, size, " (%H:%M:%S %Z)", &tm) > 0;
 }
 
-/* The recording's time, in as many words as there is room for. */
+/* The recording's time, as detailed as there is room for. */
 static const char *time_text(int64_t t_utc_ns, int room, char text[TIME_MAX])
 {
 	struct wtl_date date = wtl_date_of(t_utc_ns > 0 ? t_utc_ns : 0);

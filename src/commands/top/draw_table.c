@@ -10,7 +10,7 @@
 
 enum { COMMAND_MIN = 18, NARROW = 34, TREE_DEPTH_MAX = 12 };
 
-/* The columns that there is room for, in order; the command is the last. */
+/* The columns that fit, in order; the command is last. */
 struct table {
 	enum wtl_field fields[WTL_FIELDS];
 	int at[WTL_FIELDS], width[WTL_FIELDS];
@@ -54,7 +54,7 @@ static bool learns_watts(const struct wtl_top_view *view)
 	return false;
 }
 
-/* Chosen, and with something to show on this machine. */
+/* Chosen by the user, and available on this machine. */
 static bool is_wanted(const struct wtl_top_picture *picture, enum wtl_field field)
 {
 	const struct wtl_top_config *config = &picture->ui->config;
@@ -83,7 +83,7 @@ static int width_of(const bool wanted[WTL_FIELDS], int columns)
 	return width;
 }
 
-/* The least important goes. false: there is nothing left to drop. */
+/* Drops the least important column. false: none is left. */
 static bool drop_one(bool wanted[WTL_FIELDS])
 {
 	int least = WTL_FIELDS;
@@ -106,13 +106,13 @@ static void find_table(const struct wtl_top_picture *picture, struct table *tabl
 
 	for (unsigned i = 0; i < WTL_FIELDS; i++)
 		wanted[i] = is_wanted(picture, (enum wtl_field)i);
-	/* Who it is and what it draws say more than a number there. */
+	/* Narrow: names and power matter more than the number. */
 	if (picture->canvas->columns < NARROW)
 		wanted[WTL_FIELD_PID] = false;
 	while (width_of(wanted, picture->canvas->columns) > picture->canvas->columns &&
 	       drop_one(wanted))
 		continue;
-	/* Where one power has no room, the sum stands for both. */
+	/* If only one of the powers fits, their sum replaces it. */
 	if (wanted[WTL_FIELD_CPU_POWER] && !wanted[WTL_FIELD_GPU_POWER] &&
 	    is_wanted(picture, WTL_FIELD_GPU_POWER)) {
 		wanted[WTL_FIELD_CPU_POWER] = false;
@@ -145,8 +145,7 @@ static char *add_part(char *text, size_t size, const char *gap, const char *name
 	return text + strlen(text);
 }
 
-/* The accounts of all counted domains together, as parts of 100: all of them, or those with something in
- * them. */
+/* The accounts of all counted domains, in percent: all of them, or those that are not zero. */
 static void ledger_text(const struct wtl_top_view *view, bool all, char text[128])
 {
 	static const char *const names[] = {"running", "ended", "kernel", "idle", "not attributed"};
@@ -172,19 +171,19 @@ static void ledger_text(const struct wtl_top_view *view, bool all, char text[128
 	}
 }
 
-/* Without an idle baseline, its users are billed in full. */
+/* Without an idle baseline, all its energy is divided among its users. */
 static bool lacks_baseline(const struct wtl_top_domain *domain)
 {
 	return domain->weight && !domain->idle.is_known;
 }
 
-/* It is divided by what is only a guess. */
+/* Is its energy divided by a guess? */
 static bool is_guessed(const struct wtl_top_domain *domain)
 {
 	return wtl_gpu_use_method_is_guess(wtl_gpu_use_method_find(domain->weight));
 }
 
-/* "gpu-0 and 2 more": the counted domains of which this is true. Returns the first one, or NULL. */
+/* "gpu-0 and 2 more": the counted domains for which is() is true. Returns the first one, or NULL. */
 static const struct wtl_top_domain *domains_text(const struct wtl_top_view *view,
 						 bool (*is)(const struct wtl_top_domain *domain),
 						 char text[64])
@@ -214,8 +213,8 @@ static bool has_full_share(const struct wtl_top_process *process)
 		process->gpu_uw[WTL_TOP_FULL] > 0);
 }
 
-/* Which shares there are: above idle, all of them, or what to do so that there are some above idle; in the words that
- * there is room for. */
+/* Which shares the table has: above idle, full, or how to get those above idle; in as many words as there is room
+ * for. */
 static enum wtl_style shares_text(const struct wtl_top_picture *picture, int room, char text[128])
 {
 	const struct wtl_top_view *view = picture->view;
@@ -246,7 +245,7 @@ static enum wtl_style shares_text(const struct wtl_top_picture *picture, int roo
 
 #define GUESS ", GPU W: a guess"
 
-/* What is divided by a guess; as much of that as there is room for. */
+/* Domains that are divided by a guess; as many words as there is room for. */
 static void put_guess(const struct wtl_top_domain *first, const char *names,
 		      struct wtl_top_line *line)
 {
@@ -259,7 +258,7 @@ static void put_guess(const struct wtl_top_domain *first, const char *names,
 			 wtl_text_width(text) > line->end - line->at ? GUESS : text);
 }
 
-/* On the right, as much of it as there is room for. */
+/* On the right, as much as there is room for. */
 static void draw_ledger(const struct wtl_top_view *view, const struct wtl_top_line *line)
 {
 	int room = line->end - line->at;
@@ -382,17 +381,17 @@ static void draw_cell(const struct wtl_top_picture *picture, const struct wtl_to
 		wtl_canvas_text(picture->canvas, row, at, width, style, value.text);
 		return;
 	}
-	/* What is next to nothing is there, but does not catch the eye. */
+	/* Tiny values are not emphasized. */
 	if (info->measure != WTL_MEASURE_NUMBER && value.number < 0.005)
 		style = WTL_STYLE_FAINT;
-	/* Nor does what is not told apart yet from what anybody draws. */
+	/* Nor are those within their uncertainty. */
 	if (field == WTL_FIELD_PER_CPU &&
 	    2 * process->per_cpu.uncertainty_uw > process->per_cpu.power_uw)
 		style = WTL_STYLE_FAINT;
 	wtl_canvas_right(picture->canvas, row, at, width, style, figure(text, info, value.number));
 }
 
-/* The lines that show whose child a process is. */
+/* The lines of the tree. */
 static void put_branches(const struct wtl_top_row *row, struct wtl_top_line *line)
 {
 	unsigned depth = row->depth > TREE_DEPTH_MAX ? row->depth - TREE_DEPTH_MAX : 0;
@@ -409,14 +408,14 @@ static void put_branches(const struct wtl_top_row *row, struct wtl_top_line *lin
 	}
 }
 
-/* What a row's process is called on this screen: programs with or without their path. */
+/* The process's title, with or without the program's path as configured. */
 static const char *title_of(const struct wtl_top_picture *picture,
 			    const struct wtl_top_process *process)
 {
 	return wtl_process_short_title(process, picture->ui->config.set[WTL_SET_PATHS]);
 }
 
-/* From the shift on, in whole characters. */
+/* Skips that many characters. */
 static const char *shifted(const char *text, int shift)
 {
 	for (; shift > 0; shift--)
@@ -424,7 +423,7 @@ static const char *shifted(const char *text, int shift)
 	return text;
 }
 
-/* What ended processes have in common, where that is all that tells two rows apart. */
+/* What the ended processes of a row have in common, if another row has the same name and user. */
 static void put_common(const struct wtl_top_process *process, struct wtl_top_line *line,
 		       enum wtl_style style)
 {
@@ -447,7 +446,7 @@ static void put_common(const struct wtl_top_process *process, struct wtl_top_lin
 		}
 }
 
-/* Whether a title that is too long begins like another one in sight, and ends otherwise. */
+/* Does a title that is too long have the same beginning as another one in sight, but another end? */
 static bool ends_differ(const struct wtl_top_picture *picture, const char *title, int room)
 {
 	const struct wtl_top_rows *rows = picture->rows;
@@ -463,7 +462,7 @@ static bool ends_differ(const struct wtl_top_picture *picture, const char *title
 	return false;
 }
 
-/* The end of a text, so many columns of it at most. */
+/* The last columns of a text. */
 static const char *last_columns(const char *text, int columns)
 {
 	int excess = wtl_text_width(text) - columns;
@@ -479,7 +478,7 @@ static const char *last_columns(const char *text, int columns)
 	return text;
 }
 
-/* Its end is cut, or its middle where that tells it apart from others. */
+/* Cuts the title's end, or its middle if the end tells it apart from others. */
 static void put_title(const struct wtl_top_picture *picture, const char *title,
 		      struct wtl_top_line *line, enum wtl_style style)
 {

@@ -27,7 +27,7 @@ const char *wtl_process_short_title(const struct wtl_top_process *process, bool 
 	const char *title = wtl_process_title(process), *end = title + strcspn(title, " ");
 	bool is_path = title[0] == '/' || title[0] == '.';
 
-	/* Kernel threads and groups are no files. */
+	/* Kernel threads and groups have no path. */
 	if (with_path || !is_path || process->consumer.pid <= 0 || end[-1] == '/')
 		return title;
 	while (end[-1] != '/' && end - 1 > title)
@@ -81,7 +81,7 @@ bool wtl_field_get(const struct wtl_top_process *process, enum wtl_field field,
 	if (field == WTL_FIELD_CPU)
 		is_known = (state == WTL_CONSUMER_LIVE || state == WTL_CONSUMER_KERNEL) &&
 			   wtl_process_has_cpu(process);
-	/* The user's name, and the title, which a process always has one of. */
+	/* The user's name, or the title, which a process always has. */
 	if (field == WTL_FIELD_USER || field == WTL_FIELD_COMMAND) {
 		value.text = field == WTL_FIELD_USER ? process->user : wtl_process_title(process);
 		is_known = value.text[0] != '\0';

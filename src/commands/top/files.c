@@ -59,7 +59,7 @@ int wtl_top_config_save(const struct wtl_top_session *session)
 
 	if (!session->config_path[0])
 		return -ENOENT;
-	/* To open a pipe for writing could wait for ever. */
+	/* Not a pipe: opening one for writing could block for ever. */
 	rc = wtl_infile_open(session->config_path);
 	if (rc == -WTL_ENOTFILE)
 		return rc;
@@ -78,7 +78,7 @@ int wtl_top_config_save(const struct wtl_top_session *session)
 
 /* ---- Signals ---- */
 
-/* Is the process with that number now the one that was shown? Not if its start is not known. */
+/* Is the process with that number still the one that was shown? False if its start is not known. */
 static bool is_same(const struct wtl_top_victim *victim)
 {
 	int64_t tick_ns = WTL_NS_PER_S / sysconf(_SC_CLK_TCK), off_ns;
@@ -90,7 +90,7 @@ static bool is_same(const struct wtl_top_victim *victim)
 	return off_ns <= 2 * tick_ns && off_ns >= -2 * tick_ns;
 }
 
-/* An open folder of /proc keeps to its process, even if the number is given to another one later
+/* A descriptor of a process's /proc folder keeps referring to it, even when another one has its number
  * (pidfd_send_signal(2)). */
 static int signal_by(int folder, const struct wtl_top_victim *victim)
 {
@@ -98,7 +98,7 @@ static int signal_by(int folder, const struct wtl_top_victim *victim)
 
 	if (rc == -EINVAL)
 		return -EXDEV;
-	/* Before Linux 5.1, or forbidden: by its number, if that is the same for the system calls. */
+	/* Before Linux 5.1, or if forbidden: by its number, if /proc's number is that of system calls. */
 	if ((rc != -ENOSYS && rc != -EPERM) || wtl_process_number(victim->pid) != victim->pid)
 		return rc;
 	return kill(victim->pid, victim->signal) < 0 ? -errno : 0;

@@ -30,7 +30,7 @@ static int parse_joined(struct parser *parser, enum kind kind);
 static int fail(struct parser *parser, size_t at, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* The first error is kept. */
+/* Only the first error is kept. */
 static int fail(struct parser *parser, size_t at, const char *format, ...)
 {
 	va_list args;
@@ -45,7 +45,7 @@ static int fail(struct parser *parser, size_t at, const char *format, ...)
 	return -1;
 }
 
-/* All of a character, be it beyond ASCII. */
+/* Prints the whole character, even beyond ASCII. */
 static int fail_out_of_place(struct parser *parser)
 {
 	const char *at = parser->text + parser->at;
@@ -75,7 +75,7 @@ static void skip_space(struct parser *parser)
 		parser->at++;
 }
 
-/* What may stand in a word without quotes. */
+/* Characters of words without quotes. */
 static bool is_word_char(char c)
 {
 	return c != '\0' && !is_space(c) && !strchr("()&|!<>=~\"'", c);
@@ -151,7 +151,7 @@ static const struct unit {
 	{"h", WTL_MEASURE_SECOND, 3600.0},
 };
 
-/* The case counts only where it must: mW, MW; mJ, MJ. */
+/* Case only matters if it has to: mW, MW; mJ, MJ. */
 static const struct unit *find_unit(const char *name, size_t len)
 {
 	const struct unit *like = NULL;
@@ -213,7 +213,7 @@ static int parse_number(struct parser *parser, struct wtl_filter_node *node)
 	return add_node(parser, node);
 }
 
-/* A word or a quoted text: where it stands. */
+/* Takes a word or a quoted text, by its place. */
 static int take_text(struct parser *parser, struct wtl_filter_node *node)
 {
 	char quote = parser->text[parser->at];
@@ -267,7 +267,7 @@ static int fail_no_field(struct parser *parser, size_t at, const struct wtl_filt
 	return fail(parser, at, "there is no field '%.*s'", len, word);
 }
 
-/* A comparison, or something to search for. */
+/* A comparison, or a word to search for. */
 static int parse_term(struct parser *parser)
 {
 	struct wtl_filter_node node = {.kind = NODE_SEARCH, .left = -1, .right = -1};
@@ -317,7 +317,7 @@ static int parse_not(struct parser *parser)
 	return inner;
 }
 
-/* Terms with one of these operators between them; `and` binds more closely than `or`. */
+/* Terms joined by one of these operators; `and` binds more tightly than `or`. */
 static int parse_joined(struct parser *parser, enum kind kind)
 {
 	static const char *const signs[][3] = {

@@ -49,10 +49,10 @@ int wtl_filter_parse(struct wtl_filter *filter, const char *text,
 bool wtl_filter_match(const struct wtl_filter *filter, const struct wtl_top_process *process,
 		      enum wtl_top_share share);
 
-/* Whether it compares that field. */
+/* Does it compare that field? */
 bool wtl_filter_asks_for(const struct wtl_filter *filter, enum wtl_field field);
 
-/* Whether text occurs in a process's command, name, user or number, in either case. */
+/* Does text occur in a process's command, name, user or number, in either case? */
 bool wtl_filter_search(const struct wtl_top_process *process, const char *text, size_t len);
 
 #endif

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "energy/units.h"
 
-/* "%.*f%s", as exactly as printf does: a long double holds the product without rounding. A picture has hundreds of them. */
+/* "%.*f%s", as exact as printf: a long double holds the product without rounding. Faster, as a picture has hundreds. */
 static const char *put(char text[WTL_FIGURE_MAX], double value, int decimals, const char *unit)
 {
 	static const unsigned scales[] = {1, 10, 100, 1000};

@@ -10,12 +10,12 @@
 #include "cli/canvas.h"
 #include "commands/top/view.h"
 
-/* Figures in few columns, for a screen that changes all the time: the same number of decimals for
- * all that stand in one column, as far as they fit. */
+/* Short figures for a screen that changes constantly: all figures of a column have the same number of
+ * decimals, as far as they fit. */
 
 enum { WTL_FIGURE_MAX = 32 };
 
-/* A figure and what stands around it; what does not fit is cut. printf() takes several times as long. */
+/* Joins a figure with text around it, cut to fit. printf() is several times slower. */
 const char *wtl_figure_join(char *text, size_t size, const char *before, const char *figure,
 			    const char *behind);
 
@@ -24,7 +24,7 @@ const char *wtl_figure_whole(char text[WTL_FIGURE_MAX], double value);
 /* "0.02", "74.10", "250.1", "12345": watts; two decimals below 100 W (wide: one below 1000 W). */
 const char *wtl_figure_watts(char text[WTL_FIGURE_MAX], uint64_t power_uw);
 const char *wtl_figure_watts_wide(char text[WTL_FIGURE_MAX], uint64_t power_uw);
-/* "0.12 J", "12.34 kJ", "1.234 MJ". Units are two characters, so that numbers stand in line. */
+/* "0.12 J", "12.34 kJ", "1.234 MJ". Units have two characters, so that numbers line up. */
 const char *wtl_figure_joules(char text[WTL_FIGURE_MAX], uint64_t energy_uj);
 /* "0.003 Wh", "12.34 Wh", "1.234 kWh" */
 const char *wtl_figure_watt_hours(char text[WTL_FIGURE_MAX], uint64_t energy_uj);
@@ -39,7 +39,7 @@ const char *wtl_figure_time(char text[WTL_FIGURE_MAX], int64_t time_ns);
 /* "0:03:12" */
 const char *wtl_figure_clock(char text[WTL_FIGURE_MAX], int64_t time_ns);
 
-/* The end of a scale that holds this: at most a quarter more, and halves of it are short numbers, too. */
+/* A round end of a scale that holds the value: at most a quarter more, and with a short half. */
 uint64_t wtl_top_round_up(uint64_t value);
 
 /* A line that is written piece by piece, from `at` on. */
@@ -48,10 +48,10 @@ struct wtl_top_line {
 	int row, at, end, gap; /* gap: columns between two pieces */
 };
 
-/* Adds a piece that is so wide (0: as wide as it is), and the gap. What does not fit whole is left out. */
+/* Adds a piece of that width (0: its own), and the gap. A piece that does not fit is left out. */
 void wtl_top_line_add(struct wtl_top_line *line, int width, enum wtl_style style,
 		      const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* Writes on without a gap; the end of what does not fit is cut. */
+/* Continues without a gap; cuts what does not fit. */
 void wtl_top_line_put(struct wtl_top_line *line, enum wtl_style style, const char *text);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the collecting thread and the screen hand each other: views, and how a recording is to be played. */
+/* Exchange between the collecting thread and the screen: views, and orders for a recording's play. */
 #include <sys/eventfd.h>
 
 #include "base/thread.h"
@@ -7,7 +7,7 @@
 #include "energy/units.h"
 #include "report/description.h"
 
-/* Of a recording's last second: it may come soon after the one before, and has cost more. */
+/* A recording's last second may come soon after the one before, and cost more. */
 #define SPAN_LEAST_NS (WTL_NS_PER_S / 2)
 
 int64_t wtl_top_screen_ns(void)
@@ -15,7 +15,7 @@ int64_t wtl_top_screen_ns(void)
 	return wtl_thread_clock_ns();
 }
 
-/* The reader may use the one view that this does not touch for as long as it likes. */
+/* Writes only to the view that the reader does not have. */
 void wtl_top_collector_publish(struct wtl_top_collector *collector)
 {
 	bool is_wanted;

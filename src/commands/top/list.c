@@ -50,7 +50,7 @@ static const char *const help[] = {
 	"         job step pod container cgroup name command",
 };
 
-/* Before them, where a recording is played. */
+/* Shown first, if a recording is played. */
 static const char *const play_help[] = {
 	"Space Z    stop the play; go on",
 	"j l        10 s back, 10 s on",
@@ -79,7 +79,7 @@ enum {
 	N_PLAY_HELP = sizeof(play_help) / sizeof(play_help[0]),
 };
 
-/* The set-up window: the settings, then these, and then the columns but for the command, which is always there. */
+/* The set-up window: the settings, these, and then the columns except the command, which is always shown. */
 enum {
 	SETUP_REDRAW = WTL_SETTINGS_LISTED,
 	SETUP_COLUMNS,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The live screen of a session. */
+/* The live screen. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -17,7 +17,7 @@
 #include "commands/top/session.h"
 #include "energy/units.h"
 
-/* The first picture waits so long for domains, and those after it come so soon, until all is there. */
+/* The first picture waits so long for domains; until all is there, the next ones come this often. */
 #define OPEN_NS (40 * WTL_NS_PER_MS)
 #define SOON_NS (20 * WTL_NS_PER_MS)
 
@@ -28,16 +28,16 @@ struct live {
 	struct wtl_screen *screen;
 	const struct wtl_top_view *view;
 	int signals;	    /* descriptor */
-	int held;	    /* what was said on standard error meanwhile; < 0: it is no terminal */
+	int held;	    /* what is written to standard error meanwhile; < 0: not a terminal */
 	int standard_error; /* the real one */
-	/* When the next picture is due, and how much earlier or later it may come, to come with a new view. */
+	/* When the next picture is due, and how much earlier or later it may come together with a new view. */
 	int64_t due_ns, slack_ns;
 	bool is_complete; /* processes are there, too */
 	bool whole;
 	int ended_by; /* a signal, or 0 */
 };
 
-/* Remarks must not appear in the middle of the picture. */
+/* Keeps remarks from appearing inside the picture. */
 static void hold_remarks(struct live *live)
 {
 	live->held = -1;
@@ -132,7 +132,7 @@ static void send_signal(struct live *live)
 			       ui->victim.name);
 }
 
-/* 1: the user has enough. */
+/* 1: the user quits. */
 static int grant(struct live *live, enum wtl_top_wish wish)
 {
 	if (wish == WTL_TOP_WISH_QUIT)
@@ -148,7 +148,7 @@ static int grant(struct live *live, enum wtl_top_wish wish)
 	return 0;
 }
 
-/* Takes all that was typed. 1: an end is wanted; -EIO: the terminal is gone. */
+/* Handles all input. 1: end; -EIO: the terminal is gone. */
 static int take_input(struct live *live)
 {
 	struct wtl_top_session *session = live->session;
@@ -158,7 +158,7 @@ static int take_input(struct live *live)
 	while ((rc = wtl_screen_read(live->screen, &input)) > 0 && !end) {
 		end = grant(live,
 			    session->face->input(session, live->view, &input, wtl_top_screen_ns()));
-		/* The next key is about what this one has changed. */
+		/* The next key may refer to what this one changed. */
 		wtl_top_session_rows(session, live->view);
 	}
 	return rc < 0 ? rc : end;
@@ -170,7 +170,7 @@ static void draw_anew(struct live *live)
 	live->due_ns = 0;
 }
 
-/* As without a handler, but with the terminal as it was. */
+/* Stops as without a handler, but with the terminal restored. */
 static void stop_here(struct live *live)
 {
 	sigset_t stop;
@@ -181,7 +181,7 @@ static void stop_here(struct live *live)
 	signal(SIGTSTP, SIG_DFL);
 	raise(SIGTSTP);
 	sigprocmask(SIG_UNBLOCK, &stop, NULL);
-	/* … and here it goes on. */
+	/* Continued. */
 	sigprocmask(SIG_BLOCK, &stop, NULL);
 	draw_anew(live);
 }
@@ -218,7 +218,7 @@ static bool take_news(struct live *live)
 	return eventfd_read(live->session->collector->news, &n) == 0;
 }
 
-/* One picture each period, with the view that is nearest. has_view: the one of now came with a view. */
+/* One picture per period, with the nearest view. has_view: the current one came with a view. */
 static void schedule(struct live *live, int64_t now_ns, bool has_view)
 {
 	int64_t period_ns = SOON_NS, off_ns = now_ns - live->due_ns;
@@ -234,7 +234,7 @@ static void schedule(struct live *live, int64_t now_ns, bool has_view)
 	if (off_ns > period_ns || off_ns < -period_ns)
 		live->due_ns = now_ns;
 	else if (has_view)
-		/* Halfway between two views it would come now with the one, then with the other. */
+		/* Moves towards views: halfway between two, pictures would vary between them. */
 		live->due_ns += off_ns / 4;
 	live->due_ns += period_ns;
 	wtl_top_collector_want(live->session->collector, live->due_ns - live->slack_ns);
@@ -251,7 +251,7 @@ static int turn(struct live *live)
 	bool has_view;
 	int rc = 0;
 
-	/* Where pictures take longer than they should, keys and signals are seen all the same. */
+	/* Polls even when drawing is late, so that keys and signals are seen. */
 	poll(watched, 3, left_ns > 0 ? (int)((left_ns + WTL_NS_PER_MS - 1) / WTL_NS_PER_MS) : 0);
 	if (watched[1].revents && take_signals(live))
 		return 1;
@@ -259,7 +259,7 @@ static int turn(struct live *live)
 		rc = take_input(live);
 		if (rc)
 			return rc;
-		/* What was typed is seen at once, with the figures as they are. */
+		/* Input is shown at once, with the current figures. */
 		return show(live);
 	}
 	now_ns = wtl_top_screen_ns();
@@ -308,7 +308,7 @@ static int exit_code(const struct live *live, int rc)
 		return WTL_EXIT_FAILED;
 	if (live->ended_by && live->ended_by != SIGINT)
 		return 128 + live->ended_by;
-	/* A terminal that is gone ends as its signal would have. */
+	/* Same exit code as for SIGHUP: the terminal is gone. */
 	return rc == -EIO ? 128 + SIGHUP : rc < 0 ? WTL_EXIT_FAILED : WTL_EXIT_DONE;
 }
 

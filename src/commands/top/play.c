@@ -10,10 +10,10 @@
 
 enum { NORMAL = 1000 };
 
-/* So far may the clock be ahead of what was played before it is set back (judgement). */
+/* If the clock is ahead of what was played by more than this, it is set back (judgement). */
 #define LAG_NS (200 * WTL_NS_PER_MS)
 
-/* Longer than any wait. Its product with the highest speed fits into 64 bits. */
+/* More than any wait; times the highest speed it fits into 64 bits. */
 #define ELAPSED_MAX_NS (1000 * WTL_NS_PER_S)
 
 void wtl_play_init(struct wtl_play *play, int64_t length_ns, uint32_t speed_milli, int64_t now_ns)
@@ -55,7 +55,7 @@ static void go_to(struct wtl_play *play, int64_t to_ns, int64_t now_ns)
 	play->target_ns = to_ns;
 }
 
-/* From the target of a seek that is under way, so that several in a row add up. */
+/* From the target of a current seek, so that several in a row add up. */
 static void seek(struct wtl_play *play, int64_t by_ns, int64_t now_ns)
 {
 	int64_t from_ns = play->is_seeking ? play->target_ns : wtl_play_position(play, now_ns);
@@ -128,7 +128,7 @@ int64_t wtl_play_due(struct wtl_play *play, int64_t t_ns, int64_t now_ns)
 		return now_ns;
 	if (left_ns / play->speed_milli > ELAPSED_MAX_NS / NORMAL)
 		return now_ns + ELAPSED_MAX_NS;
-	/* A nanosecond more, for what the division cuts off: never too early. */
+	/* Rounded up: never too early. */
 	return now_ns + left_ns * NORMAL / play->speed_milli + 1;
 }
 
@@ -136,7 +136,7 @@ void wtl_play_reach(struct wtl_play *play, int64_t t_ns, int64_t now_ns)
 {
 	int64_t lag_ns = LAG_NS, at_ns = wtl_play_position(play, now_ns);
 
-	/* The recording is longer than its length says. */
+	/* The recording has grown. */
 	if (t_ns > play->length_ns)
 		play->length_ns = t_ns;
 	if (play->speed_milli > NORMAL && play->speed_milli != WTL_PLAY_FULL)

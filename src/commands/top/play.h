@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * Where the play of a recording stands, and what its keys do to that: arithmetic alone. Positions are
- * nanoseconds since the recording's start; now_ns is the screen's clock.
+ * A recording's position while it is played, and what keys do to it: arithmetic only. Positions are nanoseconds
+ * since the recording's start; now_ns is the screen's clock.
  */
 
 enum {
@@ -18,16 +18,16 @@ enum {
 
 struct wtl_play {
 	int64_t length_ns;
-	int64_t at_ns, since_ns; /* it was there at since_ns of the clock */
+	int64_t at_ns, since_ns; /* the position at since_ns */
 	uint32_t speed_milli;
 	bool is_paused, is_over;
-	bool is_seeking; /* until it has come to: */
+	bool is_seeking; /* until it reaches: */
 	int64_t target_ns;
 };
 
 enum wtl_play_verb {
 	WTL_PLAY_NOTHING,
-	WTL_PLAY_PAUSE,	 /* or go on */
+	WTL_PLAY_PAUSE,	 /* or continue */
 	WTL_PLAY_SEEK,	 /* by ns, either way */
 	WTL_PLAY_GO_TO,	 /* to ns */
 	WTL_PLAY_SLOWER, /* by half */
@@ -40,19 +40,19 @@ struct wtl_play_order {
 	int64_t ns;
 };
 
-/* At the start; speed_milli 0: as fast as it was. */
+/* At the start; speed_milli 0: as fast as recorded. */
 void wtl_play_init(struct wtl_play *play, int64_t length_ns, uint32_t speed_milli, int64_t now_ns);
 int64_t wtl_play_position(const struct wtl_play *play, int64_t now_ns);
 void wtl_play_order(struct wtl_play *play, const struct wtl_play_order *order, int64_t now_ns);
 
-/* When an event at t_ns is due by the clock: now or before for at once, INT64_MAX for not before an order. Ends a seek
- * whose target lies before it. */
+/* The screen's time for an event at t_ns: up to now_ns: at once; INT64_MAX: not before an order. Ends a seek whose
+ * target is before t_ns. */
 int64_t wtl_play_due(struct wtl_play *play, int64_t t_ns, int64_t now_ns);
-/* All to t_ns has been played. */
+/* Everything up to t_ns was played. */
 void wtl_play_reach(struct wtl_play *play, int64_t t_ns, int64_t now_ns);
-/* Skips a stretch without any record, to t_ns. */
+/* Skips a time without records, to t_ns. */
 void wtl_play_skip(struct wtl_play *play, int64_t t_ns, int64_t now_ns);
-/* There is no more. */
+/* The recording has ended. */
 void wtl_play_end(struct wtl_play *play);
 
 /* "0.1" to "1000", or "max". 0 or -EINVAL. */

@@ -10,8 +10,8 @@
 #include "commands/top/collect.h"
 #include "replay/player.h"
 
-/* PSS takes a third of a millisecond a process, and milliseconds of a large one. At first, though, there
- * is nothing to show. */
+/* PSS takes a third of a millisecond per process, and milliseconds for large ones. At first, more are read, as there
+ * is nothing to show yet. */
 enum { MEMORY_READS = 10, MEMORY_FIRST = 64 };
 
 void wtl_top_processes_init(struct wtl_top_processes *processes, bool is_here,
@@ -28,7 +28,7 @@ void wtl_top_processes_done(struct wtl_top_processes *processes)
 	memset(processes, 0, sizeof(*processes));
 }
 
-/* Each user is asked for once, or again where there are more users than places. */
+/* Users' names are cached, as many as there are places. */
 static const char *user_name(struct wtl_top_processes *processes, uint32_t uid)
 {
 	size_t max = sizeof(processes->users) / sizeof(processes->users[0]), i = 0;
@@ -59,7 +59,7 @@ static bool is_origin(const void *origins, uint32_t at, const void *group)
 	return ((const struct wtl_group *const *)origins)[at] == group;
 }
 
-/* The view's copy of a group: the workload's own goes when nobody is in it any more. There is room for it. */
+/* The view's copy of a group: the original goes with its last process. There must be room. */
 static const struct wtl_group *copy_of(struct wtl_top_processes *processes,
 				       struct wtl_top_view *view, const struct wtl_group *group)
 {
@@ -132,7 +132,7 @@ void wtl_top_processes_read_memory(struct wtl_top_processes *processes, bool wal
 		wtl_consumers_read_resident(processes->consumers, MEMORY_READS);
 }
 
-/* Room for n processes, each in a group of its own at most. */
+/* Reserves room for n processes, and as many groups. */
 static int reserve(struct wtl_top_processes *processes, struct wtl_top_view *view, size_t n)
 {
 	if (wtl_top_view_reserve(view, 0, 0, n, n) < 0 ||

@@ -20,15 +20,15 @@
 
 #define PUBLISH_NS (100 * WTL_NS_PER_MS)
 
-/* Curves and figures are not finer than this, however often was sampled. */
+/* Curves and figures are not finer than this, however fast the recording was sampled. */
 #define SAMPLE_LEAST_NS	  (10 * WTL_NS_PER_MS)
 #define SAMPLE_DEFAULT_NS (100 * WTL_NS_PER_MS)
 #define SAMPLE_MOST_NS	  (60 * WTL_NS_PER_S)
 
-/* A longer stretch without any record is skipped. */
+/* A longer time without any record is skipped. */
 #define SKIP_NS (5 * WTL_NS_PER_S)
 
-/* So many are taken in a seek before orders are looked at again. */
+/* Events of a seek between two checks for orders. */
 enum { EVENTS_AT_ONCE = 64 };
 
 /* ---- Events ---- */
@@ -38,8 +38,7 @@ static int64_t since_begin(const struct wtl_top_replay *replay, int64_t t_mono_n
 	return t_mono_ns - replay->history->begin_mono_ns;
 }
 
-/* What comes next, which the player's meter already knows then, but the view not. 1; 0: there is none; or
- * negative. */
+/* Reads the next event. The player's meter then is ahead of the view. 1; 0: there is none; or negative. */
 static int look_ahead(struct wtl_top_replay *replay, struct wtl_err *err)
 {
 	int rc = wtl_history_step(replay->history, &replay->event, err);
@@ -47,7 +46,7 @@ static int look_ahead(struct wtl_top_replay *replay, struct wtl_err *err)
 	replay->has_event = rc > 0;
 	if (rc <= 0)
 		return rc;
-	/* Events without a time of their own come with the one before. */
+	/* Events without a time have that of the one before. */
 	if (since_begin(replay, replay->event.t_mono_ns) > replay->event_ns)
 		replay->event_ns = since_begin(replay, replay->event.t_mono_ns);
 	return 1;
@@ -57,7 +56,7 @@ static void take_sample(struct wtl_top_collector *collector)
 {
 	struct wtl_top_replay *replay = collector->replay;
 
-	/* A quarter less than the interval will do: intervals are never quite even. */
+	/* Three quarters of the interval suffice, as intervals vary. */
 	if (replay->taken_ns >= 0 &&
 	    replay->event_ns - replay->taken_ns < replay->sample_ns - replay->sample_ns / 4)
 		return;
@@ -160,7 +159,7 @@ static void publish(struct wtl_top_collector *collector)
 	struct wtl_top_replay *replay = collector->replay;
 	struct wtl_top_view *view = &collector->master;
 
-	/* While an event is read ahead, the meter is ahead of the view. */
+	/* With an event read ahead, the meter is ahead of the view. */
 	if (!replay->has_event)
 		wtl_top_sampler_sum(&collector->sampler, view);
 	if (replay->has_bill && !collector->app->settings.no_processes)
@@ -182,7 +181,7 @@ static void free_replay(struct wtl_top_replay *replay)
 	free(replay);
 }
 
-/* As often as was sampled, within what curves are good for. */
+/* The recording's interval, within useful bounds for curves. */
 static int64_t find_interval(const struct wtl_top_replay *replay)
 {
 	const char *text = wtl_history_fact(replay->history, "interval-ns");
@@ -196,8 +195,8 @@ static int64_t find_interval(const struct wtl_top_replay *replay)
 }
 
 /*
- * To where the recording's own account begins, as it does in its report: that of all its windows, or what there
- * still is of it. One without windows has its first second before anything else.
+ * Goes to the begin of the recording's own account, as in its report: that of all its windows,
+ * or what is left of it. A recording without windows has its first second before anything else.
  */
 static int step_to_begin(struct wtl_top_replay *replay, struct wtl_err *err)
 {
@@ -223,7 +222,7 @@ static int open_replay(const char *path, struct wtl_top_replay **ret_replay, str
 		return wtl_err_set(err, ENOMEM, "recording", path, "out of memory");
 	replay->taken_ns = -1;
 	rc = wtl_history_open(path, NULL, &replay->history, err);
-	/* A damaged table of gaps is part of the remark on what is missing. */
+	/* Damage in the table of gaps is in the remark on missing data. */
 	if (rc == 0 && wtl_history_read_gaps(replay->history) == -ENOMEM)
 		rc = wtl_err_set(err, ENOMEM, "recording", path, "out of memory");
 	if (rc == 0) {
@@ -238,7 +237,7 @@ static int open_replay(const char *path, struct wtl_top_replay **ret_replay, str
 	return 0;
 }
 
-/* Gives the collector another replay, and begins its view anew. 0 or -ENOMEM. */
+/* Gives the collector a replay, and starts its view again. 0 or -ENOMEM. */
 static int begin_view(struct wtl_top_collector *collector, struct wtl_top_replay *replay)
 {
 	struct wtl_top_view *view = &collector->master;
@@ -274,7 +273,7 @@ static int begin_view(struct wtl_top_collector *collector, struct wtl_top_replay
 	return rc;
 }
 
-/* Emissions are those of the place where it was recorded, unless another one is given. */
+/* Emissions are for the place of the recording, unless another one is given. */
 static void find_carbon(struct wtl_top_collector *collector)
 {
 	const struct wtl_settings *settings = &collector->app->settings;
@@ -288,7 +287,7 @@ static void find_carbon(struct wtl_top_collector *collector)
 		view->carbon_is_default = false;
 }
 
-/* Where it is to begin (or what is shown), or -ERANGE after a complaint. */
+/* The start of the play (or the moment to show), or -ERANGE after a complaint. */
 static int find_place(struct wtl_top_collector *collector, int64_t none_ns, int64_t *ret_ns)
 {
 	const struct wtl_when *at = &collector->settings->at;
@@ -305,7 +304,7 @@ static int find_place(struct wtl_top_collector *collector, int64_t none_ns, int6
 	return -ERANGE;
 }
 
-/* What is left of a replay whose file was truncated is not closed: that would touch the file. */
+/* A replay of a truncated file is not closed: that would access the file. */
 static int guarded(struct wtl_top_collector *collector, int (*work)(void *collector))
 {
 	int rc = wtl_mapped_read(collector->app, work, collector);
@@ -382,7 +381,7 @@ static int once_guarded(void *context)
 		wtl_play_end(&collector->play);
 	else
 		collector->play.at_ns = until_ns;
-	/* It stands there. */
+	/* The play is paused there. */
 	collector->play.is_seeking = false;
 	collector->play.is_paused = true;
 	replay->missing.to_ns = INT64_MAX;
@@ -399,7 +398,7 @@ int wtl_top_replay_once(struct wtl_top_collector *collector)
 
 enum turn { TURN_GO_ON, TURN_WAIT, TURN_BACK, TURN_STOP };
 
-/* What to do now, or when something is due; behind the lock. */
+/* What to do now, or until when to wait; under the lock. */
 static enum turn decide(struct wtl_top_collector *collector, int64_t now_ns, int64_t *ret_due_ns)
 {
 	struct wtl_top_replay *replay = collector->replay;
@@ -427,7 +426,7 @@ static enum turn decide(struct wtl_top_collector *collector, int64_t now_ns, int
 	return TURN_WAIT;
 }
 
-/* Until it is time for what comes next. Meanwhile what was made is shown, but not too often. */
+/* Waits for the next event's time. Meanwhile changes are published, but not too often. */
 static enum turn await_event(struct wtl_top_collector *collector)
 {
 	struct wtl_top_replay *replay = collector->replay;
@@ -440,7 +439,7 @@ static enum turn await_event(struct wtl_top_collector *collector)
 			publish(collector);
 		pthread_mutex_lock(&collector->lock);
 		turn = decide(collector, now_ns, &due_ns);
-		/* An order or a stop ends it as well. */
+		/* An order or a stop also ends the wait. */
 		if (turn == TURN_WAIT && due_ns == INT64_MAX)
 			pthread_cond_wait(&collector->changed, &collector->lock);
 		else if (turn == TURN_WAIT)
@@ -450,7 +449,7 @@ static enum turn await_event(struct wtl_top_collector *collector)
 	return turn;
 }
 
-/* What comes next; on the way to somewhere also some of what comes then. 0 or negative. */
+/* Takes the next event; in a seek, several. 0 or negative. */
 static int take_events(struct wtl_top_collector *collector, struct wtl_err *err)
 {
 	struct wtl_top_replay *replay = collector->replay;
@@ -469,7 +468,7 @@ static int take_events(struct wtl_top_collector *collector, struct wtl_err *err)
 	return rc < 0 ? rc : 0;
 }
 
-/* The picture stays as it is, with the error as its note. */
+/* The picture stays, with the error as its note. */
 static void give_up(struct wtl_top_collector *collector, const struct wtl_err *err)
 {
 	struct wtl_top_remark *lost = &collector->replay->lost;
@@ -481,7 +480,7 @@ static void give_up(struct wtl_top_collector *collector, const struct wtl_err *e
 	collector->replay->is_changed = true;
 }
 
-/* A recording is gone by in one direction only: from its start again. 0, or -ENOMEM after a complaint. */
+/* Recordings play forwards only: starts again from the beginning. 0, or -ENOMEM after a complaint. */
 static int go_back(struct wtl_top_collector *collector)
 {
 	struct wtl_top_replay *replay;

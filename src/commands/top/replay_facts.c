@@ -41,7 +41,7 @@ static bool read_gpu(const struct wtl_top_replay *replay, size_t i, struct wtl_t
 	    !wtl_store_get_fact(replay->history->reader, name))
 		return false;
 	*gpu = (struct wtl_top_gpu){.index = (unsigned)i, .status = WATTLE_STATUS_OK};
-	/* Its numbers come with the first devices event. */
+	/* Numbers come with the first devices event. */
 	forget_numbers(gpu);
 	copy_fact(replay, domain, gpu->domain, sizeof(gpu->domain));
 	copy_fact(replay, name, gpu->name, sizeof(gpu->name));
@@ -97,7 +97,7 @@ static void take_machine(const struct wtl_device_value *device, struct wtl_host_
 
 void wtl_top_replay_take_devices(const struct wtl_played *played, struct wtl_top_view *view)
 {
-	/* An event has all that is known then. */
+	/* An event has all numbers known at its time. */
 	view->machine.has_temperature = view->machine.has_use = false;
 	view->machine.clock_mhz = 0;
 	for (size_t i = 0; i < view->n_gpus; i++)
@@ -126,7 +126,7 @@ void wtl_top_replay_take_second(struct wtl_top_replay *replay, const struct wtl_
 
 /* ---- Gaps ---- */
 
-/* Those of the clocks are moments: their length is not of the time that the recording counts. */
+/* Gaps of the clocks are moments: their length is not part of the recording's time. */
 static bool has_length(enum wtl_gap_kind kind)
 {
 	return kind != WTL_GAP_SUSPEND && kind != WTL_GAP_CLOCK_STEP;

@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 
-/* By power, who holds a GPU's memory stands above those that draw less than this: the idle ones stay in sight. */
+/* Sorted by power, processes with GPU memory count as having at least this, so that idle ones stay in sight. */
 #define HELD_W 1.0
 
 struct wtl_sort_key {
@@ -43,7 +43,7 @@ static uint64_t process_key(const struct wtl_top_process *process, int64_t start
 	const char *title = wtl_process_title(process);
 	const int64_t identity[] = {consumer->pid, start_ns,
 				    consumer->state == WTL_CONSUMER_FOLDED};
-	/* Rows of ended processes have no number: what their processes have in common makes the key. */
+	/* Rows of ended processes have no number: the common properties of their processes are the key. */
 	const int64_t common[] = {consumer->uid, consumer->parent, consumer->is_in_tree,
 				  consumer->group ? wtl_hash_text(consumer->group->cgroup) : 0};
 	uint64_t hash = wtl_hash_more(WTL_HASH_START, identity, sizeof(identity));
@@ -100,7 +100,7 @@ void wtl_top_toggle(struct wtl_top_toggled *toggled, uint64_t key)
 	toggled->keys[toggled->n++] = key;
 }
 
-/* Places for every process and every group. */
+/* Reserves room for every process and every group. */
 static int reserve(struct wtl_top_rows *rows, size_t n)
 {
 	size_t size = 2 * (n + n / 2 + 64);
@@ -123,7 +123,7 @@ struct order {
 	bool falls, is_text;
 };
 
-/* < 0: a comes first. What is not known comes last. */
+/* < 0: a comes first. Unknown values come last. */
 static int compare(const struct wtl_sort_key *a, const struct wtl_sort_key *b,
 		   const struct order *order)
 {
@@ -141,7 +141,7 @@ static int compare(const struct wtl_sort_key *a, const struct wtl_sort_key *b,
 	return by ? by : (a->process > b->process) - (a->process < b->process);
 }
 
-/* A Shell sort with Ciura's gaps, going on by 9/4: qsort() takes memory. */
+/* A Shell sort with Ciura's gaps, continued by 9/4: qsort() may allocate memory. */
 static void sort(struct wtl_sort_key keys[], size_t n, const struct order *order)
 {
 	static const size_t gaps[] = {58548857, 26021714, 11565206, 5140092, 2284485, 1015327,
@@ -168,7 +168,7 @@ struct maker {
 	const struct wtl_filter *filter;
 	const struct wtl_top_toggled *toggled;
 	enum wtl_top_share share;
-	enum wtl_field grouped_by; /* the field that the grouping is called after */
+	enum wtl_field grouped_by; /* the field of the grouping */
 	struct order order;
 };
 
@@ -232,7 +232,7 @@ static size_t choose(const struct maker *maker)
 	return n;
 }
 
-/* A place is one in rows->order: of a process that is shown, or behind these of a group. */
+/* A place is an index into rows->order: of a shown process or, after those, of a group. */
 static const struct wtl_top_process *at_place(const struct maker *maker, int place)
 {
 	int index = maker->rows->order[place].process;
@@ -242,7 +242,7 @@ static const struct wtl_top_process *at_place(const struct maker *maker, int pla
 
 /* ---- The tree: parents of all places, in rows->siblings ---- */
 
-/* rows->places: from a pid to a place in rows->order. The later start has the pid. */
+/* rows->places: from a PID to a place in rows->order; of several processes, that which started last. */
 static uint32_t *place_of(const struct maker *maker, int pid)
 {
 	return wtl_hash_find(&maker->rows->places, wtl_hash_number((uint32_t)pid), NULL, NULL,
@@ -269,7 +269,7 @@ static void fill_pids(const struct maker *maker, size_t n)
 	}
 }
 
-/* A parent that started later is another process with the same number. */
+/* A parent that started later is another process with the same PID. */
 static int parent_of(const struct maker *maker, int place)
 {
 	const struct wtl_top_process *process = at_place(maker, place);
@@ -283,7 +283,7 @@ static int parent_of(const struct maker *maker, int place)
 	if (parent < 0 || parent == place ||
 	    at_place(maker, parent)->consumer.start_ns > process->consumer.start_ns)
 		return -1;
-	/* Of two that started at once, the lower place is the parent: no circles. */
+	/* If both started at once, the lower PID is the parent: no cycles. */
 	if (at_place(maker, parent)->consumer.start_ns == process->consumer.start_ns &&
 	    at_place(maker, parent)->consumer.pid > process->consumer.pid)
 		return -1;
@@ -343,14 +343,14 @@ static int find_bucket(struct wtl_top_rows *rows, const char *name)
 	return (int)rows->n_buckets++;
 }
 
-/* Adds what is known; a sum of which nothing is known stays unknown. */
+/* Adds a value if it is known; without any, the sum stays unknown. */
 static void add_bytes(uint64_t *sum, uint64_t bytes)
 {
 	if (bytes != UINT64_MAX)
 		*sum = (*sum == UINT64_MAX ? 0 : *sum) + bytes;
 }
 
-/* Before its CPU time is added: the mean, by CPU time. */
+/* The mean weighted by CPU time; to be called before that is added. */
 static void add_per_cpu(struct wtl_top_process *bucket, const struct wtl_top_process *process)
 {
 	struct wtl_per_cpu *mean = &bucket->per_cpu;
@@ -396,7 +396,7 @@ static void add_to_bucket(struct wtl_top_process *bucket, const struct wtl_top_p
 	}
 }
 
-/* Every place's parent is that of its group. Returns how many groups there are, or -ENOMEM. */
+/* Sets every place's parent to its group. Returns the number of groups, or -ENOMEM. */
 static int find_groups(const struct maker *maker, size_t n)
 {
 	struct wtl_top_rows *rows = maker->rows;
@@ -427,8 +427,8 @@ static int find_groups(const struct maker *maker, size_t n)
 
 /* ---- Rows of places ---- */
 
-/* From parents in siblings[] to lists: children[i] is the first child of place i, siblings[i] the next one of the same
- * parent; both keep the order. Returns the first place without a parent. */
+/* Turns the parents in siblings[] into lists: children[i] is the first child of place i, siblings[i] the next child of
+ * the same parent; both keep the order. Returns the first place without a parent. */
 static int link_places(struct wtl_top_rows *rows, size_t n)
 {
 	int root = -1;
@@ -459,14 +459,13 @@ static const struct wtl_top_row *add_row(const struct maker *maker, int place, u
 		.has_children = rows->children[place] >= 0,
 	};
 	row->key = row->process < 0 ? bucket_key(process) : wtl_top_process_key(process);
-	/* Parts of the tree are open until they are toggled, groups are closed. */
+	/* Trees are open until they are toggled, groups are closed. */
 	row->is_closed = row->has_children &&
 			 wtl_top_is_toggled(maker->toggled, row->key) == (row->process >= 0);
 	return row;
 }
 
-/* Goes down without recursion: while a place's children are shown, its entry in children[] is where
- * to come back to. */
+/* Walks down without recursion: while a place's children are shown, its entry in children[] holds the way back. */
 static void add_rows(const struct maker *maker, size_t n)
 {
 	struct wtl_top_rows *rows = maker->rows;

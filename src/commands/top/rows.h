@@ -11,10 +11,10 @@
 #include "commands/top/filter.h"
 #include "commands/top/view.h"
 
-/* The process table's rows: which processes of a view are shown, in which order, in which groups. */
+/* The table's rows: which processes of a view are shown, in which order and groups. */
 
 struct wtl_top_row {
-	uint64_t key;	 /* the same for the same process or group in every view */
+	uint64_t key;	 /* identifies the process or group in every view */
 	int process;	 /* in the view; < 0: a group, see wtl_top_row_process() */
 	unsigned depth;	 /* in the tree */
 	uint64_t guides; /* bit i: a line goes on at depth i (the first 64) */
@@ -40,13 +40,13 @@ struct wtl_top_rows {
 	struct wtl_sort_key *order;
 	int *children, *siblings;
 	size_t size;
-	struct wtl_hash places; /* by whatever is looked for */
+	struct wtl_hash places; /* for lookups by PID or name */
 };
 
 void wtl_top_rows_init(struct wtl_top_rows *rows);
 void wtl_top_rows_done(struct wtl_top_rows *rows);
 
-/* Takes memory only where there are more processes than ever. 0 or -ENOMEM (then there are none). */
+/* Allocates only for more processes than ever before. 0 or -ENOMEM (then there are no rows). */
 int wtl_top_rows_make(struct wtl_top_rows *rows, const struct wtl_top_view *view,
 		      const struct wtl_top_config *config, const struct wtl_filter *filter,
 		      const struct wtl_top_toggled *toggled);
@@ -55,17 +55,17 @@ int wtl_top_rows_make(struct wtl_top_rows *rows, const struct wtl_top_view *view
 const struct wtl_top_process *wtl_top_row_process(const struct wtl_top_rows *rows,
 						  const struct wtl_top_view *view,
 						  const struct wtl_top_row *row);
-/* Whether another row of ended processes has the same name and user. */
+/* Does another row of ended processes have the same name and user? */
 bool wtl_top_rows_has_twin(const struct wtl_top_rows *rows, const struct wtl_top_view *view,
 			   const struct wtl_top_process *process);
 /* The row with that key, or -1. */
 int wtl_top_rows_find(const struct wtl_top_rows *rows, uint64_t key);
 uint64_t wtl_top_process_key(const struct wtl_top_process *process);
-/* The key that a process has now whose start was not known when it had this one; else the same. */
+/* The current key of a process that had this key before its start was known; else the same. */
 uint64_t wtl_top_key_now(const struct wtl_top_view *view, uint64_t key);
 
 bool wtl_top_is_toggled(const struct wtl_top_toggled *toggled, uint64_t key);
-/* The oldest is forgotten when there are too many. */
+/* If there are too many, the oldest is forgotten. */
 void wtl_top_toggle(struct wtl_top_toggled *toggled, uint64_t key);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A session from its start to its end: live on the screen, or one picture on standard output. */
+/* A whole session: live on the screen, or one picture on standard output. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static int print_picture(struct wtl_top_session *session)
 	wtl_top_session_draw(session, view, true);
 	wtl_buf_init(&text, ONCE_MAX);
 	wtl_canvas_dump(&session->canvas, &text);
-	/* Not through stdio, which would fail once more when it is closed. */
+	/* Not by stdio, which would report an error again when closing. */
 	rc = text.error ? text.error
 			: wtl_fd_write_all(STDOUT_FILENO, wtl_buf_str(&text), text.len);
 	wtl_buf_done(&text);
@@ -79,7 +79,7 @@ static int show_once(struct wtl_top_session *session)
 	if (HAVE_RECORDINGS && collector->replay)
 		return wtl_top_replay_once(collector) < 0 ? WTL_EXIT_FAILED
 							  : print_picture(session);
-	/* What is read once a second has no power before the second time. */
+	/* A source that updates once a second needs two updates for power. */
 	if (is_coarse(collector->meter))
 		once_ns += WTL_RAPL_COARSE_NS;
 	due_ns = wtl_io_mono_ns(collector->io);
@@ -95,7 +95,7 @@ static int show_once(struct wtl_top_session *session)
 
 /* ---- All of it ---- */
 
-/* Options and environment override the configuration, and are not kept in it. */
+/* Options and environment override the configuration, but are not saved in it. */
 static void apply_settings(struct wtl_top_session *session)
 {
 	const struct wtl_settings *settings = &session->app->settings;
@@ -126,7 +126,7 @@ int wtl_top_session_run(struct wtl_top_session *session, bool is_once,
 	wtl_canvas_init(&session->canvas);
 	prepare(session);
 	apply_settings(session);
-	/* The caller has checked that there is a screen. */
+	/* The caller has checked for a terminal. */
 	code = HAVE_TERMINAL && !is_once ? wtl_top_session_live(session) : show_once(session);
 	wtl_top_ui_done(&session->ui);
 	wtl_top_rows_done(&session->rows);

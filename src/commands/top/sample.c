@@ -9,10 +9,10 @@
 
 #define WINDOW "top"
 
-/* The power that is shown is a mean over this long. */
+/* The shown power is a mean over this time. */
 #define FIGURE_NS WTL_NS_PER_S
 
-/* What was billed longer ago, or over longer, is not the power of now; but for so many samples. */
+/* An older bill's power is not shown as the current one; but for so many samples it is. */
 #define BILLED_NS (3 * WTL_NS_PER_S)
 enum { BILLED_SAMPLES = 3 };
 
@@ -76,7 +76,7 @@ void wtl_top_sampler_done(struct wtl_top_sampler *sampler)
 	memset(sampler, 0, sizeof(*sampler));
 }
 
-/* What is not known yet is 0, as at the window's start. */
+/* Without energy yet, a moment is 0, as at the window's start. */
 static struct wtl_top_moment moment_of(const struct wattle_energy *energy)
 {
 	if (!energy->has_energy)
@@ -87,7 +87,7 @@ static struct wtl_top_moment moment_of(const struct wattle_energy *energy)
 				       .gap_ns = energy->gap_ns};
 }
 
-/* The mean power from one moment to another. false: not (all) measured. */
+/* The mean power between two moments. false: not fully measured. */
 static bool power_between(const struct wtl_top_moment *then, const struct wtl_top_moment *now,
 			  uint64_t *ret_uw)
 {
@@ -95,7 +95,7 @@ static bool power_between(const struct wtl_top_moment *then, const struct wtl_to
 
 	if (!now->is_known || span_ns <= 0 || now->gap_ns > then->gap_ns)
 		return false;
-	/* Of sampled power the newest stretch is an estimate, which may have been too high. */
+	/* Sampled power: the newest part is an estimate, which may have been too high. */
 	if (now->energy_uj < then->energy_uj)
 		*ret_uw = 0;
 	else
@@ -117,7 +117,7 @@ static bool power_over(const struct wtl_top_sampler *sampler, const struct wtl_t
 			     &track->moments[newest % WTL_TOP_MOMENTS], ret_uw);
 }
 
-/* How many samples hold at least so long. */
+/* The number of samples in at least that time. */
 static uint64_t samples_for(int64_t interval_ns, int64_t span_ns)
 {
 	return interval_ns > 0 ? (uint64_t)((span_ns + interval_ns - 1) / interval_ns) : 1;
@@ -128,8 +128,8 @@ static uint32_t curve_value(bool known, uint64_t mw)
 	return !known ? WTL_TOP_GAP : mw < WTL_TOP_GAP ? (uint32_t)mw : WTL_TOP_GAP - 1;
 }
 
-/* Processes' figures are those of the last bill and shall be parts of their domain's, so the domain's is of then as
- * well. Where the sensor is too slow for a second, it is not. */
+/* Processes' figures are from the last bill, and should be parts of their domain's: so that uses the bill's power, too.
+ * Not with a sensor that is too slow for a second. */
 static void go_by_bill(const struct wtl_top_sampler *sampler, const struct wtl_top_track *track,
 		       int64_t interval_ns, struct wtl_top_domain *domain)
 {
@@ -140,7 +140,7 @@ static void go_by_bill(const struct wtl_top_sampler *sampler, const struct wtl_t
 		domain->power_uw = track->billed_uw;
 }
 
-/* The figure over a second and the curve's value over as few samples as the sensor allows. */
+/* The figure is over a second; the curve's value over as few samples as the sensor allows. */
 static void take_power(const struct wtl_top_sampler *sampler, const struct wtl_top_track *track,
 		       int64_t interval_ns, struct wtl_top_domain *domain)
 {
@@ -154,7 +154,7 @@ static void take_power(const struct wtl_top_sampler *sampler, const struct wtl_t
 	domain->has_power =
 		known && power_over(sampler, track, many > few ? many : few, &domain->power_uw);
 	known = known && power_over(sampler, track, few, &power_uw);
-	/* After a gap the figure comes back with the curve. */
+	/* After a gap, the figure returns together with the curve. */
 	if (known && !domain->has_power) {
 		domain->has_power = true;
 		domain->power_uw = power_uw;
@@ -183,7 +183,7 @@ static void take_domain(struct wtl_top_sampler *sampler, size_t i, struct wtl_to
 	take_power(sampler, track, view->interval_ns, domain);
 }
 
-/* The total's power is the sum of its domains', so that they add up on the screen. */
+/* The total's power is the sum of the shown domains', so that they add up. */
 static void sum_powers(struct wtl_top_view *view)
 {
 	struct wtl_top_sum sum = wtl_top_sum(view, WTL_STYLE_PLAIN, false);
@@ -194,7 +194,7 @@ static void sum_powers(struct wtl_top_view *view)
 	view->total.idle = (struct wtl_baseline){.is_known = sum.has_idle, .idle_uw = sum.idle_uw};
 }
 
-/* As many bins as the time since the last ones holds, to the nearest. */
+/* Adds bins up to now, rounded. */
 static void add_bins(struct wtl_top_sampler *sampler, struct wtl_top_view *view, int64_t now_ns)
 {
 	int64_t bin_ns = view->clock.bin_ns, missing;
@@ -205,7 +205,7 @@ static void add_bins(struct wtl_top_sampler *sampler, struct wtl_top_view *view,
 	}
 	missing =
 		(now_ns - sampler->begin_ns + bin_ns / 2) / bin_ns - (int64_t)view->clock.n_bins[0];
-	/* The machine stood still for longer than any curve is. */
+	/* Longer than any curve: the machine was suspended, or stopped. */
 	if (missing > WTL_TOP_BINS) {
 		sampler->begin_ns += (missing - WTL_TOP_BINS) * bin_ns;
 		missing = WTL_TOP_BINS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a session shows. */
+/* A session's view. */
 #include "commands/top/session.h"
 
 #include "commands/top/draw.h"

@@ -11,21 +11,21 @@
 struct wtl_top_picture;
 struct wtl_top_session;
 
-/* What a session shows, and what its keys do: those of wattle top or plot --live. */
+/* A session's picture and keys: those of wattle top or of plot --live. */
 struct wtl_top_face {
-	/* Once the domains are known: 0, or the exit code after a complaint. NULL: all is well. */
+	/* Once the domains are known: 0, or the exit code after a complaint. NULL: no check. */
 	int (*check)(struct wtl_top_session *session, const struct wtl_top_view *view);
 	void (*draw)(struct wtl_top_session *session, const struct wtl_top_picture *picture);
 	enum wtl_top_wish (*input)(struct wtl_top_session *session, const struct wtl_top_view *view,
 				   const struct wtl_input *input, int64_t now_ns);
-	/* Of one picture: its height, and how long to measure before it. */
+	/* For a single picture: its height, and how long to measure before. */
 	int (*once_rows)(struct wtl_top_session *session, const struct wtl_top_view *view,
 			 int columns);
 	int64_t once_ns;
 	bool without_table; /* of processes */
 };
 
-/* A session: collecting, showing, and what the user wishes. */
+/* A session: collecting, showing, and the user's wishes. */
 struct wtl_top_session {
 	const struct wtl_top_face *face;
 	struct wtl_app *app;
@@ -35,19 +35,19 @@ struct wtl_top_session {
 	struct wtl_top_ui ui;
 	struct wtl_top_rows rows;
 	struct wtl_canvas canvas;
-	char config_path[PATH_MAX]; /* "": there is no place for it */
+	char config_path[PATH_MAX]; /* "": there is no path */
 };
 
 /*
- * Collects and shows: one picture on standard output, or live on the screen. app, settings and face are set; prepare
- * sets what the ui begins with, and what options say of the screen goes before that. Returns the exit code.
+ * Collects and shows: one picture on standard output, or live on the screen. app, settings and face are
+ * set; prepare sets the ui's start state, which options for the screen override. Returns the exit code.
  */
 int wtl_top_session_run(struct wtl_top_session *session, bool is_once,
 			void (*prepare)(struct wtl_top_session *session));
-/* The same on the screen, where the build has one (live.c). */
+/* The same on the screen, in builds with terminal support (live.c). */
 int wtl_top_session_live(struct wtl_top_session *session);
 
-/* The first check, the rows, and the picture of a view. */
+/* Checks the view, makes its rows, and draws its picture. */
 int wtl_top_session_check(struct wtl_top_session *session, const struct wtl_top_view *view);
 void wtl_top_session_rows(struct wtl_top_session *session, const struct wtl_top_view *view);
 void wtl_top_session_draw(struct wtl_top_session *session, const struct wtl_top_view *view,
@@ -60,8 +60,8 @@ void wtl_top_config_load(struct wtl_top_session *session);
 /* 0 or a negative errno. */
 int wtl_top_config_save(const struct wtl_top_session *session);
 
-/* Sends the victim's signal, but never to another process that has its number, now or in another PID
- * namespace. 0, -ESRCH, -EXDEV: from here none can be sent to its namespace; or what kill(2) says. */
+/* Sends the victim's signal, but never to another process with its number, now or in another PID namespace. 0, -ESRCH;
+ * -EXDEV: its namespace cannot be reached from here; or as kill(2). */
 int wtl_top_send_signal(const struct wtl_top_victim *victim);
 
 #endif

@@ -7,15 +7,15 @@
 
 #include "cli/when.h"
 
-/* What the options of `wattle top` say; those of wattle plot --live are some of them. */
+/* The options of `wattle top`, some of which wattle plot --live has, too. */
 struct wtl_top_settings {
 	bool once, read_only;
 	unsigned rows;
 	int64_t redraw_ns; /* 0: not given */
 	const char *filter, *sort, *config;
-	const char *replay;   /* a recording to be played; NULL: what is there now is shown */
+	const char *replay;   /* a recording to play; NULL: live */
 	uint32_t speed_milli; /* 0: not given */
-	struct wtl_when at;   /* where it begins, or what is shown of it */
+	struct wtl_when at;   /* the start, or with --once the moment to show */
 };
 
 #endif

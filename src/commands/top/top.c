@@ -109,7 +109,7 @@ static enum wtl_top_wish input(struct wtl_top_session *session, const struct wtl
 	return wtl_top_ui_input(&session->ui, view, &session->rows, input, now_ns);
 }
 
-/* As many rows as it takes: title, machine, domains, caption, header, processes, and wattle itself. */
+/* The rows needed: title, machine, domains, caption, header, processes, and wattle itself. */
 static int once_rows(struct wtl_top_session *session, const struct wtl_top_view *view, int columns)
 {
 	const struct wtl_top_picture picture = {.canvas = &session->canvas,
@@ -127,7 +127,7 @@ static int once_rows(struct wtl_top_session *session, const struct wtl_top_view 
 static const struct wtl_top_face face = {
 	.draw = draw, .input = input, .once_rows = once_rows, .once_ns = WTL_NS_PER_S};
 
-/* Options override the configuration, and are not kept in it. */
+/* Options override the configuration, but are not saved in it. */
 static void prepare(struct wtl_top_session *session)
 {
 	const struct wtl_settings *shared_settings = &session->app->settings;

@@ -40,7 +40,7 @@ static int limit(int value, int least, int most)
 	return value > most ? (most < least ? least : most) : value < least ? least : value;
 }
 
-/* What is under the cursor now, and in sight. */
+/* Moves the cursor to a row, and scrolls to it. */
 static void select_row(struct wtl_top_ui *ui, const struct wtl_top_rows *rows, int row)
 {
 	int visible = ui->places.n_rows > 0 ? ui->places.n_rows : 1;
@@ -51,14 +51,14 @@ static void select_row(struct wtl_top_ui *ui, const struct wtl_top_rows *rows, i
 	ui->first = limit(ui->first, 0, (int)rows->n - visible);
 }
 
-/* Chosen by the user: the cursor stays with this process when rows change. */
+/* For choices by the user: the cursor stays with the process when rows change. */
 static void choose_row(struct wtl_top_ui *ui, const struct wtl_top_rows *rows, int row)
 {
 	select_row(ui, rows, row);
 	ui->is_chosen = true;
 }
 
-/* The row of what has or, before its start was known, had the key; -1. */
+/* The row with that key, also if it is the key from before the process's start was known; -1. */
 static int find_row(const struct wtl_top_view *view, const struct wtl_top_rows *rows, uint64_t *key)
 {
 	int at = *key ? wtl_top_rows_find(rows, *key) : -1;
@@ -87,7 +87,7 @@ static const struct wtl_top_process *selected_process(const struct wtl_top_ui *u
 	return row && row->process >= 0 ? &view->processes[row->process] : NULL;
 }
 
-/* Input, and all that it may be about. */
+/* Input, and what it may refer to. */
 struct turn {
 	struct wtl_top_ui *ui;
 	const struct wtl_top_view *view;
@@ -115,7 +115,7 @@ static void start_typing(struct wtl_top_ui *ui, enum wtl_top_mode mode)
 	check_filter(ui);
 }
 
-/* The character before, and behind the one at a place. */
+/* The start of the character before a place, and the end of the one at it. */
 static size_t point_before(const char *text, size_t at)
 {
 	size_t before = 0;
@@ -152,7 +152,7 @@ static void insert(struct wtl_top_ui *ui, uint32_t point)
 	wtl_buf_done(&bytes);
 }
 
-/* To the next row that holds what is searched for, `step` on, from row `from`. */
+/* Finds the next row with the search text, from row `from` on, by `step`. */
 static bool find_text(const struct turn *turn, int from, int step)
 {
 	struct wtl_top_ui *ui = turn->ui;
@@ -172,7 +172,7 @@ static bool find_text(const struct turn *turn, int from, int step)
 	return false;
 }
 
-/* Names may be read a moment later than processes are seen. */
+/* If not found, rows are searched again for a moment: names may be read later than processes are seen. */
 static void search(const struct turn *turn, int from, int step)
 {
 	struct wtl_top_ui *ui = turn->ui;
@@ -255,7 +255,7 @@ static void move_entry(struct wtl_top_ui *ui, int to)
 
 	ui->entry = limit(to, 0, n - 1);
 	if (!wtl_top_list_is_choice(ui)) {
-		/* Read, not chosen from: the page moves. */
+		/* A text to read: the page moves. */
 		ui->entry = limit(to, 0, n - visible);
 		ui->first_entry = ui->entry;
 		return;
@@ -271,7 +271,7 @@ static enum wtl_top_wish leave_list(struct wtl_top_ui *ui)
 	return save ? WTL_TOP_WISH_SAVE : WTL_TOP_WISH_NOTHING;
 }
 
-/* Where keys and the wheel move to among n of which so many are visible. false: the input is for something else. */
+/* Moves within n entries by keys and the wheel. false: the input is not for moving. */
 static bool moves(const struct wtl_input *input, int visible, int n, int *at)
 {
 	int page = visible > 1 ? visible - 1 : 1;
@@ -291,7 +291,7 @@ static bool moves(const struct wtl_input *input, int visible, int n, int *at)
 	return true;
 }
 
-/* The entry that the input chooses: by Enter, a click, or the space bar; -1: none. */
+/* The entry chosen by Enter, a click, or the space bar; -1: none. */
 static int chosen_entry(const struct wtl_top_ui *ui, const struct wtl_input *input)
 {
 	int clicked = input->row - ui->places.list_row;
@@ -337,7 +337,7 @@ static void start_kill(const struct turn *turn)
 		wtl_top_ui_say(ui, turn->now_ns, "Choose a process that runs");
 		return;
 	}
-	/* Known by its number alone, and a number may be another process's here. */
+	/* From another PID namespace: its number may be another process's here. */
 	if (process->consumer.start_ns == 0 && !wtl_process_has_cpu(process)) {
 		wtl_top_ui_say(ui, turn->now_ns, "%s",
 			       "It is in another PID namespace: no signal reaches it");
@@ -356,7 +356,7 @@ static void start_kill(const struct turn *turn)
 	wtl_top_list_open(ui, WTL_TOP_SIGNAL);
 }
 
-/* … and now it may be. */
+/* Continues when the start may be known. */
 static void go_on_to_kill(const struct turn *turn)
 {
 	struct wtl_top_ui *ui = turn->ui;
@@ -377,7 +377,7 @@ void wtl_top_ui_settle(struct wtl_top_ui *ui, const struct wtl_top_view *view,
 	bool stays = (ui->is_chosen || ui->follows) && ui->selected_key;
 	int at = stays ? find_row(view, rows, &ui->selected_key) : -1;
 
-	/* The process that comes to stand in its row was not chosen. */
+	/* Another process in that row is not chosen. */
 	ui->is_chosen &= at >= 0;
 	select_row(ui, rows, at >= 0 ? at : ui->selected);
 	if (ui->mode == WTL_TOP_DETAILS)
@@ -426,7 +426,7 @@ static void sort_by(struct wtl_top_ui *ui, enum wtl_field field)
 	ui->config.sort = field;
 }
 
-/* Only the selected process's user; or everybody again. */
+/* Shows only the selected process's user, or everybody again. */
 static void filter_user(const struct turn *turn)
 {
 	struct wtl_top_ui *ui = turn->ui;
@@ -459,7 +459,7 @@ static void follow(const struct turn *turn)
 enum action {
 	OPEN,
 	TYPE,
-	NEXT, /* value of a setting */
+	NEXT, /* the setting's next value */
 	SORT,
 	WINDOW,
 	SHIFT_COMMANDS,
@@ -468,7 +468,7 @@ enum action {
 	WISH,
 };
 
-/* What keys and letters do in the table. */
+/* The table's keys and letters. */
 static const struct binding {
 	enum wtl_key key;
 	const char *letters;
@@ -532,7 +532,7 @@ static void act(const struct turn *turn, const struct binding *binding)
 		break;
 	case NEXT:
 		wtl_setting_next(config, (enum wtl_setting)argument);
-		/* The others are seen. */
+		/* Other settings are visible themselves. */
 		if (argument < WTL_SET_GRAPH)
 			say_yes_no(turn, wtl_setting_info((enum wtl_setting)argument)->about,
 				   config->set[argument]);
@@ -645,7 +645,7 @@ static enum wtl_top_wish table_input(const struct turn *turn, const struct wtl_i
 
 	if (moves(input, ui->places.n_rows, (int)turn->rows->n, &row)) {
 		choose_row(ui, turn->rows, row);
-		/* The first row, where the largest are, is not a choice of the process in it. */
+		/* Home goes to the first row, wherever the largest are, without choosing its process. */
 		ui->is_chosen = input->kind != WTL_INPUT_KEY || input->key != WTL_KEY_HOME;
 	} else if (input->kind == WTL_INPUT_CLICK || input->kind == WTL_INPUT_DOUBLE_CLICK) {
 		return click(turn, input);

@@ -13,8 +13,8 @@
 #include "commands/top/rows.h"
 #include "commands/top/view.h"
 
-/* What the user of `wattle top` is doing: keys and clicks become changes of state and wishes. Touches nothing
- * outside. */
+/* The state of `wattle top`'s user interface: keys and clicks
+ * become changes of state and wishes. Has no side effects. */
 
 enum wtl_top_mode {
 	WTL_TOP_TABLE,
@@ -29,7 +29,7 @@ enum wtl_top_mode {
 	WTL_TOP_DETAILS,
 };
 
-/* What the caller has to do. */
+/* What the caller is to do. */
 enum wtl_top_wish {
 	WTL_TOP_WISH_NOTHING,
 	WTL_TOP_WISH_QUIT,
@@ -39,9 +39,9 @@ enum wtl_top_wish {
 	WTL_TOP_WISH_PLAY,   /* ui->order */
 };
 
-/* Where the picture's parts are: set by wtl_top_draw(), for the mouse. */
+/* The places of the picture's parts: set by wtl_top_draw(), for the mouse. */
 struct wtl_top_places {
-	int header_row, first_row, n_rows; /* of the table; -1 and 0: it is not there */
+	int header_row, first_row, n_rows; /* of the table; -1 and 0: not shown */
 	struct {
 		int from, to;
 		enum wtl_field field;
@@ -54,7 +54,7 @@ struct wtl_top_places {
 	} keys[10];
 	int n_keys;
 	int list_row, list_n;		  /* of an open list: the row of its first entry shown */
-	int play_row, play_from, play_to; /* the bar that says where a recording stands; -1 */
+	int play_row, play_from, play_to; /* the bar with a recording's position; -1: not shown */
 };
 
 struct wtl_top_victim {
@@ -68,29 +68,28 @@ struct wtl_top_ui {
 	struct wtl_filter filter;
 	struct wtl_top_toggled toggled;
 	enum wtl_top_mode mode;
-	const char *no_kill_why; /* a whole sentence, static; NULL: signals may be sent */
-	bool no_color, ascii;	 /* whatever the configuration says */
+	const char *no_kill_why; /* a sentence, static; NULL: signals may be sent */
+	bool no_color, ascii;	 /* override the configuration */
 	bool is_paused, follows;
-	bool is_replay; /* a recording is played, as: */
+	bool is_replay; /* a recording is played, with this state: */
 	struct wtl_play play;
 	struct wtl_play_order order;
 
 	int selected;	       /* row of the table */
 	uint64_t selected_key; /* 0: none */
-	bool is_chosen;	       /* by the user: the cursor stays on that process, not on its row */
-	int first;	       /* row that is at the table's top */
-	int shift;	       /* columns that the command is moved to the left */
+	bool is_chosen;	       /* by the user: the cursor follows that process, not its row */
+	int first;	       /* at the table's top */
+	int shift;	       /* columns that the command is scrolled */
 
-	char edit[WTL_FILTER_MAX + 1]; /* what is being typed, UTF-8 */
+	char edit[WTL_FILTER_MAX + 1]; /* text being typed, UTF-8 */
 	size_t cursor;
-	struct wtl_filter_error edit_error; /* text "": it is good */
+	struct wtl_filter_error edit_error; /* text "": no error */
 	char search[64];
-	int sought; /* nothing was found this way, 1 or -1: for a moment, new rows are searched, too; 0 */
+	int sought; /* direction, 1 or -1, in which new rows are searched for a moment; 0 */
 
 	int entry, first_entry; /* of the open list */
 	uint64_t details_key;
-	uint64_t
-		kill_key; /* signals are wanted for it as soon as its start is known; 0: for none */
+	uint64_t kill_key; /* opens the signals once that process's start is known; 0: none */
 	struct wtl_top_victim victim;
 
 	char message[160];
@@ -101,19 +100,19 @@ struct wtl_top_ui {
 void wtl_top_ui_init(struct wtl_top_ui *ui);
 void wtl_top_ui_done(struct wtl_top_ui *ui);
 
-/* The rows are new: keeps the selection on its process (when it was chosen or is followed), else on its
- * line; opens the signals for a process whose start had to be waited for, and goes to one that was sought. */
+/* After new rows: keeps the selection on its process (if chosen or followed), else on its row; opens the signals for
+ * a process whose start was awaited, and goes on with a search. */
 void wtl_top_ui_settle(struct wtl_top_ui *ui, const struct wtl_top_view *view,
 		       const struct wtl_top_rows *rows, int64_t now_ns);
 
-/* Whether PSS or USS matters for what is shown: reading them is dear. */
+/* Are PSS or USS shown? Reading them is slow. */
 bool wtl_top_ui_wants_walks(const struct wtl_top_ui *ui);
 
 enum wtl_top_wish wtl_top_ui_input(struct wtl_top_ui *ui, const struct wtl_top_view *view,
 				   const struct wtl_top_rows *rows, const struct wtl_input *input,
 				   int64_t now_ns);
 
-/* A line for the user, for some seconds. */
+/* Shows a message for some seconds. */
 void wtl_top_ui_say(struct wtl_top_ui *ui, int64_t now_ns, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -121,14 +120,14 @@ void wtl_top_ui_say(struct wtl_top_ui *ui, int64_t now_ns, const char *format, .
 
 enum { WTL_TOP_LINE_MAX = 128 };
 
-/* How many entries the open list has; 0 where no list is open. */
+/* The number of entries of the open list; 0: none is open. */
 int wtl_top_list_n(const struct wtl_top_ui *ui);
-/* What is to be read in one. */
+/* An entry's text. */
 void wtl_top_list_text(const struct wtl_top_ui *ui, int entry, char text[WTL_TOP_LINE_MAX]);
 const char *wtl_top_list_title(const struct wtl_top_ui *ui);
-/* Whether an entry can be chosen (help is only read). */
+/* Can an entry be chosen? (Help is for reading.) */
 bool wtl_top_list_is_choice(const struct wtl_top_ui *ui);
-/* Enter or a click on an entry. */
+/* Chooses an entry. */
 void wtl_top_list_choose(struct wtl_top_ui *ui, int entry);
 void wtl_top_list_open(struct wtl_top_ui *ui, enum wtl_top_mode mode);
 

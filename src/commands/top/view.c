@@ -13,7 +13,7 @@ static uint32_t *row_of(const struct wtl_top_bins *bins, unsigned grain, uint64_
 	return bins->rows + (grain * WTL_TOP_BINS + bin % WTL_TOP_BINS) * bins->width;
 }
 
-/* Room for bins of so many curves; what there was is gone if their number differs. */
+/* Room for the bins of `width` curves; if the number changes, old bins are lost. */
 static bool reserve_bins(struct wtl_top_bins *bins, size_t width)
 {
 	if (bins->rows && bins->width == width)
@@ -24,7 +24,7 @@ static bool reserve_bins(struct wtl_top_bins *bins, size_t width)
 	return bins->rows != NULL;
 }
 
-/* A coarser bin is known if most of it is. */
+/* A coarser bin is known if at least half of it is. */
 static void curve_add(const struct wtl_top_view *view, size_t i, struct wtl_top_curve *curve,
 		      uint32_t value)
 {
@@ -182,7 +182,7 @@ static void copy_processes(struct wtl_top_view *dst, const struct wtl_top_view *
 	}
 }
 
-/* What was added since the copy before. */
+/* Copies what was added since the last copy. */
 static int copy_bins(struct wtl_top_view *dst, const struct wtl_top_view *src)
 {
 	bool goes_on = dst->bins.rows && dst->bins.width == src->bins.width &&
@@ -225,7 +225,7 @@ int wtl_top_view_copy(struct wtl_top_view *dst, const struct wtl_top_view *src)
 	dst->groups = old.groups;
 	dst->size_groups = old.size_groups;
 	copy_domains(dst, src);
-	/* They change when they answer; recorded ones do not say when that was. */
+	/* GPUs change when they answer; recorded ones have no time of answer. */
 	if (src->gpus_answered_ns == 0 || old.gpus_answered_ns != src->gpus_answered_ns ||
 	    old.n_gpus != src->n_gpus)
 		copy_array(dst->gpus, src->gpus, src->n_gpus, sizeof(*src->gpus));
