@@ -295,7 +295,8 @@ static void keep(const struct wtl_python *python, struct wtl_python_seen *seen, 
 	seen->log[seen->n_logged++ % WTL_PYTHON_LOG].reading = at;
 }
 
-void wtl_python_glance(struct wtl_python *python, int pid, int tid, int64_t t_ns, int64_t now_ns)
+void wtl_python_glance(struct wtl_python *python, int pid, int tid, int64_t t_ns, int64_t now_ns,
+		       bool may_run)
 {
 	struct wtl_python_process *process = wtl_python_find(python, pid);
 	struct wtl_python_seen *seen;
@@ -310,7 +311,8 @@ void wtl_python_glance(struct wtl_python *python, int pid, int tid, int64_t t_ns
 		python->n_late++;
 		return;
 	}
-	rc = wtl_python_read(&process->target, &python->memory, tid, now_ns, python->stack);
+	rc = wtl_python_read(&process->target, &python->memory, tid, now_ns, may_run,
+			     python->stack);
 	python->n_hasty += rc == -EAGAIN;
 	if (wtl_python_when_read(&python->when, python->stack->n_tries)) {
 		wtl_python_forget(python, now_ns);

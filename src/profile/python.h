@@ -135,8 +135,9 @@ struct wtl_python_seen *wtl_python_seen_of(struct wtl_python_process *process, i
 
 /* Whether a function of CPython only leads from one function to the next. */
 bool wtl_python_is_calling(const char *name);
-/* A sample came. */
-void wtl_python_glance(struct wtl_python *python, int pid, int tid, int64_t t_ns, int64_t now_ns);
+/* A sample came. may_run: its thread may be on a processor, though not on the caller's. */
+void wtl_python_glance(struct wtl_python *python, int pid, int tid, int64_t t_ns, int64_t now_ns,
+		       bool may_run);
 /* No sample from now on is of what was read since when.apart_ns. */
 void wtl_python_forget(struct wtl_python *python, int64_t now_ns);
 /* The node of a sample's stack; negative: no memory. */

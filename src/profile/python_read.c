@@ -12,6 +12,8 @@ enum {
 	DOUBTS = 4,
 	INTERPRETERS_MAX = 64,
 	FRAME_BYTES = 128, /* at the most, up to the last field that is read */
+	CHECKS = 3,
+	CHECKED_FRAMES = 32,
 	OWNED_BY_C =
 		3, /* and more: a frame that only says that the loop was called from C (3.12) */
 	CFRAME_WALKS = 64, /* so often it is looked where those lie that are read along */
@@ -389,8 +391,40 @@ static bool is_likely(struct walk *walk, const struct wtl_python_stack *stack)
 	return true;
 }
 
+/* Whether two copies of a frame are of the same function, and of the same caller. */
+static bool is_same(const struct wtl_python_layout *layout, const uint8_t *then, const uint8_t *now)
+{
+	return word_at(then + layout->frame_code) == word_at(now + layout->frame_code) &&
+	       word_at(then + layout->frame_previous) == word_at(now + layout->frame_previous);
+}
+
+/*
+ * A thread that runs may be at the same place before and after it was read, and was elsewhere meanwhile: whether the
+ * innermost frames are the same each time that they are read again. Once or twice that may be by chance.
+ */
+static bool is_unchanged(const struct walk *walk, const struct wtl_python_stack *stack)
+{
+	const struct wtl_python_layout *layout = &walk->target->layout;
+	const size_t n = stack->n < CHECKED_FRAMES ? stack->n : CHECKED_FRAMES;
+	uint8_t then[FRAME_BYTES], now[CHECKED_FRAMES][FRAME_BYTES];
+	struct wtl_python_part parts[CHECKED_FRAMES] = {{0}};
+
+	for (size_t i = 0; i < n; i++)
+		parts[i] = (struct wtl_python_part){stack->frames[i].address, now[i],
+						    frame_bytes(layout)};
+	for (unsigned check = 0; check < CHECKS; check++) {
+		if (walk->memory->read(walk->memory->context, walk->target->pid, parts, n) < 0)
+			return false;
+		for (size_t i = 0; i < n; i++)
+			if (get(walk, parts[i].address, then, parts[i].size) < 0 ||
+			    !is_same(layout, then, now[i]))
+				return false;
+	}
+	return true;
+}
+
 int wtl_python_read(struct wtl_python_target *target, const struct wtl_python_memory *memory,
-		    int tid, int64_t now_ns, struct wtl_python_stack *ret_stack)
+		    int tid, int64_t now_ns, bool may_run, struct wtl_python_stack *ret_stack)
 {
 	struct walk walk = {.target = target, .memory = memory};
 	int rc = find_thread(target, memory, tid, now_ns, &walk.thread);
@@ -401,7 +435,8 @@ int wtl_python_read(struct wtl_python_target *target, const struct wtl_python_me
 		return rc;
 	while (ret_stack->n_tries++ < TRIES) {
 		rc = try_walk(&walk, ret_stack);
-		if (rc == 0 && is_likely(&walk, ret_stack)) {
+		if (rc == 0 && is_likely(&walk, ret_stack) &&
+		    (!may_run || is_unchanged(&walk, ret_stack))) {
 			ret_stack->snapshot = &walk.thread->snapshot;
 			return 0;
 		}

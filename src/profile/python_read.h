@@ -61,10 +61,11 @@ struct wtl_python_stack {
 
 void wtl_python_target_done(struct wtl_python_target *target);
 /*
+ * may_run: the thread may run meanwhile, on another processor.
  * 0; -ESRCH: the interpreter does not know that thread; -EAGAIN: it ran too fast for that; or another negative errno:
  * its memory cannot be read.
  */
 int wtl_python_read(struct wtl_python_target *target, const struct wtl_python_memory *memory,
-		    int tid, int64_t now_ns, struct wtl_python_stack *ret_stack);
+		    int tid, int64_t now_ns, bool may_run, struct wtl_python_stack *ret_stack);
 
 #endif

@@ -655,5 +655,5 @@ void wtl_trace_glance(void *context, const struct wtl_ring_glance *glance)
 		wtl_tails_glance(&trace->tails, &trace->threads[*found].tail, glance,
 				 wtl_thread_clock_ns());
 	wtl_python_glance(&trace->python, glance->pid, glance->tid, glance->t_ns,
-			  wtl_thread_clock_ns());
+			  wtl_thread_clock_ns(), !glance->is_off);
 }

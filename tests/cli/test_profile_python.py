@@ -273,6 +273,28 @@ def test_small_functions_are_read_seldom(python, tmp_path):
     assert done.code == 0 and told["samples"] > 2000 and turns < told["samples"] / 2, (told["samples"], turns)
 
 
+@pytest.mark.parametrize("python", FOUND[-1:])
+def test_calls_of_several_programs_at_once(python, tmp_path):
+    """The reader is in the place of one of them; the others run while they are read, and come to the same places over and over."""
+    callers = {"la": "A", "lb": "B", "lc": "C", "A": "P", "B": "Q", "C": "R", "P": "step", "Q": "step", "R": "step"}
+    script = tmp_path / "alike.py"
+    script.write_text("pass\n")
+    profile(python, script)  # or it is said why not
+    script.write_text("import sys, time\n" + "".join(
+        f"def l{x.lower()}(x): return x + 1\ndef {x}(x): return l{x.lower()}(x) + l{x.lower()}(x)\ndef {y}(x): return {x}(x) + {x}(x)\n"
+        for x, y in ("AP", "BQ", "CR")) + "def step():\n    for i in range(20):\n        P(i); Q(i); R(i)\n"
+        "end = time.thread_time() + 2\nwhile time.thread_time() < end:\n    step()\n")
+    at_once = " & ".join([f"'{python}' '{script}'"] * (len(os.sched_getaffinity(0)) + 1))
+    done = run_wattle("profile", "-q", "--rate", "1000", "-o", tmp_path / "p.json", "--", "sh", "-c", f"{at_once} & wait", timeout=120)
+    assert done.code == 0, done
+    calls = parse_json((tmp_path / "p.json").read_text())["calls"]
+    names = [call["function"].split(" (")[0] for call in calls]
+    made = [(names[call["parent"]], name, call["samples"]) for name, call in zip(names, calls) if name in callers and call.get("parent") is not None]
+    known = [call for call in made if call[0] != "[python: unresolved]"]
+    wrong = [call for call in known if call[0] != callers[call[1]]]
+    assert sum(call[2] for call in known) > 5000 and sum(call[2] for call in wrong) <= 0.0005 * sum(call[2] for call in known), wrong
+
+
 def has_pinned_thread(pid):
     """Whether a thread of the process may run on one processor only."""
     counts = []

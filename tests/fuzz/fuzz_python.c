@@ -52,7 +52,7 @@ static void read_all(struct wtl_python_target *target, const struct wtl_python_m
 	for (int tid = 0; tid < THREADS; tid++) {
 		int64_t now_ns = INT64_C(1000000000) * (tid + 1);
 
-		if (wtl_python_read(target, reader, tid, now_ns, &stack) < 0)
+		if (wtl_python_read(target, reader, tid, now_ns, true, &stack) < 0)
 			continue;
 		for (size_t i = 0; i < stack.n && i < FRAMES; i++) {
 			struct wtl_python_code gone;

@@ -33,8 +33,11 @@ struct memory {
 	struct wtl_python_layout layout;
 	unsigned n_reads;
 	unsigned moves; /* during so many reads the thread goes elsewhere */
+	unsigned aside; /* during that read it is elsewhere, and back at its end */
 	uint64_t top;	/* where its innermost frame is kept */
 };
+
+#define OUTER_CODE(memory) (FRAMES - BASE + 0x100 + (memory)->layout.frame_code)
 
 static void put(struct memory *memory, uint64_t address, const void *bytes, size_t n)
 {
@@ -65,7 +68,8 @@ static int read_memory(void *context, int pid, const struct wtl_python_part part
 	struct memory *memory = context;
 
 	assert_int_equal(pid, PID);
-	memory->n_reads++;
+	if (++memory->n_reads == memory->aside)
+		memory->bytes[OUTER_CODE(memory)] ^= 0x80;
 	for (size_t i = 0; i < n; i++) {
 		if (i == n / 2 && memory->n_reads <= memory->moves)
 			put_u64(memory, memory->top,
@@ -75,6 +79,8 @@ static int read_memory(void *context, int pid, const struct wtl_python_part part
 			return -EFAULT;
 		memcpy(parts[i].to, memory->bytes + (parts[i].address - BASE), parts[i].size);
 	}
+	if (memory->n_reads == memory->aside)
+		memory->bytes[OUTER_CODE(memory)] ^= 0x80;
 	return 0;
 }
 
@@ -281,20 +287,43 @@ static void test_frames(void **state)
 		const struct wtl_python_memory reader = {read_memory, memory};
 		struct wtl_python_target target = target_of(memory);
 
-		assert_int_equal(wtl_python_read(&target, &reader, TID, 1, &stack), 0);
+		assert_int_equal(wtl_python_read(&target, &reader, TID, 1, false, &stack), 0);
 		assert_int_equal(stack.n, 3);
 		for (size_t k = 0; k < 3; k++)
 			assert_int_equal(stack.frames[k].code, code_at(k));
 		/* Before 3.11 C calls each function. */
 		assert_int_equal(stack.frames[0].is_entry, versions[i] < 11);
 		assert_true(stack.frames[1].is_entry && stack.frames[2].is_entry);
-		assert_int_equal(wtl_python_read(&target, &reader, TID + 1, 1, &stack), 0);
+		assert_int_equal(wtl_python_read(&target, &reader, TID + 1, 1, false, &stack), 0);
 		assert_int_equal(stack.n, 0);
-		assert_int_equal(wtl_python_read(&target, &reader, TID + 2, 1, &stack), -ESRCH);
+		assert_int_equal(wtl_python_read(&target, &reader, TID + 2, 1, false, &stack),
+				 -ESRCH);
 		/* The second time all of it is copied, and checked, in one call. */
 		memory->n_reads = 0;
-		assert_int_equal(wtl_python_read(&target, &reader, TID, 2, &stack), 0);
+		assert_int_equal(wtl_python_read(&target, &reader, TID, 2, false, &stack), 0);
 		assert_int_equal(memory->n_reads, 1);
+		wtl_python_target_done(&target);
+		free(memory);
+	}
+}
+
+/* Before and after it was read, the thread is at one place, but it was not meanwhile: of four reads, one saw that. */
+static void test_thread_that_comes_back(void **state)
+{
+	static struct wtl_python_stack stack;
+
+	(void)state;
+	for (size_t i = 0; i < 4 * UNIT_COUNT(versions); i++) {
+		struct memory *memory = make_memory(versions[i / 4]);
+		const struct wtl_python_memory reader = {read_memory, memory};
+		struct wtl_python_target target = target_of(memory);
+
+		assert_int_equal(wtl_python_read(&target, &reader, TID, 1, true, &stack), 0);
+		memory->n_reads = 0;
+		memory->aside = 1 + i % 4;
+		assert_int_equal(wtl_python_read(&target, &reader, TID, 2, true, &stack), 0);
+		assert_int_equal(stack.n_tries, 2);
+		assert_int_equal(stack.frames[1].code, code_at(1));
 		wtl_python_target_done(&target);
 		free(memory);
 	}
@@ -310,15 +339,15 @@ static void test_thread_that_moves(void **state)
 		const struct wtl_python_memory reader = {read_memory, memory};
 		struct wtl_python_target target = target_of(memory);
 
-		assert_int_equal(wtl_python_read(&target, &reader, TID, 1, &stack), 0);
+		assert_int_equal(wtl_python_read(&target, &reader, TID, 1, false, &stack), 0);
 		memory->n_reads = 0;
 		memory->moves = 5; /* then it stays where it is: in outer */
-		assert_int_equal(wtl_python_read(&target, &reader, TID, 2, &stack), 0);
+		assert_int_equal(wtl_python_read(&target, &reader, TID, 2, false, &stack), 0);
 		assert_true(stack.n_tries > 1);
 		assert_int_equal(stack.n, 2);
 		assert_int_equal(stack.frames[0].code, code_at(1));
 		memory->moves = UINT32_MAX;
-		assert_int_equal(wtl_python_read(&target, &reader, TID, 3, &stack), -EAGAIN);
+		assert_int_equal(wtl_python_read(&target, &reader, TID, 3, false, &stack), -EAGAIN);
 		wtl_python_target_done(&target);
 		free(memory);
 	}
@@ -333,14 +362,14 @@ static void test_memory_that_lies(void **state)
 
 	(void)state;
 	put_frame(memory, 2, FRAMES, code_at(2), 1); /* a circle */
-	assert_int_equal(wtl_python_read(&target, &reader, TID, 1, &stack), 0);
+	assert_int_equal(wtl_python_read(&target, &reader, TID, 1, false, &stack), 0);
 	assert_int_equal(stack.n, WTL_PYTHON_DEPTH);
 	assert_true(stack.is_cut);
 	put_frame(memory, 2, UINT64_MAX - 3, code_at(2), 1);
-	assert_int_equal(wtl_python_read(&target, &reader, TID, 1, &stack), -EAGAIN);
+	assert_int_equal(wtl_python_read(&target, &reader, TID, 1, false, &stack), -EAGAIN);
 	put_u64(memory, INTERPRETER + memory->layout.interp_next, INTERPRETER);
 	put_u64(memory, STATES + memory->layout.tstate_next, STATES + 0x400);
-	assert_int_equal(wtl_python_read(&target, &reader, 4711, 1, &stack), -ESRCH);
+	assert_int_equal(wtl_python_read(&target, &reader, 4711, 1, false, &stack), -ESRCH);
 	wtl_python_target_done(&target);
 	free(memory);
 }
@@ -358,7 +387,8 @@ static void test_circles_of_frames(void **state)
 			struct wtl_python_target target = target_of(memory);
 
 			put_frame(memory, 1, FRAMES + 0x100 * to, code_at(1), 0);
-			assert_int_equal(wtl_python_read(&target, &reader, TID, 1, &stack), 0);
+			assert_int_equal(wtl_python_read(&target, &reader, TID, 1, false, &stack),
+					 0);
 			assert_int_equal(stack.n, to < 2 ? WTL_PYTHON_DEPTH : 3);
 			assert_int_equal(stack.is_cut, to < 2);
 			wtl_python_target_done(&target);
@@ -557,7 +587,8 @@ static const char *merge(struct merging *merging, const uint64_t addresses[], si
 	sample.sample.stack_len = sizeof(words[0]) * n;
 	sample.sample.stack = (const uint8_t *)words;
 	if (is_read)
-		wtl_python_glance(&merging->python, PID, TID, sample.t_ns, sample.t_ns + 50000);
+		wtl_python_glance(&merging->python, PID, TID, sample.t_ns, sample.t_ns + 50000,
+				  false);
 	node = wtl_python_merge(&merging->python, wtl_python_find(&merging->python, PID), &sample,
 				places, n, is_whole);
 	assert_true(node >= 0);
@@ -834,8 +865,9 @@ static void test_calls_by_c(void **state)
 		for (size_t i = 0; i < 12; i++) {
 			put_u64(memory, top, CFRAMES + 0x400 * (i % 4));
 			n_reads = i == 4 ? memory->n_reads : n_reads;
-			assert_int_equal(
-				wtl_python_read(&target, &reader, TID, (int64_t)i + 1, &stack), 0);
+			assert_int_equal(wtl_python_read(&target, &reader, TID, (int64_t)i + 1,
+							 false, &stack),
+					 0);
 			assert_int_equal(stack.n, i % 4 ? 2 : 3);
 			assert_int_equal(stack.frames[0].code, code_at(i % 4 ? 1 : 0));
 		}
@@ -843,7 +875,7 @@ static void test_calls_by_c(void **state)
 		/* One that is far away, as a thread's first is: it is found as well. */
 		put_u64(memory, top, FRAMES + 0x4000);
 		put_u64(memory, FRAMES + 0x4000 + memory->layout.cframe_frame, FRAMES + 0x100);
-		assert_int_equal(wtl_python_read(&target, &reader, TID, 20, &stack), 0);
+		assert_int_equal(wtl_python_read(&target, &reader, TID, 20, false, &stack), 0);
 		assert_int_equal(stack.n, 2);
 		wtl_python_target_done(&target);
 		free(memory);
@@ -905,6 +937,7 @@ int main(void)
 		cmocka_unit_test(test_layouts),
 		cmocka_unit_test(test_frames),
 		cmocka_unit_test(test_thread_that_moves),
+		cmocka_unit_test(test_thread_that_comes_back),
 		cmocka_unit_test(test_memory_that_lies),
 		cmocka_unit_test(test_circles_of_frames),
 		cmocka_unit_test(test_names),
