@@ -43,7 +43,7 @@ struct wtl_grid_told {
 	size_t n_asked;	   /* requests that were made */
 	size_t n_forecast; /* steps whose figures are only forecast or estimated so far */
 	size_t n_old;	   /* steps that should have been asked for again, which failed */
-	char trouble[512]; /* why some could not be had; "": none */
+	char trouble[512]; /* why some could not be had; "": all could */
 };
 
 /*

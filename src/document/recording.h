@@ -58,7 +58,7 @@ struct wtl_recording_window {
 	uint32_t id;
 	const char *name;
 	bool is_open; /* it had not ended when the recording (or the part) did */
-	bool is_cut;  /* its start was dropped by a ring, or is before the part that is reported */
+	bool is_cut;  /* its start is missing in the recording, or before the part */
 	bool is_main; /* the measurement itself, not marked within it */
 	int32_t pid;  /* of the process that marked it from outside; 0: marked from within */
 	struct wattle_window window;

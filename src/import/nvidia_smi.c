@@ -127,7 +127,7 @@ static int read_xml(struct wtl_import *import, const char *text, size_t len, str
 	return read_by(import, text, len, true, err);
 }
 
-/* Has a line titles of nvidia-smi's: with units, or two that nearly every query has? */
+/* Has a line one of two titles that nearly every query has, and nvidia-smi's separators? */
 static bool is_csv(const char *head, size_t len)
 {
 	struct wtl_import_lines lines = {.at = head, .end = head + len};

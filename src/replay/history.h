@@ -21,7 +21,7 @@ struct wtl_history_window {
 	char name[64];
 	int32_t pid; /* of the process that marked it from outside; 0: marked from within */
 	bool is_open;
-	bool is_cut;  /* it began before what a ring has left, or before the part */
+	bool is_cut;  /* its start is missing (see struct wtl_played), or before the part */
 	bool is_main; /* a measurement, not marked within one */
 	bool has_energies;
 	struct wattle_window window;

@@ -92,8 +92,8 @@ static int skip_reset(struct wtl_player *player, struct wtl_played *played)
 	return rc;
 }
 
-/* A ring has dropped what was before. Accounts and windows begin with
- * the first scan, which has what every consumer had used until then. */
+/* A ring has dropped what was before, or the recording began late. Accounts and windows
+ * begin with the first scan, which has what every consumer had used until then. */
 static int begin_behind_dropped(struct wtl_player *player, struct wtl_played *played)
 {
 	int64_t utc_ns;

@@ -71,7 +71,7 @@ struct wtl_played {
 	uint32_t window_id;
 	char window_name[64];
 	int32_t window_pid; /* of the process that marked it from outside; 0: none */
-	bool is_cut;	    /* BEGUN: its start is before the recording's (a ring dropped it) */
+	bool is_cut;	    /* BEGUN: its start is missing: dropped by a ring, or not readable */
 	struct wattle_window window;
 	const struct wattle_energy *energies; /* one a domain; until the next step */
 	int64_t scanned_ns; /* BILLED: the scan's time; its window may have ended earlier */
@@ -110,8 +110,8 @@ const struct wtl_reading *wtl_player_readings(const struct wtl_player *player);
 
 /* The window that energy is billed by, as its id in the table; 0: it is none of the recording's. */
 uint32_t wtl_player_main_window(const struct wtl_player *player);
-/* Is the window what was measured live, or the newest run, and not one
- * that was marked within it? Also true after wtl_player_begin_here(). */
+/* Is the window what was measured live, or the newest run, and not one that was
+ * marked within it? Works after wtl_player_begin_here() as well. */
 bool wtl_player_is_measurement(const struct wtl_player *player, uint32_t id);
 
 /* An open window up to the newest sample; energies has room for one a domain. 0, or -ENOENT. */

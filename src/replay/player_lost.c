@@ -17,8 +17,8 @@ struct stretch {
 	int64_t from_ns, to_ns; /* the samples on both sides */
 };
 
-/* A window that was open throughout has figures of the live meter, which missed nothing.
- * Without a gap in them, the counter was not reset, and the machine did not sleep. */
+/* A window that was open throughout has figures of the live meter, which missed nothing. If they
+ * have neither a gap nor a reset, the counter just went on, and the machine did not sleep. */
 static int find_certain(void *context, const struct wtl_stored_window *window)
 {
 	const struct stretch *stretch = context;

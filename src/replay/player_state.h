@@ -103,8 +103,8 @@ struct wtl_player {
 	struct wattle_energy *energies, *billed;
 	struct wattle_window billed_window;
 	bool was_billed;
-	bool is_behind_dropped; /* a ring has dropped what was before, and no scan came since */
-	bool has_scans;		/* at least one scan was played */
+	bool is_behind_dropped; /* a ring has dropped the start, or it was recorded late; no scan came since */
+	bool has_scans;		/* a scan was played, or the summary taken */
 	uint32_t main_window;	/* whose energy was billed live; 0: none */
 	int64_t bill_offset_ns; /* UTC of its bills - CLOCK_MONOTONIC */
 	bool main_ended, main_is_own;
@@ -199,7 +199,8 @@ void wtl_player_begin_accounts(struct wtl_player *player);
 
 /* ---- player_lost.c ---- */
 
-/* For the meter's first sample after a missing stretch; the newest before it began at from_ns. 0 or -ENOMEM. */
+/* Before the meter takes the first sample after a missing stretch; the newest before that began at from_ns.
+ * 0 or -ENOMEM. */
 int wtl_player_resume(struct wtl_player *player, int64_t from_ns);
 /* The slot's owner before the missing stretch was another one. 0 or -ENOMEM. */
 int wtl_player_note_stale(struct wtl_player *player, uint32_t slot);

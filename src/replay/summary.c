@@ -22,7 +22,7 @@ struct summary {
 	struct wtl_stored_account *accounts;
 	size_t n_accounts, accounts_room;
 	struct wtl_share *sums; /* one a domain */
-	/* The newest window that has ended, whose energies must be the sums. */
+	/* The newest of the ended windows whose energies are the sums. */
 	struct wtl_stored_window window;
 	struct wattle_energy *energies;
 	struct wtl_stored_baseline *baselines;

@@ -20,8 +20,8 @@ struct wtl_wall {
 	size_t n, room;
 };
 
-/* Reads the periods' times, and the seconds of periods in which the clock was
- * set. 0 or -ENOMEM. Also a zeroed wall may be given to wtl_wall_done(). */
+/* Reads the periods' times, and the seconds of periods in which the clock was set, or the
+ * machine slept. 0 or -ENOMEM. Also a zeroed wall may be given to wtl_wall_done(). */
 int wtl_wall_read(struct wtl_wall *wall, struct wtl_store_reader *reader);
 void wtl_wall_done(struct wtl_wall *wall);
 

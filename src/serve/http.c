@@ -55,7 +55,7 @@ struct wtl_http {
 	struct shared shared[2]; /* as it is, and as gzip */
 	struct wtl_stream stream;
 	struct wtl_http_options options;
-	int listener; /* until a daemon takes it */
+	int listener; /* -1 while a daemon has it */
 	unsigned port;
 };
 
@@ -153,7 +153,7 @@ static void add_headers(const struct wtl_mhd *mhd, struct MHD_Response *response
 		mhd->add_response_header(response, "Retry-After", "1");
 }
 
-/* NULL: there is no memory. The reply's body then belongs to the response, or is freed. */
+/* NULL: there is no memory. In both cases the reply's body is not the caller's any more. */
 static struct MHD_Response *make_response(const struct wtl_http *http, struct wtl_reply *reply)
 {
 	const struct wtl_mhd *mhd = &http->mhd;

@@ -9,8 +9,8 @@ struct wtl_live;
 
 /*
  * A snapshot as bytes, for another process of the same release on the same machine: its structs are copied
- * as they are in memory, after a header with the sizes of all parts. The reader trusts nothing: sizes and
- * counts must match its own, texts must end, enums and bools be valid, and everything must add up.
+ * as they are in memory, after a header with the sizes of all parts. The reader trusts nothing: sizes must
+ * match its own, counts be within bounds, texts end, enums and bools be valid, and everything must add up.
  */
 
 enum { WTL_LIVE_BLOB_MAX = 64 << 20 };

@@ -75,7 +75,7 @@ static void move_earlier(const struct wtl_past *past, const struct wtl_past_leve
 	int64_t first = oldest(level), end = past->state.begin_ns / level->step_ns;
 	int64_t n;
 
-	/* `begin` may come from another process, and be in the future. */
+	/* begin_ns may come from another process, and be in the future. */
 	end = end <= level->newest ? end : level->newest + 1;
 	n = end - first;
 	for (int64_t k = 0; k < n; k++) {

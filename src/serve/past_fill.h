@@ -18,7 +18,8 @@ struct wtl_past_fill;
 /* Paths, the oldest first, are copied; nothing before from_utc_ns is needed. 0 or negative: nothing is filled. */
 int wtl_past_fill_start(const struct wtl_past *past, const char *const paths[], size_t n,
 			int64_t from_utc_ns, struct wtl_past_fill **ret_fill);
-/* Adds the result to the past once all was played: then true, once. Called repeatedly by the thread that measures. */
+/* Adds the result to the past once all was played: then true, once. Called repeatedly
+ * by the thread that measures; NULL is fine. */
 bool wtl_past_fill_take(struct wtl_past_fill *fill, struct wtl_past *past);
 /* Ends the thread, and waits for it. NULL is fine. */
 void wtl_past_fill_stop(struct wtl_past_fill *fill);

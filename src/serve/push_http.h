@@ -11,7 +11,7 @@
 struct wtl_buf;
 struct wtl_err;
 
-/* Requests to an engine. Remote-write also needs Snappy (libsnappy1v5), which is loaded for the first engine. */
+/* Requests to an engine. Remote-write also needs Snappy (libsnappy1v5), which is loaded only for that. */
 
 enum wtl_push_form { WTL_PUSH_REMOTE_WRITE, WTL_PUSH_INFLUX };
 

@@ -204,7 +204,7 @@ static int load_entry(struct wtl_totals *totals, const char *entry, size_t len)
 	return is_text(&fields[0], "group") ? load_group(totals, fields) : -EINVAL;
 }
 
-/* Groups have what their processes have: their sum must match the domain's accounts. */
+/* The groups' dynamic energy must be the account of processes, and their parts of idle energy no more than that. */
 static bool adds_up(const struct wtl_totals *totals, size_t domain)
 {
 	const uint64_t *uj = &totals->accounts_uj[domain * WTL_TOTALS_ACCOUNTS];

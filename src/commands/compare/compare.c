@@ -161,7 +161,7 @@ struct compared {
 	struct wtl_compared_command *commands;
 	struct wtl_statistics *domain_j;
 	size_t *order;
-	struct wtl_report *reports; /* a report of each command's runs together */
+	struct wtl_report *reports; /* one a run; those of a command are next to each other */
 };
 
 static void free_compared(struct compared *compared)

@@ -45,7 +45,7 @@ static void put_process(struct wtl_export *export, size_t slot, const struct wtl
 	wtl_doc_count(row, "run", export->run);
 	wtl_doc_consumer(row, consumer, wtl_player_start_utc(history->player, consumer->start_ns),
 			 consumer->uid != UINT32_MAX ? user : NULL);
-	/* Written for the rows of processes only. */
+	/* wtl_doc_consumer() writes it for the other rows only. */
 	if (consumer->pid > 0)
 		wtl_doc_count(row, "n_processes", consumer->n_processes);
 	wtl_doc_share(row, &all);

@@ -114,7 +114,7 @@ struct session {
 	struct wtl_limit_hold hold;
 	struct wtl_limit_denied denied;
 	int agent;	 /* holds the limits for us; < 0: none does */
-	size_t left;	 /* files that could not be removed */
+	size_t left;	 /* files that stay: unreadable, or not all put back */
 	size_t restored; /* files that were dealt with */
 	bool told_lost;
 };

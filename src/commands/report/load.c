@@ -27,7 +27,7 @@ static bool is_counted(int weight)
 	return weight == WTL_WEIGHT_INSTRUCTIONS || weight == WTL_WEIGHT_CYCLES;
 }
 
-/* Only recorded weights can be used, and all named domains must exist. */
+/* Counted weights cannot replace the recorded one, nor be replaced; and all named domains must exist. */
 static int check_policy(const struct loading *loading)
 {
 	const struct wtl_player_policy *given = &loading->policy->player;

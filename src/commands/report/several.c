@@ -175,7 +175,7 @@ static const struct wtl_recording *recording_of(const struct builder *builder, s
 	return &builder->replays[i]->recording;
 }
 
-/* The repeated runs, or the recording's only one. */
+/* The recording's runs that have ended. */
 static struct wtl_run_list runs_of(const struct wtl_recorded *replay)
 {
 	return (struct wtl_run_list){replayed, replay, wtl_recorded_runs(replay)};

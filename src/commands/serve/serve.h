@@ -105,7 +105,7 @@ struct wtl_serve_push {
 
 /* Checks the settings; non-zero after wtl_complain(). */
 int wtl_serve_push_check(struct wtl_app *app);
-/* Opens as the settings say, maybe nothing to push. Non-zero after wtl_complain(). close() in any case. */
+/* Opens as the settings say. 0, also if nothing is to be pushed; non-zero after wtl_complain(). close() in any case. */
 int wtl_serve_push_open(struct wtl_serve_push *push, struct wtl_app *app,
 			struct wtl_serve_store *store, bool is_stored, const char *host);
 /* The same for an exporter, with its own recording in the store. */
@@ -116,7 +116,7 @@ void wtl_serve_push_close(struct wtl_serve_push *push);
 void wtl_serve_push_look(struct wtl_serve_push *push, struct wtl_live_push *ret_counts);
 /* Writes into a new recording which rows earlier ones could not push. */
 void wtl_serve_push_carry(const struct wtl_push_place *place, struct wtl_recorder *recorder);
-/* Pushes a snapshot; with a recorder, its row is also logged. */
+/* Takes a snapshot, which is sent after the next look; with a recorder, its row is also logged. */
 void wtl_serve_push_take(struct wtl_serve_push *push, const struct wtl_live *live,
 			 struct wtl_recorder *recorder);
 /* Look and take, for the newest snapshot on the board. */
