@@ -26,7 +26,7 @@
 #include "meter/sensed.h"
 
 enum { GPUS_MAX = 64, EDGES_MAX = 4096 };
-/* Between two polls; some of NVML's calls take a good part of a millisecond. */
+/* Between two polls; NVML's calls themselves take from part of a millisecond to a few. */
 #define PAUSE_NS WTL_NS_PER_MS
 /* The card warms up, its clocks rise, and the user's command gets going. */
 #define WARM_NS (3 * WTL_NS_PER_S)

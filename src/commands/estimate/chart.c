@@ -111,7 +111,7 @@ static int add_steps(struct chart *chart, const struct wtl_estimate_device *devi
 	return 0;
 }
 
-/* Up to the highest of the given rates; else to four times the break-even, within 0.02 and 10. */
+/* Up to the highest of several rates; else to four times the break-even, within 0.02 and 10; without one to 1. */
 static void find_axis(struct chart *chart, const struct wtl_estimate_device *device)
 {
 	const struct wtl_estimate_sweep *sweep = chart->energy->sweep;

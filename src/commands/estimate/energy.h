@@ -53,7 +53,7 @@ struct wtl_estimate_device {
 struct wtl_estimate_energy {
 	const char *path;
 	const struct wtl_network *network;
-	struct wtl_price_choice choice; /* for all devices; of a sweep, its first point */
+	struct wtl_price_choice choice; /* for all: no .device; of a sweep, its first point */
 	const struct wtl_estimate_sweep *sweep;
 	struct wtl_estimate_device *devices;
 	size_t n;
@@ -72,7 +72,7 @@ int wtl_estimate_energy(struct wtl_app *app, const struct wtl_estimate_options *
 			struct wtl_estimate_energy *ret);
 void wtl_estimate_energy_done(struct wtl_estimate_energy *energy);
 
-/* Reads a whole user's file; 0, or negative after a complaint. *text is to be given to wtl_buf_done(). */
+/* Reads a user's file whole; 0, or negative after a complaint. *text is to be given to wtl_buf_done(). */
 int wtl_estimate_read_file(struct wtl_app *app, const char *path, struct wtl_buf *text);
 
 /* ---- Output (energy_document.c, energy_text.c) ---- */

@@ -26,7 +26,7 @@ struct wtl_estimate {
 /* 0, -EOVERFLOW or -ENOMEM. */
 int wtl_estimate_totals(const struct wtl_network *network, struct wtl_estimate_totals *ret);
 
-/* How much of a network was counted: */
+/* How much of a network was counted, also where joules are shown: */
 /* "32 of 32 nodes; not counted: 2 my.Op" */
 void wtl_estimate_put_coverage(struct wtl_buf *buf, const struct wtl_coverage *coverage,
 			       const struct wtl_output_style *style);

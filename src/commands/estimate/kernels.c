@@ -24,7 +24,7 @@
 enum { KERNELS_MAX = 8, CACHES_MAX = 8, CACHE_MOST_KIB = 16 << 20, BLAS_SIZE = 1024, LINE = 64 };
 
 #define BLAS_LIBRARY "libopenblas.so.0"
-#define CACHE_GUESS  (UINT64_C(1) << 20) /* if the kernel does not report it */
+#define CACHE_GUESS  (UINT64_C(1) << 20) /* if Linux does not report it */
 #define STREAM_LEAST (UINT64_C(32) << 10)
 #define STREAM_MOST  (UINT64_C(256) << 20)
 

@@ -24,7 +24,7 @@ struct wtl_kernel {
 
 struct wtl_kernels;
 
-/* Loads OpenBLAS if it is installed. Memory is allocated when a kernel runs. */
+/* Loads OpenBLAS if it is installed; else wtl_kernels_blas() is "". Memory is allocated when a kernel runs. */
 int wtl_kernels_new(struct wtl_kernels **ret, struct wtl_err *err);
 void wtl_kernels_free(struct wtl_kernels *kernels);
 

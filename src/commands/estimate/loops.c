@@ -80,7 +80,7 @@
 			}                                                                       \
 	}
 
-/* The build forbids compilers to fuse a multiplication with an addition: here it is asked for. */
+/* The build forbids compilers to fuse a multiplication with an addition: here it is asked for, where processors can. */
 #if defined(__aarch64__)
 #define FMA_FP32(vector, a, b, c) \
 	(vector) vfmaq_f32((float32x4_t)(c), (float32x4_t)(a), (float32x4_t)(b))

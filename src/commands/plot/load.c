@@ -39,7 +39,7 @@ static int add_file(struct wtl_app *app, const char *path, struct wtl_plot_repor
 	return rc;
 }
 
-/* Translates --from and --to, which are relative to the first run. */
+/* Finds the times of --from and --to, which may refer to the start of the first run. */
 static int find_time(struct wtl_app *app, const struct wtl_plot_settings *settings,
 		     const struct wtl_plot_reports *reports, struct wtl_plot_wanted *wanted)
 {

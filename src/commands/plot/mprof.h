@@ -14,8 +14,8 @@ struct wtl_err;
 /* By the file's first bytes. */
 bool wtl_plot_is_mprof(const char *path);
 
-/* Makes a figure of such a file, which lives as long as the sheet. Changes the text. Times are NULL, or those of
- * the app's options. 0; -WTL_EFORMAT with the line; -ENODATA: there is nothing to plot; -ENOMEM. */
+/* Makes a figure of such a file, which lives as long as the sheet, by `wanted`: its times, and its top (0: all).
+ * Changes the text. 0; -WTL_EFORMAT with the line; -ENODATA: there is nothing to plot; -ENOMEM. */
 int wtl_plot_mprof_figure(char *text, const struct wtl_plot_wanted *wanted,
 			  struct wtl_plot_sheet *sheet, struct wtl_err *err);
 

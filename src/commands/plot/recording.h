@@ -22,7 +22,7 @@ struct wtl_plot_times {
 	const struct wtl_wall *wall; /* the history's */
 	int64_t begin_mono_ns, end_mono_ns;
 	bool was_set;	  /* the clock was set meanwhile */
-	int64_t ahead_ns; /* UTC minus a monotonic clock that also runs in suspend */
+	int64_t ahead_ns; /* UTC minus the time that wtl_wall_utc_awake() takes */
 	int64_t longest_from_ns, longest_to_ns; /* monotonic: the longest time without a setting */
 	struct wtl_plot_hole {
 		int64_t at_mono_ns, duration_ns;
@@ -38,7 +38,7 @@ struct wtl_plot_replay {
 	const struct wtl_plot_settings *settings;
 	struct wtl_plot_sheet *sheet;
 	struct wtl_history_options options;
-	struct wtl_history *history; /* at its current position */
+	struct wtl_history *history; /* at its start when drawing begins */
 	struct wtl_plot_times times;
 	int64_t from_utc_ns, to_utc_ns; /* the part to draw, by the picture's axis */
 	int64_t now_mono_ns;
@@ -66,7 +66,8 @@ int wtl_plot_add_rows(struct wtl_app *app, const char *path, struct wtl_plot_rep
 int wtl_plot_rewind(struct wtl_plot_replay *replay);
 /* Before a rewind: uses the idle power known now, at the end, from the start on. false: that changes nothing. */
 bool wtl_plot_keep_idle(struct wtl_plot_replay *replay);
-/* Plays to the next step within the picture: 1, 0 at its end, or negative after a complaint. */
+/* Plays to the next step within the picture, with t_utc_ns by the axis: 1, 0 at its end, or negative after a
+ * complaint. */
 int wtl_plot_go_on(struct wtl_plot_replay *replay, struct wtl_played *ret_played);
 
 /* Does the recording have the domains that were asked for (has_total: also "total")? 0, or negative after a

@@ -140,8 +140,8 @@ static void break_line(struct wtl_plot_curve *curve, int64_t t_utc_ns)
 			     &(struct wtl_plot_point){.x = t_utc_ns, .y = WTL_PLOT_UNKNOWN});
 }
 
-/* When a part has gone, the line breaks. When one has come, the line starts anew, as all points before lack
- * that part. */
+/* When there are more parts than ever, the line starts anew, as all points before lack one. Else it breaks: a part has
+ * gone, or come back. */
 static void change_parts(const struct wtl_plot_curves *curves, struct wtl_plot_curve *curve,
 			 size_t n_parts, int64_t t_utc_ns)
 {

@@ -44,7 +44,7 @@ struct processes {
 	bool has_begun;
 	size_t n_scans;
 	bool has_dynamic;   /* for all of them, so far */
-	bool shows_dynamic; /* else all energy, idle power included */
+	bool shows_dynamic; /* else all power, idle power included */
 
 	/* The second pass: series[k].points[i], each of several scans. The first point of power only marks where the
 	 * next one begins. */

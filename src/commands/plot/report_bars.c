@@ -198,7 +198,7 @@ static int draw_bars(struct wtl_plot_sheet *sheet, const struct bar *bars, size_
 	return 0;
 }
 
-/* Has everybody with a known energy a part above idle, including those without a name? */
+/* Has everybody with a known energy a part above idle, including those that the report does not list? */
 static bool all_dynamic(const json_t *processes, const json_t *others)
 {
 	const json_t *process;

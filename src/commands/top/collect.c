@@ -366,12 +366,12 @@ static void sample_machine(struct wtl_top_collector *collector)
 
 		wtl_top_collector_step(collector, due_ns);
 		behind = wtl_io_mono_ns(collector->io) - due_ns;
-		/* Missed samples are not repeated. */
+		/* Missed samples are skipped. */
 		due_ns += interval_ns * (1 + (behind > 0 ? behind / interval_ns : 0));
 	}
 }
 
-/* At the speed of the recording. */
+/* As fast as the tape was recorded. */
 static void sample_tape(struct wtl_top_collector *collector)
 {
 	int64_t tape_ns = wtl_io_mono_ns(collector->io), due_ns = wtl_top_screen_ns();

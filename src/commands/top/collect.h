@@ -68,7 +68,7 @@ int wtl_top_sampler_begin(struct wtl_top_sampler *sampler);
 /* After a sample of the meter: the window so far, powers and curves. */
 void wtl_top_sampler_take(struct wtl_top_sampler *sampler, struct wtl_top_view *view,
 			  int64_t now_ns);
-/* After a bill of these energies: until the next one, the domains' power is the mean since the last one. */
+/* After a bill of these energies: until the next bill, the domains' power is the mean since the one before. */
 void wtl_top_sampler_bill(struct wtl_top_sampler *sampler, struct wtl_top_view *view,
 			  const struct wattle_energy energies[]);
 /* Updates only the energies, to the meter's newest sample. false: there is no window. */
@@ -91,7 +91,7 @@ struct wtl_top_processes {
 	unsigned memory_reads;
 };
 
-/* player: of the recording with the processes; NULL: live. */
+/* player: of the recording with the processes; NULL: no recording. */
 void wtl_top_processes_init(struct wtl_top_processes *processes, bool is_here,
 			    struct wtl_player *player, struct wtl_consumers *consumers);
 void wtl_top_processes_done(struct wtl_top_processes *processes);
@@ -157,7 +157,7 @@ struct wtl_top_collector {
 	bool bills_late;    /* set before opening: bills only at the end, for a single picture */
 	atomic_bool walks;  /* PSS and USS are wanted; set by the screen */
 	bool without_table; /* set before opening: no processes, power of the newest second */
-	struct wtl_top_replay *replay; /* NULL: live */
+	struct wtl_top_replay *replay; /* NULL: no recording is played */
 	struct wtl_play play;	       /* the play's state; under the lock */
 
 	struct wtl_top_view master; /* the collecting thread's */

@@ -240,7 +240,7 @@ static void mark_idle(const struct plot *plot)
 
 /* ---- Axes ---- */
 
-/* Lines at round powers, if there is room. */
+/* Powers at the axis; in large plots with dotted lines. */
 static void draw_grid(const struct plot *plot)
 {
 	struct wtl_canvas *canvas = plot->picture->canvas;

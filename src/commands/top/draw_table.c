@@ -384,7 +384,7 @@ static void draw_cell(const struct wtl_top_picture *picture, const struct wtl_to
 	/* Tiny values are not emphasized. */
 	if (info->measure != WTL_MEASURE_NUMBER && value.number < 0.005)
 		style = WTL_STYLE_FAINT;
-	/* Nor are those within their uncertainty. */
+	/* Nor are those whose uncertainty is more than half of them. */
 	if (field == WTL_FIELD_PER_CPU &&
 	    2 * process->per_cpu.uncertainty_uw > process->per_cpu.power_uw)
 		style = WTL_STYLE_FAINT;

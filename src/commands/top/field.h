@@ -16,6 +16,7 @@ struct wtl_field_value {
 	const char *text; /* of a text */
 };
 
+/* false: it is not known. */
 bool wtl_field_get(const struct wtl_top_process *process, enum wtl_field field,
 		   enum wtl_top_share share, struct wtl_field_value *ret_value);
 

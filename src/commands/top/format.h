@@ -39,7 +39,7 @@ const char *wtl_figure_time(char text[WTL_FIGURE_MAX], int64_t time_ns);
 /* "0:03:12" */
 const char *wtl_figure_clock(char text[WTL_FIGURE_MAX], int64_t time_ns);
 
-/* A round end of a scale that holds the value: at most a quarter more, and with a short half. */
+/* A round end of a scale that holds the value: at most a quarter stays empty, and its half is short, too. */
 uint64_t wtl_top_round_up(uint64_t value);
 
 /* A line that is written piece by piece, from `at` on. */

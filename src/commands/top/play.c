@@ -136,7 +136,7 @@ void wtl_play_reach(struct wtl_play *play, int64_t t_ns, int64_t now_ns)
 {
 	int64_t lag_ns = LAG_NS, at_ns = wtl_play_position(play, now_ns);
 
-	/* The recording has grown. */
+	/* The recording is longer than was known. */
 	if (t_ns > play->length_ns)
 		play->length_ns = t_ns;
 	if (play->speed_milli > NORMAL && play->speed_milli != WTL_PLAY_FULL)

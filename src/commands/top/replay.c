@@ -195,7 +195,7 @@ static int64_t find_interval(const struct wtl_top_replay *replay)
 }
 
 /*
- * Goes to the begin of the recording's own account, as in its report: that of all its windows,
+ * Goes to the start of the recording's own account, as in its report: that of all its windows,
  * or what is left of it. A recording without windows has its first second before anything else.
  */
 static int step_to_begin(struct wtl_top_replay *replay, struct wtl_err *err)

@@ -26,7 +26,7 @@ struct wtl_top_remark {
 struct wtl_top_replay {
 	struct wtl_history
 		*history;	 /* owns the meter and the consumers; has all gaps from the start */
-	int64_t sample_ns;	 /* least time between samples taken */
+	int64_t sample_ns;	 /* between samples taken, about */
 	struct wtl_played event; /* the next event */
 	bool has_event;
 	int64_t event_ns;	       /* its time; since the start, as the others */

@@ -126,7 +126,7 @@ int wtl_top_session_run(struct wtl_top_session *session, bool is_once,
 	wtl_canvas_init(&session->canvas);
 	prepare(session);
 	apply_settings(session);
-	/* The caller has checked for a terminal. */
+	/* The caller has checked that this build has a live screen. */
 	code = HAVE_TERMINAL && !is_once ? wtl_top_session_live(session) : show_once(session);
 	wtl_top_ui_done(&session->ui);
 	wtl_top_rows_done(&session->rows);

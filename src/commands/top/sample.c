@@ -12,7 +12,7 @@
 /* The shown power is a mean over this time. */
 #define FIGURE_NS WTL_NS_PER_S
 
-/* An older bill's power is not shown as the current one; but for so many samples it is. */
+/* Power billed longer ago, or over longer, is not shown as the current one, except within so many samples. */
 #define BILLED_NS (3 * WTL_NS_PER_S)
 enum { BILLED_SAMPLES = 3 };
 
@@ -117,7 +117,7 @@ static bool power_over(const struct wtl_top_sampler *sampler, const struct wtl_t
 			     &track->moments[newest % WTL_TOP_MOMENTS], ret_uw);
 }
 
-/* The number of samples in at least that time. */
+/* The least number of samples that take that long. */
 static uint64_t samples_for(int64_t interval_ns, int64_t span_ns)
 {
 	return interval_ns > 0 ? (uint64_t)((span_ns + interval_ns - 1) / interval_ns) : 1;
@@ -183,7 +183,7 @@ static void take_domain(struct wtl_top_sampler *sampler, size_t i, struct wtl_to
 	take_power(sampler, track, view->interval_ns, domain);
 }
 
-/* The total's power is the sum of the shown domains', so that they add up. */
+/* The total's power is the sum of its domains', so that they add up on the screen. */
 static void sum_powers(struct wtl_top_view *view)
 {
 	struct wtl_top_sum sum = wtl_top_sum(view, WTL_STYLE_PLAIN, false);

@@ -645,7 +645,7 @@ static enum wtl_top_wish table_input(const struct turn *turn, const struct wtl_i
 
 	if (moves(input, ui->places.n_rows, (int)turn->rows->n, &row)) {
 		choose_row(ui, turn->rows, row);
-		/* Home goes to the first row, wherever the largest are, without choosing its process. */
+		/* Home goes to the first row, where the largest are, without choosing its process. */
 		ui->is_chosen = input->kind != WTL_INPUT_KEY || input->key != WTL_KEY_HOME;
 	} else if (input->kind == WTL_INPUT_CLICK || input->kind == WTL_INPUT_DOUBLE_CLICK) {
 		return click(turn, input);

@@ -105,7 +105,7 @@ void wtl_top_ui_done(struct wtl_top_ui *ui);
 void wtl_top_ui_settle(struct wtl_top_ui *ui, const struct wtl_top_view *view,
 		       const struct wtl_top_rows *rows, int64_t now_ns);
 
-/* Are PSS or USS shown? Reading them is slow. */
+/* Are PSS or USS shown, sorted by, or in the filter? Reading them is slow. */
 bool wtl_top_ui_wants_walks(const struct wtl_top_ui *ui);
 
 enum wtl_top_wish wtl_top_ui_input(struct wtl_top_ui *ui, const struct wtl_top_view *view,
