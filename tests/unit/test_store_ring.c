@@ -58,6 +58,9 @@ static int64_t stand_still(struct wtl_io *io, enum wtl_clock clock)
 
 static const struct wtl_io_ops watch_ops = {.out_check = look, .clock_ns = stand_still};
 
+/* Of the test that runs. The writer has its io until teardown, also where an assertion fails. */
+static struct watch seen;
+
 static void watch(struct watch *watch, struct store_bench *bench, uint64_t max_bytes)
 {
 	*watch = (struct watch){.io.ops = &watch_ops, .bench = bench};
@@ -115,7 +118,6 @@ static void check_rest(const struct store_bench *bench)
 static void run_ring(struct store_bench *bench, uint64_t max_bytes, size_t seconds, size_t n)
 {
 	struct wtl_store_reader *reader;
-	struct watch seen;
 	uint64_t kept;
 
 	watch(&seen, bench, max_bytes);
@@ -174,7 +176,6 @@ static void test_uneven(void **state)
 	struct store_bench *bench = *state;
 	const int64_t start_ns = bench->now_ns;
 	uint64_t before[300];
-	struct watch seen;
 
 	watch(&seen, bench, 256000);
 	for (size_t i = 0; i < UNIT_COUNT(before); i++) {
@@ -190,7 +191,6 @@ static void test_uneven(void **state)
 static void test_much_of_one_period(void **state)
 {
 	struct store_bench *bench = *state;
-	struct watch seen;
 
 	for (size_t n = 40; n < 43; n++) {
 		uint64_t before[60];
@@ -214,7 +214,6 @@ static void test_too_much_at_once(void **state)
 {
 	struct store_bench *bench = *state;
 	struct wtl_store_reader *reader;
-	struct watch seen;
 
 	watch(&seen, bench, MAX_BYTES);
 	store_bench_seconds(bench, 3, 200);
@@ -243,7 +242,6 @@ static void test_reader_all_along(void **state)
 {
 	struct store_bench *bench = *state;
 	struct wtl_store_reader *readers[3] = {NULL};
-	struct watch seen;
 
 	watch(&seen, bench, MAX_BYTES);
 	for (size_t i = 0; i < UNIT_COUNT(readers); i++) {
@@ -275,7 +273,6 @@ static void test_held_too_long(void **state)
 	struct store_bench *bench = *state;
 	struct wtl_store_reader *reader;
 	struct wtl_err err = {.text = ""};
-	struct watch seen;
 	int rc = 0;
 
 	bench->options.busy_ms = 20;
@@ -305,7 +302,6 @@ static void test_held_for_a_while(void **state)
 	struct store_bench *bench = *state;
 	struct wtl_store_reader *reader;
 	struct wtl_err err = {.text = ""};
-	struct watch seen;
 
 	watch(&seen, bench, 4 * MAX_BYTES);
 	store_bench_seconds(bench, 3, 200);
@@ -502,7 +498,6 @@ static void test_crowd(void **state)
 {
 	struct store_bench *bench = *state;
 	struct wtl_store_reader *reader;
-	struct watch seen;
 
 	watch(&seen, bench, MAX_BYTES);
 	store_bench_seconds(bench, 3, 10);
@@ -525,7 +520,6 @@ static void test_too_large_a_crowd(void **state)
 {
 	struct store_bench *bench = *state;
 	struct wtl_store_reader *reader;
-	struct watch seen;
 
 	watch(&seen, bench, MAX_BYTES);
 	store_bench_seconds(bench, 3, 10);
@@ -559,7 +553,6 @@ static void test_crowds_that_leave(void **state)
 {
 	struct store_bench *bench = *state;
 	struct wtl_store_reader *reader;
-	struct watch seen;
 
 	watch(&seen, bench, MAX_BYTES);
 	for (uint32_t round = 0; round < 40; round++) {
@@ -585,7 +578,6 @@ static void test_storm(void **state)
 {
 	struct store_bench *bench = *state;
 	struct wtl_store_reader *reader;
-	struct watch seen;
 
 	watch(&seen, bench, MAX_BYTES);
 	for (uint32_t round = 0; round < 60; round++) {
@@ -615,7 +607,6 @@ static void run_random(struct store_bench *bench, uint32_t seed, uint64_t max_by
 {
 	uint32_t random = seed, id = 1, oldest = 1;
 	struct wtl_store_reader *reader;
-	struct watch seen;
 
 	watch(&seen, bench, max_bytes);
 	for (uint32_t second = 0; second < 150; second++) {
