@@ -375,8 +375,11 @@ static int64_t cpu_of(const struct wattle_consumers *list, int pid)
 		struct wattle_consumer consumer = {.size = sizeof(consumer)};
 
 		assert_return_code(wattle_consumers_get(list, i, &consumer), 0);
-		if (consumer.pid == pid)
-			return consumer.cpu_ns;
+		if (consumer.pid != pid)
+			continue;
+		/* Whoever was not asked for it yet is for this list, however many they are. */
+		assert_string_equal(consumer.command, "a --long");
+		return consumer.cpu_ns;
 	}
 	return -1;
 }

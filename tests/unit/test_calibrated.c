@@ -172,9 +172,9 @@ static void test_keep(void **state)
 	one.zero_uw = 7;
 	assert_int_equal(wtl_calibration_keep(io, path, &one), 0);
 	expect_file(dir, HEAD "two 1200000 0 0 0 0 0 0\none 1000000 7 0 0 0 0 0\n");
-	unit_write(dir, "calibration", HEAD "oneself new words\n\none");
+	unit_write(dir, "calibration", HEAD "oneself new words\n\n?\none");
 	assert_int_equal(wtl_calibration_keep(io, path, &one), 0);
-	expect_file(dir, HEAD "oneself new words\none\none 1000000 7 0 0 0 0 0\n");
+	expect_file(dir, HEAD "oneself new words\n?\none\none 1000000 7 0 0 0 0 0\n");
 	/* Nothing is written over another file, or of what is no calibration. */
 	unit_write(dir, "calibration", "wattle-idle/2\n");
 	assert_int_equal(wtl_calibration_keep(io, path, &one), -WTL_EFORMAT);

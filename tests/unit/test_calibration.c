@@ -169,6 +169,31 @@ static int fit_pulse(int64_t lag_ns, int64_t max_lag_ns, struct wtl_calibration 
 	return rc;
 }
 
+/* Power stays for 20 steps, but for one of them; behind one or two tenths of the time it does not. Of one part alone,
+ * it cannot be told how sure the line is. */
+static void errors_need_two_parts_with_even_stretches(void **state)
+{
+	(void)state;
+	for (size_t parts = 1; parts <= 2; parts++) {
+		struct wtl_power_log log = {.n = 0};
+		struct wtl_calibration found;
+		struct wtl_err err;
+
+		for (size_t i = 0; i <= 2000; i++) {
+			double power_w = i / (i < 200 * parts ? 20 : 1) % 2 ? 250.0 : 60.0;
+
+			wtl_power_log_add(&log, (int64_t)i * 100 * MS,
+					  power_w + (i % 20 == 10 ? 60.0 : 0.0));
+		}
+		assert_int_equal(wtl_calibration_fit(&log, &log, 0, &found, &err), 0);
+		/* Of each 20, those that are more than three steps from any change; three more where it begins. */
+		assert_int_equal(found.n, 70 * parts + 3);
+		assert_int_equal(isinf(found.gain_error) != 0, parts == 1);
+		assert_int_equal(isinf(found.zero_error_w) != 0, parts == 1);
+		wtl_power_log_done(&log);
+	}
+}
+
 /* Neither of more than a quarter of the time, nor of more than was asked for. */
 static void a_lag_that_is_too_long_is_none(void **state)
 {
@@ -340,6 +365,7 @@ int main(void)
 		cmocka_unit_test(a_log_goes_on),
 		cmocka_unit_test(an_even_stretch_does_not_correlate),
 		cmocka_unit_test(what_cannot_be_fitted),
+		cmocka_unit_test(errors_need_two_parts_with_even_stretches),
 		cmocka_unit_test(a_lag_that_is_too_long_is_none),
 		cmocka_unit_test(a_long_log_is_compared_by_longer_steps),
 		cmocka_unit_test(fitted_on_one_trace_judged_on_another),

@@ -318,7 +318,8 @@ static int world_perf_open(struct wtl_io *io, const struct wtl_perf_event *event
 		return -world->fail_errno;
 	if (!world->has_pmu)
 		return world->pmu_errno ? -world->pmu_errno : -ENOENT;
-	if (!world->of[pid] || world->of[pid]->is_zombie)
+	if (!world->of[pid] || world->of[pid]->is_zombie ||
+	    (world->of[pid]->has_gone && event->task / WORLD_PIDS == 1))
 		return -ESRCH;
 	if (world->of[pid]->is_closed)
 		return -EACCES;

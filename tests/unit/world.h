@@ -27,6 +27,7 @@ struct world_process {
 	bool is_closed;	  /* its files are -EACCES */
 	bool is_unlisted; /* with hidepid: its files are not there at all */
 	unsigned n_threads;
+	bool has_gone;		  /* the second thread is listed, and has ended since */
 	int64_t ended_threads_ns; /* of that, in ended threads */
 	char name[32];
 	char command[64];
