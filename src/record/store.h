@@ -78,8 +78,8 @@ struct wtl_stored_consumer {
 	int64_t first_look, last_look;
 	char user[33];
 	struct wtl_consumer
-		consumer; /* group points to .group, command to .command, or they are NULL */
-	struct wtl_group group;
+		consumer;	/* group points to .group, command to .command, or they are NULL */
+	struct wtl_group group; /* to be written, that of .consumer counts instead */
 	char command[WTL_COMMAND_SIZE];
 	struct wtl_per_cpu per_cpu; /* of one who is there at the end */
 };

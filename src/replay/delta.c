@@ -162,14 +162,8 @@ static int store_row(struct wtl_delta *delta, uint32_t slot, const struct wtl_co
 		.per_cpu = *per_cpu,
 	};
 
-	if (consumer->group) {
-		row.group = *consumer->group;
-		row.consumer.group = &row.group;
-	}
-	if (consumer->command) {
+	if (consumer->command)
 		wtl_text_copy(row.command, sizeof(row.command), consumer->command);
-		row.consumer.command = row.command;
-	}
 	if (delta->user && consumer->uid != UINT32_MAX) {
 		/* The row before often has the same user, and looking a name up takes 50 us. */
 		if (!delta->has_named || delta->named_uid != consumer->uid)
