@@ -280,9 +280,7 @@ void wtl_consumers_reset_gpus(struct wtl_consumers *consumers)
 static const struct wtl_gpu_division *division_of(const struct wtl_consumers *consumers,
 						  const struct wtl_divided_domain *domain)
 {
-	if (domain->gpu < 0 || (size_t)domain->gpu >= consumers->n_gpus)
-		return NULL;
-	return &consumers->gpu_divisions[domain->gpu];
+	return domain->gpu < 0 ? NULL : &consumers->gpu_divisions[domain->gpu];
 }
 
 size_t wtl_consumers_gpu_uses(const struct wtl_consumers *consumers,

@@ -37,7 +37,7 @@ static bool is_sampled(const struct wtl_gpu_division *division)
 struct wtl_gpu_learned *wtl_consumers_gpu_learned(const struct wtl_consumers *consumers,
 						  const struct wtl_divided_domain *domain)
 {
-	if (!domain->is_gpu || domain->gpu < 0 || (size_t)domain->gpu >= consumers->n_gpus)
+	if (!domain->is_gpu || domain->gpu < 0)
 		return NULL;
 	return consumers->gpu_divisions[domain->gpu].learned;
 }
