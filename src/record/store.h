@@ -77,9 +77,10 @@ struct wtl_stored_consumer {
 	uint32_t slot;
 	int64_t first_look, last_look;
 	char user[33];
-	struct wtl_consumer
-		consumer;	/* group points to .group, command to .command, or they are NULL */
-	struct wtl_group group; /* to be written, that of .consumer counts instead */
+	/* Of a row that was read, group points to .group and command to .command, or they are NULL.
+	 * Of one to be written, group may point anywhere, and .group is not used. */
+	struct wtl_consumer consumer;
+	struct wtl_group group;
 	char command[WTL_COMMAND_SIZE];
 	struct wtl_per_cpu per_cpu; /* of one who is there at the end */
 };
