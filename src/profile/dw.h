@@ -8,7 +8,7 @@
 
 struct wtl_err;
 
-/* elfutils, loaded when a profile begins: it reads the files of strangers, and is the machine's own. */
+/* elfutils, loaded by dlopen() when profiling starts: it parses untrusted files, so the machine's own copy is used. */
 struct wtl_dw {
 /* clang-format off */
 #define WTL_DW_FUNCTIONS(F)                                                              \
@@ -29,7 +29,7 @@ struct wtl_dw {
 #undef WTL_DW_FIELD
 };
 
-/* 0, or negative with the reason. It is never unloaded. */
+/* 0, or negative with the reason. The libraries are never unloaded. */
 int wtl_dw_load(struct wtl_dw *ret_dw, struct wtl_err *err);
 
 #endif

@@ -11,8 +11,8 @@
 
 #include "base/infile.h"
 
-/* Devices are not compared: on btrfs and overlayfs a mapping's is not the file's. While a file is mapped, no other one has
- * its number. */
+/* Devices are not compared: on btrfs and overlayfs a mapping shows another device than the file. The inode number of
+ * a mapped file is not reused. */
 static int open_same(const char *name, uint64_t inode)
 {
 	struct stat status;
@@ -29,7 +29,7 @@ static int open_same(const char *name, uint64_t inode)
 	return rc < 0 ? rc : fd;
 }
 
-/* By what is mapped, whatever it is called: the kernel lets root. */
+/* Through /proc/PID/map_files, whatever the file is called now. Only root may. */
 static int open_mapping(int pid, uint64_t inode)
 {
 	char folder[64], name[64 + NAME_MAX + 2];
@@ -70,14 +70,14 @@ int wtl_file_open(int pid, const char *path, uint64_t inode)
 	rc = open_same(name, inode);
 	if (rc >= 0)
 		return rc;
-	/* The program itself, for its own user too. */
+	/* The program's own file; this needs no root. */
 	snprintf(name, sizeof(name), "/proc/%d/exe", pid);
 	fd = inode ? open_same(name, inode) : -ENOENT;
 	if (fd < 0)
 		fd = open_mapping(pid, inode);
 	if (fd >= 0)
 		return fd;
-	/* It has ended. */
+	/* The process has ended: the path in wattle's own mount namespace. */
 	fd = open_same(path, inode);
 	if (fd < 0 && (rc == -ESTALE || path[wtl_file_name_len(path)]))
 		fd = -ESTALE;

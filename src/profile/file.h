@@ -7,15 +7,15 @@
 #include <stdint.h>
 
 /*
- * The file that a process has mapped, which may lie in another mount namespace, be deleted, or have another one in its
- * place: it is known by its inode (0: any). A descriptor; -ESTALE: what has that name now is another file; or negative.
+ * Opens the file that a process has mapped. It may lie in another mount namespace, be deleted or replaced, so its inode
+ * is compared (0: any). A descriptor, or negative; -ESTALE: the path names another file now, or it was deleted.
  */
 int wtl_file_open(int pid, const char *path, uint64_t inode);
 
-/* Whether that is what maps call memory of no file. */
+/* Whether a mapping's path stands for memory of no file ("//anon", "[anon..."). */
 bool wtl_file_is_memory(const char *path);
 
-/* The kernel puts " (deleted)" behind the name of a file that has none any more: how long it is without that. */
+/* The length of a path without the " (deleted)" that the kernel appends to names of deleted files. */
 size_t wtl_file_name_len(const char *path);
 
 #endif

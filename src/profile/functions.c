@@ -12,10 +12,10 @@
 struct wtl_functions_entry {
 	struct wtl_function is; /* its texts are in `texts` */
 	char *texts;
-	char *text; /* what it is called */
+	char *text; /* its displayed name */
 	unsigned
-		step; /* how much is told of it to tell it apart: nothing, more and more of its paths, its number */
-	bool is_last; /* there is no more to tell */
+		step; /* how much the name shows: more and more of the paths, the address, the number */
+	bool is_last; /* no further step is left */
 };
 
 void wtl_functions_done(struct wtl_functions *functions)
@@ -38,7 +38,7 @@ static bool is_function(const void *context, uint32_t value, const void *key)
 	       strcmp(a->name, b->name) == 0 && strcmp(a->source, b->source) == 0;
 }
 
-/* All three behind each other, each with its zero. */
+/* Copies the three texts into one block, which the function points to from now on. NULL: no memory. */
 static char *copy_texts(struct wtl_function *function)
 {
 	const char **texts[] = {&function->name, &function->source, &function->module};
@@ -81,7 +81,7 @@ const char *wtl_functions_text(const struct wtl_functions *functions, size_t num
 	return functions->list[number].text;
 }
 
-/* ---- Telling apart ---- */
+/* ---- Unique names ---- */
 
 static unsigned count_parts(const char *path)
 {
@@ -92,7 +92,7 @@ static unsigned count_parts(const char *path)
 	return n;
 }
 
-/* A path's last parts; all of it, if it has no more. */
+/* A path's last n parts, or all of it if it has no more. */
 static const char *last_parts(const char *path, unsigned n)
 {
 	for (const char *at = path + strlen(path); at > path; at--)
@@ -101,13 +101,13 @@ static const char *last_parts(const char *path, unsigned n)
 	return path;
 }
 
-/* How much can be told of it beside its name and number. */
+/* How many steps come before the number. */
 static unsigned count_steps(const struct wtl_function *is)
 {
 	return count_parts(is->source) + count_parts(is->module) + (is->address != 0);
 }
 
-/* What it is called with so much told: nothing, its source's path, its module's, its address, its number. */
+/* Makes the name for entry->step: plain, then with the source's path, the module's, the address, the number. */
 static int put_text(struct wtl_functions_entry *entry, size_t number)
 {
 	const struct wtl_function *is = &entry->is;
@@ -142,7 +142,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp((*x)->text, (*y)->text);
 }
 
-/* Of these, which are called alike, more is told; its number, where nothing else can be told of any. How many changed. */
+/* Moves n functions of one name a step on, to the number only if none has another step left. How many changed. */
 static int tell_more_of(struct wtl_functions_entry **alike, size_t n)
 {
 	bool has_more = false;
@@ -158,7 +158,7 @@ static int tell_more_of(struct wtl_functions_entry **alike, size_t n)
 	return n_changed;
 }
 
-/* Of those that are called alike, more is told: whether there were any, or -ENOMEM. */
+/* Moves functions that share a name a step on. 1: there were some; 0; or -ENOMEM. */
 static int tell_more(struct wtl_functions *functions, struct wtl_functions_entry **order)
 {
 	int n = 0, rc = 0;

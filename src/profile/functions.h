@@ -9,16 +9,16 @@
 #include "base/hash.h"
 
 /*
- * Functions, and what each is called: short, but no two alike. Static functions of two files, and Python's of files of
- * one name, are told apart by as much of their paths as that takes.
+ * Functions and their displayed names: short, but unique. Functions of one name (static ones, or Python's in files of
+ * one name) get as much of their paths as makes them differ.
  */
 struct wtl_function {
 	const char *name;
 	const char *source; /* its file; "": not known */
 	const char *module; /* the program's or library's file; "": none */
-	const void *of;	    /* that module itself, of which there may be two of one name */
-	uint64_t address;   /* in it; 0: its source and name say which it is */
-	uint32_t line;	    /* where it begins, if it is told: "fit (train.py:12)" */
+	const void *of;	    /* the module itself: two may have one name */
+	uint64_t address;   /* in the module; 0: source and name identify it */
+	uint32_t line;	    /* its first line, as in "fit (train.py:12)"; 0: not shown */
 };
 
 struct wtl_functions {
@@ -28,9 +28,9 @@ struct wtl_functions {
 };
 
 void wtl_functions_done(struct wtl_functions *functions);
-/* Its number, the same for the same one; texts are copied. -ENOMEM. */
+/* The function's number, the same if it was added before; or -ENOMEM. Texts are copied. */
 int64_t wtl_functions_add(struct wtl_functions *functions, const struct wtl_function *function);
-/* When all are there. 0 or -ENOMEM. */
+/* Makes the names, once all functions are added. 0 or -ENOMEM. */
 int wtl_functions_name(struct wtl_functions *functions);
 const char *wtl_functions_text(const struct wtl_functions *functions, size_t number);
 

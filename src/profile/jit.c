@@ -32,7 +32,7 @@ static bool parse_line(char *line, struct wtl_module_symbol *ret_symbol)
 	return name[0];
 }
 
-/* Of two at one place, the newer one comes first: names lie in the order of the text. */
+/* Of two at one address the newer one first: names point into the text, which is in order of age. */
 static int by_age(const void *a, const void *b)
 {
 	const struct wtl_module_symbol *x = a, *y = b;
@@ -114,7 +114,7 @@ void wtl_jit_read(struct wtl_module *module)
 	if (fd < 0)
 		return;
 	wtl_buf_init(&module->map, MAP_MAX);
-	/* Of one that is larger, what fits counts. */
+	/* Of a larger file, the part that fits is used. */
 	wtl_infile_read_fd(fd, &module->map);
 	wtl_jit_parse(module);
 	close(fd);

@@ -5,19 +5,19 @@
 #include "profile/module.h"
 
 /*
- * Code that a program makes while it runs (Node, Java, .NET, LuaJIT). It lies in memory of no file. Its functions are
- * called what the program itself writes to /tmp/perf-PID.map, as perf reads it too: lines of an address, a size (both
+ * Code that a program compiles while it runs (Node, Java, .NET, LuaJIT). It lies in memory of no file. Its functions'
+ * names are in /tmp/perf-PID.map, which the program writes and perf reads too: lines of an address, a size (both
  * hexadecimal) and a name, the newest last.
  */
 
 /*
- * While the process is there: a container's program writes it to a /tmp of its own, by a number of its own, and both are
- * gone with it.
+ * Call while the process exists: in a container, /tmp and the PID in the file's name are the container's own, and
+ * cannot be found afterwards.
  */
 void wtl_jit_open(struct wtl_module *module);
-/* Reads the map of the module's process, where there is one: its symbols. */
+/* Reads the symbols in the map file of the module's process, if there is one. */
 void wtl_jit_read(struct wtl_module *module);
-/* The same of the text module->map. Lines that are none are passed over. */
+/* Parses the text module->map. Malformed lines are skipped. */
 void wtl_jit_parse(struct wtl_module *module);
 
 #endif

@@ -11,7 +11,7 @@
 
 #define LAG_STEP_NS (20 * INT64_C(1000000))
 
-/* A lag has to explain so much more than none, and so much in all; as coefficients of correlation. */
+/* A lag's correlation coefficient must be this much above that of no lag, and at least this high. */
 #define LEAST_GAIN	  0.2
 #define LEAST_CORRELATION 0.7
 
@@ -49,7 +49,7 @@ int wtl_kernel_steps_make(const struct wtl_split *split, size_t domain, uint64_t
 	return 0;
 }
 
-/* The first step that ends after that. */
+/* The first step that ends after t_ns. */
 static size_t find_step(const struct wtl_kernel_steps *steps, int64_t t_ns)
 {
 	return WTL_TIMES_UP_TO(steps->list, steps->n, end_ns, t_ns);
@@ -120,7 +120,7 @@ int64_t wtl_kernels_lag(const struct wtl_kernel kernels[], size_t n, uint32_t gp
 		}
 	}
 	free(ran_ns);
-	if (best_ns == LAGS * LAG_STEP_NS) /* it goes on beyond: that is no lag */
+	if (best_ns == LAGS * LAG_STEP_NS) /* the best lag may lie beyond the range */
 		return 0;
 	return best >= LEAST_CORRELATION && best >= none + LEAST_GAIN ? best_ns : 0;
 }
@@ -145,7 +145,7 @@ uint64_t wtl_kernels_divide(struct wtl_kernel kernels[], size_t n, uint32_t gpu,
 		for (size_t k = find_step(steps, begin_ns);
 		     k < steps->n && steps->list[k].begin_ns < end_ns; k++) {
 			int64_t ran_ns = overlap(&steps->list[k], begin_ns, end_ns);
-			/* The last one gets what is left. */
+			/* The last kernel of a step gets the rest. */
 			uint64_t part_uj =
 				left_ns[k] > 0 ? (uint64_t)((unsigned __int128)left_uj[k] *
 							    (uint64_t)ran_ns / (uint64_t)left_ns[k])

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "profile/trace.h"
 
-/* What the files of drivers' libraries that programs call are called. */
+/* How the file names of drivers' libraries begin. */
 static const char *const drivers[] = {
 	"libcuda.so",	       /* NVIDIA */
 	"libnvidia-opencl.so", /* the same, by OpenCL */
@@ -32,7 +32,7 @@ bool *wtl_launches_find(const struct wtl_trace *trace)
 	const struct wtl_tree *tree = &trace->tree;
 	bool *found = calloc(tree->n_nodes + 1, sizeof(*found));
 
-	/* Nodes have higher numbers than those that called them. */
+	/* A node's number is higher than its parent's. */
 	for (size_t i = 1; found && i < tree->n_nodes; i++) {
 		const struct wtl_frame *frame = &tree->frames[tree->nodes[i].frame];
 

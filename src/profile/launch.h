@@ -7,13 +7,13 @@
 struct wtl_trace;
 
 /*
- * Stacks that work with a GPU, as far as the CPU shows: they are in a library of its driver, to launch work on it or to wait
- * for it. (Waiting is seen where it keeps the processor busy, as CUDA does unless it is told to sleep.)
+ * Finds stacks that use a GPU: those in a library of its driver, which launch work or wait for it. (Waiting has samples
+ * only if it spins on the processor, as CUDA does unless it is set to block.)
  */
 
-/* Of each node of the trace: is it in a driver, or below a function that is? NULL: no memory; free() it. */
+/* For each node of the trace: is it in a driver, or called from one? NULL: no memory. free() it. */
 bool *wtl_launches_find(const struct wtl_trace *trace);
-/* Whether a sample was taken of any of them. */
+/* Whether any sample has such a node. */
 bool wtl_launches_are_seen(const struct wtl_trace *trace);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "energy/watts.h"
 
-/* Fewer ticks than this say too little of anybody. */
+/* With fewer ticks than this, weights are left as they are. */
 enum { LOOKS_LEAST = 40 };
 
 struct wtl_learned_functions {
@@ -19,7 +19,7 @@ struct wtl_learned_functions {
 
 /* A function that was seen innermost. */
 struct seen {
-	const void *module; /* and address: the function's; else its name's number */
+	const void *module; /* with address: the function; NULL: address is its name's number + 1 */
 	uint64_t address;
 	uint64_t n_samples;
 	uint32_t node;
@@ -60,7 +60,7 @@ static struct seen function_of(const struct wtl_trace *trace, uint32_t node)
 		.module = frame->module, .address = symbol ? symbol->address : 0, .node = node};
 }
 
-/* Nodes of one function get the samples of all of them. */
+/* Gives each node the samples of all nodes of its function. */
 static void share_samples(struct seen seen[], size_t n)
 {
 	for (size_t first = 0, last; first < n; first = last) {

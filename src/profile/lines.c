@@ -20,7 +20,7 @@ static const char *name_of(const struct wtl_dw *dw, Dwarf_Die *scope)
 	return name ? name : dw->dwarf_diename(scope);
 }
 
-/* DWARF 5 has a file 0, as clang uses it, and elfutils 0.188 knows none. */
+/* DWARF 5 has a file 0, which clang uses and elfutils 0.188 does not find. */
 static const char *file_of(const struct wtl_dw *dw, Dwarf_Die *unit, Dwarf_Die *scope)
 {
 	const char *file = dw->dwarf_decl_file(scope);
@@ -62,7 +62,7 @@ static size_t ask(const struct wtl_modules *modules, const struct wtl_frame *fra
 
 		if (i > 0 && !name)
 			continue;
-		if (n > 0) /* what runs there is that call */
+		if (n > 0) /* the outer function is at this call */
 			lines[n - 1].line = number_of(dw, &scopes[i], DW_AT_call_line);
 		lines[n++] = (struct wtl_line){
 			.name = name,
@@ -90,12 +90,12 @@ struct asking {
 	const struct wtl_tree *tree;
 	struct wtl_lines *lines;
 	struct asked *list;
-	size_t n, next; /* the first one that is not answered: a module's */
+	size_t n, next; /* next: the first unanswered one, which is its module's first */
 	int error;
-	char text[TEXT_MOST + 1]; /* that is taken */
+	char text[TEXT_MOST + 1]; /* the text being received */
 };
 
-/* How a line is sent; its texts are behind it. */
+/* A line as it is sent; its texts follow. */
 struct sent {
 	uint32_t begin, line;
 	uint32_t n_name, n_file; /* 0: none */
@@ -125,7 +125,7 @@ static void send_lines(const struct wtl_line *lines, size_t n, FILE *answers)
 	}
 }
 
-/* Where the frames of another module begin. */
+/* Where the frames of the module of frame i end in the list. */
 static size_t group_end(const struct asking *asking, size_t i)
 {
 	const struct wtl_module *module = asking->list[i].module;
@@ -160,7 +160,7 @@ static bool take(void *to, size_t size, FILE *answers)
 	return size == 0 || fread(to, size, 1, answers) == 1;
 }
 
-/* false: there is none. A hostile file may have made the process write anything: lengths are checked. */
+/* false: incomplete or too long. A hostile file may have made the process write anything, so lengths are checked. */
 static bool take_text(struct asking *asking, uint32_t n, const char **ret_text, FILE *answers)
 {
 	char *text = asking->text;
@@ -220,7 +220,7 @@ static void hear(void *context, FILE *answers)
 	}
 }
 
-/* The module that is asked has no lines. */
+/* Gives up the current module: its frames get no lines. */
 static void lose(struct asking *asking)
 {
 	size_t end = group_end(asking, asking->next);

@@ -21,16 +21,16 @@
 #include "profile/python_memory.h"
 #include "profile/seed.h"
 
-/* Threads and children are looked for so often; what a process has mapped less. Where nothing runs, a look comes later.
- * Each of both takes no more than a hundredth of the time; but who there is, is asked once a second. */
+/* How often threads and children are listed, and mappings read; and the longest wait while nothing runs. Listing and
+ * looking each take at most 1/SHARE of the time, but lists are made at least once a second. */
 #define LIST_NS	     INT64_C(20000000)
 #define LIST_MOST_NS INT64_C(1000000000)
 #define MAPS_NS	     INT64_C(1000000000)
 #define IDLE_MOST_NS INT64_C(50000000)
-/* So late, at the most, the kernel tells what a thread has used. */
+/* How late, at most, the kernel updates a thread's CPU time. */
 #define TICK_MOST_NS INT64_C(20000000)
 
-/* Of more threads than so many, children are looked for each so many times. */
+/* Children of further threads than THREADS_FEW are listed only every LISTS_THOROUGH times. */
 enum { THREADS_FEW = 16, LISTS_THOROUGH = 50 };
 enum { SHARE = 100, CHILDREN_SIZE = 4096, PROCESSES_MOST = 1 << 16, TOLD_LEAST_NS = 1000 };
 struct thread {
@@ -42,9 +42,9 @@ struct thread {
 };
 
 enum whose {
-	COMMANDS, /* it is looked at */
-	PARENTS,  /* this one, which adopts orphans of the command's */
-	OTHERS,	  /* a child of this one, that was there before the command */
+	COMMANDS, /* the command's: its threads are observed */
+	PARENTS,  /* this process, which adopts the command's orphans */
+	OTHERS,	  /* a child of this process from before the command */
 };
 
 struct process {
@@ -54,7 +54,7 @@ struct process {
 	bool is_still; /* no thread of it ran since it was listed: nothing is new */
 	struct stat program;
 	uint64_t
-		image; /* what its memory was set up as: another one after each exec(); 0: not known */
+		image; /* identifies the program's image: differs after each exec(); 0: not known */
 	int64_t maps_due_ns, maps_after_ns;
 };
 
@@ -83,9 +83,9 @@ void wtl_looks_free(struct wtl_looks *looks)
 	free(looks);
 }
 
-/* ---- Who there is ---- */
+/* ---- Finding processes and threads ---- */
 
-/* The newest one of that number; numbers come again. */
+/* The newest process or thread of that number: numbers are reused. */
 static uint32_t *find(const struct wtl_hash *hash, int number)
 {
 	return wtl_hash_find(hash, wtl_hash_number((uint32_t)number), NULL, NULL, NULL);
@@ -112,7 +112,7 @@ static void add_process(struct wtl_looks *looks, struct process process)
 		     (uint32_t)looks->n_processes++);
 }
 
-/* Of a file in /proc, as text. false: it is not there any more. */
+/* Reads a file in /proc as text. false: it cannot be read any more. */
 static bool read_text(int fd, char *text, size_t size)
 {
 	ssize_t n = pread(fd, text, size - 1, 0);
@@ -159,7 +159,7 @@ static void tell_name(const struct wtl_looks *looks, int pid, int tid, int64_t n
 	event.name.name = comm;
 	event.name.is_exec = is_exec;
 	looks->take(looks->context, &event);
-	/* An exec() is told of a thread that runs. */
+	/* An exec() event puts the thread on a processor: this takes it off. */
 	event = (struct wtl_ring_event){.kind = WTL_RING_SWITCH,
 					.pid = pid,
 					.tid = tid,
@@ -200,7 +200,7 @@ static void add_thread(struct wtl_looks *looks, const struct process *process, i
 	tell_name(looks, process->pid, tid, now_ns, false);
 }
 
-/* Their numbers end with a space each; those that fit are told at once, and what is behind the last one is kept. */
+/* Adds the children in text, each a number and a space. An incomplete last one is moved to the start; its length. */
 static size_t add_numbers(struct wtl_looks *looks, char *text, struct process child)
 {
 	char *at = text, *end;
@@ -230,7 +230,7 @@ static void add_children(struct wtl_looks *looks, int pid, int tid, struct proce
 }
 
 /*
- * Where the kernel put a program's arguments, and the random bytes among them: no two exec()s have the same, be they of
+ * A hash of the auxiliary vector and of the random bytes that it points to: it differs between any two exec()s, even of
  * one file. 0: it may not be read.
  */
 static uint64_t image_of(int pid)
@@ -258,7 +258,7 @@ static uint64_t image_of(int pid)
 	return sum;
 }
 
-/* Other libraries may be there some time later; and another program, all at once. */
+/* Reads mappings now and then, as libraries may be loaded later; and at once after an exec(). */
 static void look_at_maps(struct wtl_looks *looks, struct process *process, int64_t now_ns)
 {
 	char name[64];
@@ -331,13 +331,13 @@ static void list(struct wtl_looks *looks, int64_t now_ns)
 	int64_t took_ns = own_cpu_ns();
 
 	for (size_t i = 0; i < looks->n_processes; i++) {
-		struct process process = looks->processes[i]; /* children may move them */
+		struct process process = looks->processes[i]; /* a copy: the list may move */
 
 		if (process.has_ended || (process.is_still && !is_thorough))
 			continue;
 		looks->processes[i].has_ended = !list_process(looks, &process, is_thorough, now_ns);
 		looks->processes[i].is_still = process.whose == COMMANDS;
-		looks->processes[i].runs_already = false; /* what is born from now on does not */
+		looks->processes[i].runs_already = false; /* those found later started later */
 		if (process.whose == COMMANDS && !looks->processes[i].has_ended)
 			look_at_maps(looks, &looks->processes[i], now_ns);
 	}
@@ -381,14 +381,14 @@ int wtl_looks_add(struct wtl_looks *looks, int pid, bool runs_already)
 	if (fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
 	close(fd);
-	/* Not before the command has been started, which would inherit that. Half of them are for others. */
+	/* Only now, as the command would have inherited the higher limit. Half of the files are for other uses. */
 	looks->files_most = wtl_fd_allow_many() / 2;
 	add_process(looks, (struct process){.pid = pid, .runs_already = runs_already});
 	looks->list_due_ns = 0;
 	return 0;
 }
 
-/* ---- What they do ---- */
+/* ---- Looking ---- */
 
 static void tell(const struct wtl_looks *looks, const struct thread *thread,
 		 enum wtl_ring_kind kind, int64_t t_ns, bool is_out)
@@ -404,8 +404,8 @@ static void tell(const struct wtl_looks *looks, const struct thread *thread,
 }
 
 /*
- * Whether it is seen where it used its time: on a processor, or pushed off one. It came onto one once more than it left it,
- * where it is on one. One that rested and waits to go on is seen where it rested.
+ * Whether the thread is where it used its CPU time: on a processor (it came onto one once more than it left), or
+ * preempted. A thread that slept and waits to go on is still where it slept.
  */
 static bool is_seen(struct thread *thread)
 {
@@ -430,8 +430,8 @@ static bool is_seen(struct thread *thread)
 }
 
 /*
- * Another program's first thread is the one that started it, with the process's number and with what it had used itself:
- * that was told already.
+ * After an exec() the main thread is the one that called it: it now has the process's number, and its own earlier CPU
+ * time, which was reported already.
  */
 static void note_program(struct wtl_looks *looks, struct thread *thread, uint64_t ran_ns,
 			 int64_t now_ns)
@@ -452,7 +452,7 @@ static void note_program(struct wtl_looks *looks, struct thread *thread, uint64_
 	thread->ran_ns = ran_ns;
 }
 
-/* What is more than the time since its last slice is told the next time. */
+/* CPU time beyond the time since the last slice is reported at the next look. */
 static void tell_slice(const struct wtl_looks *looks, struct thread *thread, int64_t now_ns)
 {
 	int64_t begin_ns = now_ns - (int64_t)(thread->ran_ns - thread->told_ns);
@@ -485,7 +485,7 @@ static void end(struct wtl_looks *looks, struct thread *thread)
 	looks->n_files -= thread->fd >= 0;
 }
 
-/* Whether it ran. How often it came onto a processor is known at once, for how long with the next tick. */
+/* Whether the thread ran. Its number of turns on a processor is known at once, its CPU time at the next tick. */
 static bool look_at(struct wtl_looks *looks, struct thread *thread,
 		    void (*take_glance)(void *context, const struct wtl_ring_glance *glance))
 {

@@ -12,16 +12,16 @@
 #include "base/thread.h"
 #include "profile/trace.h"
 
-/* A size that does not change is kept so often. */
+/* How often an unchanged size is kept. */
 #define STEADY_NS (100 * INT64_C(1000000))
 
-/* PSS takes a walk over all that a process has: so seldom, and at most this part of the time. */
+/* For PSS the kernel walks over all pages: it is read at most this often, and takes at most 1/PSS_PART of the time. */
 #define PSS_EVERY_NS (100 * INT64_C(1000000))
 enum { PSS_PART = 50 };
 
 enum { READINGS_MOST = 1 << 20 };
 
-/* A sample is taken so long after it came, at the most. */
+/* The longest time from a sample's arrival until it is taken. */
 #define TAKEN_NS (1000 * INT64_C(1000000))
 
 void wtl_memory_done(struct wtl_memory *memory)
@@ -44,7 +44,7 @@ static bool has_pid(const void *context, uint32_t value, const void *key)
 	return memory->processes[value].pid == *pid;
 }
 
-/* The newest of that number, or NULL. */
+/* The newest process of that PID, or NULL. */
 static struct wtl_memory_process *find(const struct wtl_memory *memory, int pid)
 {
 	const uint32_t *found = wtl_hash_find(&memory->by_pid, wtl_hash_number((uint32_t)pid),
@@ -72,7 +72,7 @@ static bool read_rss(int statm, uint64_t *ret_rss)
 	text[n] = '\0';
 	strtoull(text, &end, 10);
 	*ret_rss = strtoull(end, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
-	return *ret_rss > 0; /* 0: it ends */
+	return *ret_rss > 0; /* 0: it is exiting */
 }
 
 static void close_file(struct wtl_memory *memory, struct wtl_memory_process *process)
@@ -98,7 +98,7 @@ void wtl_memory_ended(struct wtl_memory *memory, int pid)
 		end_process(memory, process);
 }
 
-/* By a descriptor that stays open, unless another process needs its place. One that tells nothing has ended. */
+/* Reads RSS by a descriptor that stays open, unless another process needs its place. If it fails, the process ended. */
 static bool read_size(struct wtl_memory *memory, struct wtl_memory_process *process,
 		      uint64_t *ret_rss)
 {
@@ -139,7 +139,7 @@ static struct wtl_memory_process *add(struct wtl_memory *memory, int pid, uint64
 	return &memory->processes[memory->n++];
 }
 
-/* The process and its size. */
+/* The process, added if need be, and its size. NULL: it cannot be read. */
 static struct wtl_memory_process *look_at(struct wtl_memory *memory, int pid, uint64_t *ret_rss)
 {
 	struct wtl_memory_process *process = find(memory, pid);
@@ -183,7 +183,7 @@ static void look_at_pss(struct wtl_memory_process *process)
 
 /* ---- Readings ---- */
 
-/* Of each process, every second one is dropped, but the last one. */
+/* Drops every second reading of each process, but not the last. */
 static void halve(struct wtl_memory *memory)
 {
 	memory->n_halved++;
@@ -203,19 +203,19 @@ static void halve(struct wtl_memory *memory)
 		process->n = n;
 		memory->n_readings += n;
 	}
-	/* There may be too many processes for that: it is not tried again for each reading. */
+	/* With very many processes this frees little: it must not be repeated at each reading. */
 	if (memory->n_readings > memory->readings_most / 4 * 3)
 		memory->readings_most = 2 * memory->n_readings;
 }
 
-/* The next one of a process, of which what it is compared with is set. NULL: no memory. */
+/* A process's next reading, with `before` set. NULL: no memory. */
 static struct wtl_memory_reading *next_reading(struct wtl_memory *memory,
 					       struct wtl_memory_process *process)
 {
 	uint64_t rest = (UINT64_C(1) << memory->n_halved) - 1, n_before = process->n_looks++;
 	struct wtl_memory_reading *reading;
 
-	/* The last one is kept until there is another. */
+	/* One that will not be kept is overwritten by the next. */
 	if (n_before > 0 && ((n_before - 1) & rest))
 		return &process->readings[process->n - 1];
 	if (wtl_array_reserve(&process->readings, &process->room, process->n + 1,
@@ -276,7 +276,7 @@ void wtl_memory_seen(struct wtl_memory *memory, int pid, int tid, int64_t t_ns, 
 	}
 }
 
-/* ---- Who has grown ---- */
+/* ---- Charging ---- */
 
 void wtl_memory_add(struct wtl_memory_change *to, const struct wtl_memory_change *more)
 {
@@ -301,7 +301,7 @@ static void charge_readings(const struct wtl_memory_process *process,
 	}
 }
 
-/* As the last look before it was. 0: there was none. */
+/* RSS at the last reading up to then. 0: there was none. */
 static uint64_t rss_at(const struct wtl_memory_process *process, int64_t t_ns)
 {
 	size_t n = WTL_TIMES_UP_TO(process->readings, process->n, t_ns, t_ns);
@@ -309,7 +309,7 @@ static uint64_t rss_at(const struct wtl_memory_process *process, int64_t t_ns)
 	return n > 0 ? process->readings[n - 1].rss : 0;
 }
 
-/* Of each thread, its process; NULL: nothing is known of it. */
+/* For each thread its process; NULL: not known. */
 static const struct wtl_memory_process **find_processes(const struct wtl_memory *memory,
 							const struct wtl_trace *trace)
 {

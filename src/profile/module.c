@@ -32,7 +32,7 @@ static void read_segments(const struct wtl_dw *dw, struct wtl_module *module)
 	}
 }
 
-/* This program's own, as the kernel gives it to everybody. */
+/* This program's own vDSO: the kernel gives all processes the same. */
 static void open_vdso(const struct wtl_dw *dw, struct wtl_module *module)
 {
 	char *at = (char *)getauxval(AT_SYSINFO_EHDR);
@@ -54,7 +54,7 @@ static void open_module(const struct wtl_dw *dw, struct wtl_module *module, int 
 		open_vdso(dw, module);
 	} else if (module->path[0] == '/') {
 		module->fd = wtl_file_open(pid, path, module->inode);
-		/* Not mapped: whoever truncates it would end wattle. Sections are read when they are asked for. */
+		/* Read, not mapped: truncating a mapped file would crash wattle. Sections are read when needed. */
 		if (module->fd >= 0 && fstat(module->fd, &module->status) == 0)
 			module->elf = dw->elf_begin(module->fd, ELF_C_READ, NULL);
 	}
@@ -74,7 +74,7 @@ static void unmap(const struct wtl_dw *dw, struct wtl_module *module)
 
 static void free_module(const struct wtl_dw *dw, struct wtl_module *module)
 {
-	/* Of .eh_frame; that of .debug_frame goes with the DWARF. */
+	/* Of .eh_frame; dwarf_end() frees that of .debug_frame. */
 	if (module->frames)
 		dw->dwarf_cfi_end(module->frames);
 	wtl_scopes_free(module->scopes);
@@ -138,7 +138,7 @@ struct wtl_module *wtl_modules_find(struct wtl_modules *modules, int pid, const 
 	return module;
 }
 
-/* Is it what was mapped, still? Nobody may write a program that runs, but a library, or one that has ended. */
+/* Whether the file is as it was mapped. A running program cannot be written, but a library or an ended one can. */
 static bool is_same(struct wtl_module *module)
 {
 	struct stat now;
@@ -172,7 +172,7 @@ static int by_address(const void *a, const void *b)
 
 	if (x->address != y->address)
 		return x->address < y->address ? -1 : 1;
-	/* Of several at one place the one with a size, and the shortest name, is told. */
+	/* Of several at one address, the last one is used: one without a size, or with the longest name. */
 	if (!x->size != !y->size)
 		return x->size ? -1 : 1;
 	return strlen(x->name) < strlen(y->name) ? -1 : strlen(x->name) > strlen(y->name);
@@ -215,7 +215,7 @@ static size_t read_tables(const struct wtl_dw *dw, struct wtl_module *module, El
 	return module->n_symbols;
 }
 
-/* .symtab has all; of a stripped file it may be in another one; .dynsym is left. */
+/* .symtab has all functions; that of a stripped file may be in its debug file. Else only .dynsym is left. */
 static void read_symbols(const struct wtl_dw *dw, struct wtl_module *module)
 {
 	size_t room = 0, n = read_tables(dw, module, module->elf, SHT_SYMTAB, &room);
@@ -241,7 +241,7 @@ const struct wtl_module_symbol *wtl_module_symbol(const struct wtl_modules *modu
 	else if (!module->has_symbols)
 		read_symbols(&modules->dw, module);
 	high = module->n_symbols;
-	while (low < high) { /* the first one behind the address */
+	while (low < high) { /* the first one after the address */
 		size_t middle = low + (high - low) / 2;
 
 		if (module->symbols[middle].address <= address)
@@ -262,7 +262,7 @@ const struct wtl_module_symbol *wtl_module_symbol(const struct wtl_modules *modu
 
 /* ---- DWARF ---- */
 
-/* Its file once more, as it is in memory: debug information is large, and only a little of it is looked at. */
+/* In the forked process, maps the file: debug information is large, and little of it is read. */
 static Elf *map(const struct wtl_modules *modules, struct wtl_module *module, int fd, Elf *elf)
 {
 	if (modules->is_apart && fd >= 0)
@@ -270,7 +270,7 @@ static Elf *map(const struct wtl_modules *modules, struct wtl_module *module, in
 	return module->mapped ? module->mapped : elf;
 }
 
-/* A stripped file has none or, for its unwinding alone, next to nothing. */
+/* The module's own DWARF or, as it is stripped, that of its debug file. */
 static Dwarf *open_dwarf(const struct wtl_modules *modules, struct wtl_module *module)
 {
 	const struct wtl_dw *dw = &modules->dw;
@@ -313,7 +313,7 @@ size_t wtl_module_scopes(const struct wtl_modules *modules, struct wtl_module *m
 	return wtl_scopes_of(module->scopes, &modules->dw, address, ret_unit, list);
 }
 
-/* To open the DWARF is to read all of it: at the end, when lines are asked for, that is soon enough. */
+/* Looks for a section without opening the DWARF, which would read all of it: that can wait until lines are needed. */
 static bool has_section(const struct wtl_dw *dw, const struct wtl_module *module,
 			const char *sought)
 {

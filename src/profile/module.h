@@ -22,40 +22,39 @@ struct wtl_module_segment {
 };
 
 struct wtl_module_symbol {
-	uint64_t address, size; /* 0: not known, up to the next one */
-	const char *name;	/* the file's */
+	uint64_t address, size; /* 0: not known, taken to reach the next symbol */
+	const char *name;	/* in the file, or in map */
 };
 
-/* Where CPython lies in it, as wtl_module_python() found. */
+/* Where CPython lies in a module, as found by wtl_module_python(). */
 struct wtl_module_python {
-	uint64_t runtime; /* _PyRuntime; 0: it is not CPython */
-	uint64_t version; /* Py_Version; 0: it has none */
-	unsigned minor;	  /* of 3.N, by its name; 0: not told */
-	uint64_t loop,
-		loop_end; /* a part of the interpreter's loop that has no name; 0: it has one */
+	uint64_t runtime;	 /* _PyRuntime; 0: it is not CPython */
+	uint64_t version;	 /* Py_Version; 0: it has none */
+	unsigned minor;		 /* N of 3.N, from the file's name; 0: not there */
+	uint64_t loop, loop_end; /* the part of the interpreter's loop without a symbol; 0: none */
 };
 
 struct wtl_module {
 	char *path;
 	uint64_t device, inode;
-	int error; /* negative: it cannot be read, and only its name is known; -ESTALE: another one is in its place */
-	int pid;	    /* a process that has mapped it */
-	bool is_jit;	    /* code that this process made: of no file (jit.h) */
-	int own_pid;	    /* the number that it knows itself by, then */
-	int fd, debug_fd;   /* of that code, the folder where its names may be */
-	struct stat status; /* when it was opened */
+	int error; /* negative: unreadable, only its name is known; -ESTALE: the file was replaced */
+	int pid;   /* a process that has mapped it */
+	bool is_jit;	    /* code that this process generated, in no file (jit.h) */
+	int own_pid;	    /* JIT: the PID in its own namespace */
+	int fd, debug_fd;   /* of the files; JIT: the folder of the map file */
+	struct stat status; /* when the file was opened */
 	Elf *elf;
-	Elf *debug;   /* a file of its symbols and DWARF, apart from it; NULL */
-	Elf *mapped;  /* the one that the DWARF is in, in memory as it is; NULL: a copy is */
-	Dwarf *dwarf; /* opened with the first question; NULL */
-	struct wtl_scopes *scopes;					/* of that; as well */
+	Elf *debug;		   /* a separate file with its symbols and DWARF; NULL */
+	Elf *mapped;		   /* the file with the DWARF, memory-mapped; NULL: it is read */
+	Dwarf *dwarf;		   /* opened when first needed; NULL */
+	struct wtl_scopes *scopes; /* of the DWARF, likewise */
 	Dwarf_CFI *frames, *debug_frames;				/* may be NULL */
 	bool has_frames, has_dwarf, has_scopes, has_symbols, has_debug; /* were looked for */
 	struct wtl_module_segment segments[16];
 	size_t n_segments;
 	struct wtl_module_symbol *symbols; /* by address */
 	size_t n_symbols;
-	struct wtl_buf map; /* of code that it makes: the names' text */
+	struct wtl_buf map; /* JIT: the map file's text */
 	struct wtl_module_python python;
 	bool has_python; /* was looked for */
 	bool has_lost_lines; /* the process that read its DWARF crashed or took too much, or could not be started */
@@ -70,7 +69,7 @@ struct wtl_modules {
 	 */
 	int64_t (*apart)(void (*tell)(void *context, FILE *answers),
 			 void (*hear)(void *context, FILE *answers), void *context);
-	bool is_apart; /* this is that process: DWARF is mapped, not copied, since a truncated file may crash it */
+	bool is_apart; /* this is the forked process: DWARF is mapped, as a truncated file may crash only it */
 };
 
 int wtl_modules_init(struct wtl_modules *modules,
@@ -78,24 +77,24 @@ int wtl_modules_init(struct wtl_modules *modules,
 void wtl_modules_done(struct wtl_modules *modules);
 
 /*
- * The file that a process has mapped, as that process sees it. The same one is opened once. NULL: no memory. Names in
+ * The module of a file that a process has mapped, at its path for the process; opened once. NULL: no memory. Names in
  * brackets ("[heap]") are modules that cannot be read; "[vdso]" is this program's own, which is the kernel's for all.
  */
 struct wtl_module *wtl_modules_find(struct wtl_modules *modules, int pid, const char *path,
 				    uint64_t device, uint64_t inode);
 
-/* The address of what lies at that offset of the file. false: nothing that is loaded does. */
+/* Converts a file offset to an address. false: no loaded segment has it. */
 bool wtl_module_address(const struct wtl_module *module, uint64_t offset, uint64_t *ret_address);
 
 /* The function that an address is in; NULL: not known. */
 const struct wtl_module_symbol *wtl_module_symbol(const struct wtl_modules *modules,
 						  struct wtl_module *module, uint64_t address);
 
-/* Whether it is CPython: its program or library, or a program that has CPython within it. */
+/* Where CPython lies: in its program or library, or in a program that embeds it. runtime is 0: it is not CPython. */
 const struct wtl_module_python *wtl_module_python(const struct wtl_modules *modules,
 						  struct wtl_module *module);
 
-/* The file that its symbols and DWARF were put into when it was stripped; NULL: there is none. */
+/* The separate file with the symbols and DWARF of a stripped module; NULL: there is none. */
 Elf *wtl_module_debug(const struct wtl_dw *dw, struct wtl_module *module);
 
 /* Its DWARF; NULL: it has none. */

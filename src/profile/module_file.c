@@ -14,7 +14,7 @@
 
 enum { BUILD_ID_LEAST = 2, BUILD_ID_MOST = 64 };
 
-/* Whether both files were made by one build. Files that do not tell are taken for it. */
+/* Whether both files are of one build. Files without a build ID are taken to match. */
 static bool is_same_build(const struct wtl_dw *dw, Elf *elf, Elf *debug)
 {
 	const void *id, *debug_id;
@@ -59,14 +59,14 @@ static bool try_build_id(const struct wtl_dw *dw, struct wtl_module *module)
 	return try_file(dw, module, path);
 }
 
-/* The name that is in the file: beside it, in .debug beside it, or below /usr/lib/debug. */
+/* The name in .gnu_debuglink: beside the file, in .debug beside it, or below /usr/lib/debug. */
 static bool try_link(const struct wtl_dw *dw, struct wtl_module *module)
 {
 	static const struct {
 		const char *root, *folder;
 	} places[] = {{"", ""}, {"", "/.debug"}, {DEBUG_FOLDER, ""}};
 	const char *slash = strrchr(module->path, '/');
-	GElf_Word sum; /* of all of it: the build's number is compared instead */
+	GElf_Word sum; /* a checksum of that file; build IDs are compared instead */
 	const char *name = dw->dwelf_elf_gnu_debuglink(module->elf, &sum);
 	char path[2 * PATH_MAX];
 

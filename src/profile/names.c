@@ -11,12 +11,12 @@
 #include "profile/functions.h"
 #include "profile/lines.h"
 
-/* A place is one function at the least, known or not; a list has an end. */
+/* A frame has at least one function; a list has an end mark. */
 enum { NAME_SIZE = 512, TEXT_SIZE = 2048, LIST_SIZE = WTL_LINES_MAX + 1 };
 
 typedef char *demangle_fn(const char *mangled, char *room, size_t *size, int *ret_status);
 
-/* The C++ runtime's, where there is one: whoever has C++ programs has it. */
+/* The C++ runtime's demangler; NULL: not installed, as on machines without C++ programs. */
 static demangle_fn *find_demangler(void)
 {
 	void *library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
@@ -61,7 +61,7 @@ static void name_module(const struct wtl_module *module, char name[NAME_SIZE])
 		 module->error == -ESTALE ? ": file was replaced" : "");
 }
 
-/* A Python function is called by its own name, its file and its first line: "fit (/home/me/train.py:12)". */
+/* A Python frame's text has name, file and first line: "fit (/home/me/train.py:12)". */
 static int64_t add_python(struct naming *naming, const char *text)
 {
 	const char *open = strstr(text, " ("), *colon = strrchr(text, ':');
@@ -78,7 +78,7 @@ static int64_t add_python(struct naming *naming, const char *text)
 	return wtl_functions_add(&naming->functions, &function);
 }
 
-/* The innermost function of a place, as its symbol says; or the file's own, of all that have none. */
+/* The function of a frame by its symbol, without inlined calls; or one for the module, if there is no symbol. */
 static int64_t add_place(struct naming *naming, const struct wtl_frame *frame, const char *source)
 {
 	const char *text = frame->kind == WTL_FRAME_NATIVE ? "[unknown code]"
@@ -106,7 +106,7 @@ static int64_t add_place(struct naming *naming, const struct wtl_frame *frame, c
 	return wtl_functions_add(&naming->functions, &function);
 }
 
-/* A call that the compiler put into that place: a function of the same module. Negative: it is no function's. */
+/* A call that was inlined at the frame: a function of the same module. Negative: not one of the program's. */
 static int64_t add_inlined(struct naming *naming, const struct wtl_frame *frame,
 			   const struct wtl_line *line)
 {
@@ -116,14 +116,14 @@ static int64_t add_inlined(struct naming *naming, const struct wtl_frame *frame,
 					.module = frame->module->path,
 					.of = frame->module};
 
-	/* How CPython calls is no function of the program's. */
+	/* CPython's own calling code is left out. */
 	if (!line->name || (frame->module->python.runtime && wtl_python_is_calling(line->name)))
 		return -ENOENT;
 	clean_name(naming, line->name, clean);
 	return wtl_functions_add(&naming->functions, &function);
 }
 
-/* A frame's functions, the outermost first, ended by UINT32_MAX: its own, and those that were put into that. */
+/* Lists a frame's functions, the outermost first: its own, and the calls inlined there. UINT32_MAX ends the list. */
 static int add_frame(struct naming *naming, size_t at, uint32_t list[LIST_SIZE])
 {
 	const struct wtl_frame *frame = &naming->trace->tree.frames[at];
@@ -143,7 +143,7 @@ static int add_frame(struct naming *naming, size_t at, uint32_t list[LIST_SIZE])
 	return number == -ENOMEM ? -ENOMEM : 0;
 }
 
-/* What each frame is called is asked once. Then functions become what they are called. */
+/* Lists each frame's functions once, then replaces them by the numbers of their names. */
 static int name_frames(struct naming *naming, uint32_t (*lists)[LIST_SIZE])
 {
 	const struct wtl_tree *from = &naming->trace->tree;
@@ -173,7 +173,7 @@ static int64_t call_of(struct naming *naming, uint32_t parent, uint32_t name)
 	return frame < 0 ? frame : wtl_tree_child(tree, parent, (uint32_t)frame);
 }
 
-/* A node of places becomes a call below its parent's. */
+/* Each node of the trace becomes calls below its parent's call. */
 static int name_nodes(struct naming *naming, const uint32_t (*lists)[LIST_SIZE], uint32_t *calls)
 {
 	const struct wtl_tree *from = &naming->trace->tree;

@@ -8,31 +8,28 @@
 #include "profile/split.h"
 #include "profile/trace.h"
 
-/*
- * Functions instead of places: the same stacks by what a function is called, calls that the compiler put into their
- * callers included. Made once, when a profile ends.
- */
+/* The same stacks by function names instead of addresses, inlined calls included. Made once, when a profile ends. */
 
 struct wtl_calls_cost {
-	uint64_t *dynamic_uj, *idle_uj; /* one a domain */
+	uint64_t *dynamic_uj, *idle_uj; /* one per domain */
 	uint64_t *doubt_uj;		/* as that of wtl_split_result */
 	int64_t cpu_ns, wait_ns;
 	uint64_t n_samples;
 };
 
-/* Nodes are calls: of a function, by whom. Node 0 is the root. */
+/* A tree of calls: each node is a function, called by its parent. Node 0 is the root. */
 struct wtl_calls {
 	struct wtl_tree tree; /* frames are WTL_FRAME_NAMED */
 	size_t n_domains;
 	uint32_t *of_nodes;		  /* the innermost call of each node of the trace */
-	struct wtl_calls_cost *own, *all; /* a node: itself; with all that it called */
-	uint64_t *energies;		  /* of all of those */
+	struct wtl_calls_cost *own, *all; /* per node: itself; with all that it called */
+	uint64_t *energies;		  /* of all costs */
 };
 
 /* 0 or -ENOMEM; done() in any case. */
 int wtl_calls_make(struct wtl_trace *trace, const struct wtl_split_result *result,
 		   struct wtl_calls *ret_calls);
-/* Of a tree that is there, with the calls of all nodes: the costs of its nodes, which are not. 0 or -ENOMEM. */
+/* Makes the costs, where tree and of_nodes are filled already. 0 or -ENOMEM. */
 int wtl_calls_add_up(struct wtl_calls *calls, const struct wtl_split_result *result);
 void wtl_calls_done(struct wtl_calls *calls);
 const char *wtl_calls_name(const struct wtl_calls *calls, size_t node);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "profile/pace.h"
 
-/* Of 32 samples, so many may be missed for it to become steady, and to remain so. */
+/* How many of 32 samples may be missed to become steady, and to stay so. */
 enum { FEW = 1, SOME = 4 };
 
-/* A sample's time may be so much before what it should be: the one before came late. */
+/* A sample may come this much early, as the one before may have been late. */
 #define EARLY_NS INT64_C(50000)
 
 void wtl_pace_init(struct wtl_pace *pace, unsigned hz)

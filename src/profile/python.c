@@ -12,7 +12,7 @@
 /* A sample that is older is not read: its thread is elsewhere by now. */
 #define FRESH_NS   INT64_C(3000000)
 #define PREPARE_NS INT64_C(10000000)
-/* Without haste, a thread is not read again within this time. */
+/* When readings are shared (python_when.h), a thread is not read again within this time. */
 #define LAZY_NS INT64_C(3000000)
 
 int wtl_python_init(struct wtl_python *python, struct wtl_modules *modules, struct wtl_tree *tree)
@@ -127,7 +127,7 @@ void wtl_python_ended(struct wtl_python *python, int pid)
 	}
 }
 
-/* Its layout. 0; -EAGAIN: not yet; or it is not known. */
+/* Finds the layout. 0; -EAGAIN: it cannot be read yet; or negative: unknown, or may not be read. */
 static int read_layout(const struct wtl_python *python, struct wtl_python_process *process)
 {
 	const struct wtl_module_python *module = &process->module->python;
@@ -200,7 +200,7 @@ static void forget_readings(struct wtl_python_seen *seen, int64_t since_ns, int6
 			seen->readings[i].gone_ns = now_ns;
 }
 
-/* What was read of a code object that is not there any more: no sample from now on is of it. */
+/* The code object `gone` was freed: readings with it are not used for samples after now_ns. */
 static void note_gone(struct wtl_python_process *process, const struct wtl_python_code *gone,
 		      int64_t now_ns)
 {
@@ -264,7 +264,7 @@ static size_t oldest(const struct wtl_python_seen *seen)
 	return found;
 }
 
-/* The stack, which was named, is kept, if it is new; instead of the oldest, if there is no room. */
+/* Keeps the named stack if it is new, replacing the oldest one if there is no room. */
 static void keep(const struct wtl_python *python, struct wtl_python_seen *seen, int64_t t_ns)
 {
 	const struct wtl_python_stack *stack = python->stack;

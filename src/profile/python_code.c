@@ -12,12 +12,12 @@
 #include "profile/tree.h"
 
 enum {
-	CHARACTERS = 200, /* of a text, so many are told: its last ones, as paths begin alike */
+	CHARACTERS = 200, /* kept of a text: its last ones, as paths begin alike */
 	TEXT_SIZE = 4 * CHARACTERS + 1,
 	LINE_MAX = 100000000,
 	INSTRUCTIONS_MAX = 1 << 28,
-	GOOD_NS = 20000000, /* it is compared again after so long: another one may lie there */
-	SOON_NS = 5000000,  /* or so much earlier, with others */
+	GOOD_NS = 20000000, /* a code is compared again after this: another may lie there */
+	SOON_NS = 5000000,  /* or this much earlier, along with others */
 };
 
 void wtl_python_codes_done(struct wtl_python_codes *codes)
@@ -98,7 +98,7 @@ static int read_text(const struct wtl_python_layout *layout, const struct wtl_py
 		uint32_t point = 0;
 
 		memcpy(&point, bytes + i * state.width,
-		       state.width); /* little-endian, as are all */
+		       state.width); /* little-endian, like all machines that wattle supports */
 		len += put_utf8(raw + len, point);
 	}
 	wtl_text_clean(text, TEXT_SIZE, raw, len);
@@ -107,13 +107,13 @@ static int read_text(const struct wtl_python_layout *layout, const struct wtl_py
 
 /* ---- Code objects ---- */
 
-/* What tells code objects apart, and what is told of one. */
+/* What identifies a code object, and is shown of it. */
 struct code {
 	uint64_t filename, name;
 	int32_t first_line;
 };
 
-/* Where that is in it. It is read in one part: each is sought in the page tables. */
+/* Offsets of these fields. They are read as one part: each part costs a page table walk. */
 struct places {
 	uint32_t filename, name, first_line, begin, end;
 };
@@ -145,7 +145,7 @@ static struct code take_code(const struct places *places, const uint8_t *bytes)
 	return code;
 }
 
-/* Code that runs once is read along with the stack by the next walk, as it is looked at each time. */
+/* Code that runs once is compared each time. It is read through the snapshot, so that the next walk copies it too. */
 static int read_code(const struct wtl_python_codes *codes, const struct wtl_python_layout *layout,
 		     const struct wtl_python_memory *memory, int pid,
 		     const struct wtl_python_code *entry, struct code *code)
@@ -207,7 +207,7 @@ static void compare_recent(struct wtl_python_codes *codes, const struct wtl_pyth
 		if (is_same(entry, &code))
 			entry->seen_ns = now_ns;
 		else
-			entry->seen_ns -= GOOD_NS; /* it is read again when it is found */
+			entry->seen_ns -= GOOD_NS; /* so that wtl_python_code_find() reads it */
 		entry->is_recent = false;
 	}
 	codes->n_recent = 0;
@@ -244,7 +244,7 @@ static bool has_address(const void *context, uint32_t value, const void *key)
 	return codes->list[value].address == *(const uint64_t *)key;
 }
 
-/* NULL: no memory. A new one was never seen. */
+/* The code at an address, added if need be with seen_ns 0. NULL: no memory. */
 static struct wtl_python_code *entry_of(struct wtl_python_codes *codes, uint64_t address)
 {
 	uint32_t sum = wtl_hash_bytes(&address, sizeof(address));
@@ -261,7 +261,7 @@ static struct wtl_python_code *entry_of(struct wtl_python_codes *codes, uint64_t
 	return &codes->list[codes->n++];
 }
 
-/* Where its instructions are; nowhere, if that cannot be read. */
+/* Sets where the instructions are; an empty range, if that cannot be read. */
 static void find_instructions(const struct wtl_python_layout *layout,
 			      const struct wtl_python_memory *memory, int pid,
 			      struct wtl_python_code *code)
@@ -270,7 +270,7 @@ static void find_instructions(const struct wtl_python_layout *layout,
 	int rc = 0;
 
 	code->begin = object + layout->code_instructions;
-	if (layout->bytes_begin) { /* they are a bytes object of their own */
+	if (layout->bytes_begin) { /* they are in a bytes object of their own */
 		rc = wtl_python_memory_read(memory, pid, code->begin, &object, sizeof(object));
 		code->begin = object + layout->bytes_begin;
 		width = 1;

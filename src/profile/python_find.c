@@ -6,11 +6,11 @@
 #include "base/text.h"
 #include "profile/module.h"
 
-/* The loop is far larger than any other function of CPython. Its function may be small, where compilers put the rest
- * of it into a part of its own (gcc 16: 1 KiB, and 82 KiB behind that). */
+/* The interpreter's loop is far larger than any other function of CPython. Its symbol may be small all the same:
+ * compilers may split off the rest of it (gcc 16: 1 KiB, and 82 KiB after that without a symbol). */
 enum { LOOP_LEAST = 32 << 10, LOOP_SMALL = 8 << 10 };
 
-/* The addresses of what is looked for, in one table of symbols. */
+/* Looks CPython's symbols up in one symbol table. */
 static void look_into_table(const struct wtl_dw *dw, struct wtl_module *module, Elf_Scn *section,
 			    const GElf_Shdr *header, uint64_t *ret_loop_size)
 {
@@ -35,7 +35,7 @@ static void look_into_table(const struct wtl_dw *dw, struct wtl_module *module, 
 	}
 }
 
-/* .eh_frame_hdr as linkers write it: where each function begins, as an offset from the section, in their order. */
+/* Finds the largest function by .eh_frame_hdr, the linker's sorted table of where functions begin (offsets from it). */
 static void look_for_loop(const struct wtl_dw *dw, struct wtl_module *module, Elf_Scn *section,
 			  const GElf_Shdr *header)
 {

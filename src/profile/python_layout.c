@@ -15,8 +15,8 @@ const struct wtl_python_layout *wtl_python_layout_find(unsigned minor)
 	return NULL;
 }
 
-/* Where _Py_DebugOffsets of 3.13 (pycore_runtime.h) and of 3.14 (pycore_debug_offsets.h) have each: numbers of 64-bit
- * words. */
+/* The word (of 64 bits) of each field in _Py_DebugOffsets of 3.13 (pycore_runtime.h) and of 3.14
+ * (pycore_debug_offsets.h). */
 enum { OLDEST = 13, NEWEST = 14 };
 static const struct {
 	size_t words[NEWEST - OLDEST + 1], field;
@@ -36,7 +36,7 @@ static const struct {
 	{{37, 42}, offsetof(struct wtl_python_layout, code_qualname)},
 	{{39, 44}, offsetof(struct wtl_python_layout, code_first_line)},
 	{{43, 48}, offsetof(struct wtl_python_layout, code_instructions)},
-	{{44, 50}, offsetof(struct wtl_python_layout, object_size)}, /* of PyObject: what follows */
+	{{44, 50}, offsetof(struct wtl_python_layout, object_size)}, /* PyObject: then ob_size */
 	{{68, 78}, offsetof(struct wtl_python_layout, text_state)},
 	{{69, 79}, offsetof(struct wtl_python_layout, text_length)},
 	{{70, 80}, offsetof(struct wtl_python_layout, text_ascii)},

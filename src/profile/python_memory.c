@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 
-/* Blocks that no walk came to for so long are not copied any more. */
+/* Blocks not visited in this many walks are dropped. */
 enum { WALKS_KEPT = 16, PARTS_MAX = 64 };
 
 static int read_process(void *context, int pid, const struct wtl_python_part parts[], size_t n)
@@ -101,7 +101,7 @@ int wtl_python_snapshot_take(struct wtl_python_snapshot *snapshot,
 	return rc;
 }
 
-/* The place of the block, or that to put it at. */
+/* The block's index, or the one to insert it at. */
 static size_t place_of(const struct wtl_python_snapshot *snapshot, uint64_t address)
 {
 	return address == 0

@@ -15,7 +15,7 @@ struct wtl_python_part {
 };
 
 struct wtl_python_memory {
-	/* All of the parts, as near to one moment as can be: 0, or negative errno. */
+	/* Reads all parts, as near to one moment as can be. 0 or negative errno. */
 	int (*read)(void *context, int pid, const struct wtl_python_part parts[], size_t n);
 	void *context;
 };
@@ -27,14 +27,14 @@ int wtl_python_memory_read(const struct wtl_python_memory *memory, int pid, uint
 			   void *to, size_t size);
 
 /*
- * A copy of those places that a walk along pointers came to. They are copied again all together before the next walk,
- * so that what it sees is of one moment, if it comes to no other places.
+ * A copy of the blocks that a walk along pointers visited. Before the next walk all are copied again in one call, so
+ * that it sees one moment unless it visits other blocks.
  */
 enum { WTL_PYTHON_BLOCK = 512, WTL_PYTHON_BLOCKS = 1024 };
 
 struct wtl_python_block {
 	uint64_t address;
-	uint32_t slot;	  /* of the bytes */
+	uint32_t slot;	  /* in `bytes`, counted in blocks */
 	uint32_t used_at; /* the last walk that came here */
 };
 
@@ -49,14 +49,14 @@ struct wtl_python_snapshot {
 
 void wtl_python_snapshot_done(struct wtl_python_snapshot *snapshot);
 /*
- * Copies them again, and a walk begins. In the same call `before` is read before them and `after` behind them, n each.
- * 0 or negative: nothing is left of it, and the next one begins anew.
+ * Copies the blocks again and begins a walk. The same call reads the n parts of `before` first and the n of `after`
+ * last. 0 or negative; after a failed read the snapshot is empty.
  */
 int wtl_python_snapshot_take(struct wtl_python_snapshot *snapshot,
 			     const struct wtl_python_memory *memory, int pid,
 			     const struct wtl_python_part before[],
 			     const struct wtl_python_part after[], size_t n);
-/* What is there; read now if it is not among them. 0 or negative. */
+/* Copies from the snapshot; a block that it lacks is read now and added. 0 or negative. */
 int wtl_python_snapshot_get(struct wtl_python_snapshot *snapshot,
 			    const struct wtl_python_memory *memory, int pid, uint64_t address,
 			    void *to, size_t size);

@@ -8,21 +8,21 @@
 #include "profile/python.h"
 #include "profile/tree.h"
 
-/* What a thread was seen with is a guess at what it does so much later. */
+/* A reading that is older than this is no guess any more. */
 #define LAST_NS INT64_C(50000000)
 
-/* What a loop's habit is says that many of its first samples; it has to be so in that many. */
+/* A habit is learned from this many samples; a place is the usual one if it had the value in that many. */
 enum { HABIT_SAMPLES = 128, HABIT_USUAL = 108 };
 
-/* ---- Whose frames ---- */
+/* ---- Kinds of places ---- */
 
-/* By which the table of places grows. */
+/* The table of places grows by this. */
 enum { ROWS_MORE = 256 };
 
 enum place {
-	PLACE_UNKNOWN, /* it was not asked yet */
+	PLACE_UNKNOWN, /* not looked up yet */
 	PLACE_LOOP,    /* the interpreter's loop: Python functions run in it */
-	PLACE_CALLING, /* how the interpreter and the C library call */
+	PLACE_CALLING, /* how the interpreter calls */
 	PLACE_OTHER,
 };
 
@@ -41,8 +41,8 @@ static bool starts_with_any(const char *name, const char *const prefixes[])
 	return false;
 }
 
-/* Functions of CPython that only lead from one function to the next. All of its own API is: what a function of Python
- * does by it is that function's. */
+/* CPython functions that are only part of a call. Its whole API is: what a Python function does through it belongs
+ * to that function. */
 bool wtl_python_is_calling(const char *name)
 {
 	static const char *const prefixes[] = {"_Py",
@@ -80,7 +80,7 @@ bool wtl_python_is_calling(const char *name)
 	return starts_with_any(name, prefixes);
 }
 
-/* Files that hold what begins a thread of Python: CPython's own, and the C library. */
+/* Whether the file has the code that starts a Python thread: CPython's own, or the C library. */
 static bool is_beginning(const struct wtl_python_process *process, const struct wtl_module *module)
 {
 	static const char *const prefixes[] = {"python",   "libpython",	 "libc.so", "libc-",
@@ -136,15 +136,15 @@ struct merge {
 	size_t n;
 	const size_t *loops; /* the places that are loops, the innermost first */
 	size_t n_loops;
-	uint64_t words[WTL_PYTHON_MARKS / 64]; /* marks of what the innermost loop shows */
-	bool is_strict;	  /* it has to show where the interpreter usually keeps it */
+	uint64_t words[WTL_PYTHON_MARKS / 64]; /* marks of all words seen of the innermost loop */
+	bool is_strict;	  /* a pointer must be where the loop usually keeps it */
 	bool is_whole;	  /* the outermost place is where the program began */
 	bool is_guess;	  /* the reading is not of this sample */
-	bool is_doubtful; /* nor, it seems, of what ran when it was taken: each loop is compared */
-	bool is_lost;	  /* from here on they differ */
+	bool is_doubtful; /* it may not match the sample: each loop is compared */
+	bool is_lost;	  /* the reading differs from the sample from here inward */
 	bool is_unresolved;
-	size_t innermost; /* the frame that ran when the sample was taken; those before came later */
-	size_t left;	  /* frames of the reading that are not put yet: the innermost ones */
+	size_t innermost; /* the frame that ran at the sample; those before were called later */
+	size_t left;	  /* frames of the reading not yet put: the innermost ones */
 	int64_t node;
 };
 
@@ -164,9 +164,9 @@ static void put_place(struct merge *merge, const struct wtl_unwind_place *place)
 		put(merge, (uint32_t)number);
 }
 
-/* ---- The same moment ---- */
+/* ---- Matching a reading with a sample ---- */
 
-/* What is seen of a loop: its registers, and what it left on the stack. */
+/* What a sample shows of a loop: its registers and its native frame. */
 struct seen {
 	const uint64_t *kept;	   /* WTL_UNWIND_KEPT */
 	const uint64_t *registers; /* all of them; NULL: not known */
@@ -174,7 +174,7 @@ struct seen {
 	bool has_end;
 };
 
-/* Whether all of a loop's stack was copied. */
+/* Whether all of a loop's native frame was copied. */
 static bool is_seen(const struct merge *merge, size_t place)
 {
 	const struct wtl_unwind_place *at = &merge->places[place];
@@ -205,7 +205,7 @@ static struct seen see(const struct merge *merge, size_t place)
 	};
 }
 
-/* What is at one of the places that a habit may be of; 0: that is not seen. */
+/* The word at one of a habit's places; 0: not seen. */
 static uint64_t word_at(const struct seen *seen, size_t place)
 {
 	size_t below = 8 * (place - WTL_UNWIND_KEPT + 1);
@@ -242,7 +242,7 @@ static void note_words(struct merge *merge)
 	}
 }
 
-/* Whether it has a value from `begin` on, up to so much more, anywhere. */
+/* Whether any word seen is in [begin, begin + more]. */
 static bool has(const struct seen *seen, uint64_t begin, uint64_t more)
 {
 	uint64_t word;
@@ -262,7 +262,7 @@ static bool has(const struct seen *seen, uint64_t begin, uint64_t more)
 	return false;
 }
 
-/* Or where it usually is. */
+/* The same, at the usual place alone, if there is one. */
 static bool has_as_usual(const struct wtl_python_habit *habit, const struct seen *seen,
 			 uint64_t begin, uint64_t more)
 {
@@ -286,14 +286,13 @@ static void learn_habit(struct wtl_python_habit *habit, const struct seen *seen,
 		habit->usual = (int)most;
 }
 
-/* Whether a loop runs a function, as far as is seen: it keeps a pointer to its next instruction in a register, or on
- * its stack. */
+/* Whether a loop seems to run a function: a register or its native frame has a pointer into the instructions. */
 static bool runs(const struct seen *seen, const struct wtl_python_named *frame)
 {
 	return frame->end > frame->begin && has(seen, frame->begin, frame->end - frame->begin);
 }
 
-/* And whether it does so in that very frame. */
+/* Whether it does so in exactly that frame. */
 static bool runs_frame(const struct merge *merge, const struct seen *seen,
 		       const struct wtl_python_named *frame)
 {
@@ -315,8 +314,8 @@ static void learn_habits(const struct merge *merge)
 	learn_habit(&merge->process->instruction, &seen, frame->begin, frame->end - frame->begin);
 }
 
-/* Whether the sample's loops are those of a stack whose innermost frame is that one, and each runs the innermost of
- * its own frames. */
+/* Whether the sample's loops match the reading from frame `innermost` outward: each runs the innermost frame of its
+ * group. */
 static bool has_loops(const struct merge *merge, const struct wtl_python_reading *reading,
 		      size_t innermost)
 {
@@ -336,7 +335,7 @@ static bool has_loops(const struct merge *merge, const struct wtl_python_reading
 	return n == merge->n_loops || (n > merge->n_loops ? !merge->is_whole : reading->is_cut);
 }
 
-/* Whether the sample may be of that stack: of all of it, or of the part that is left when some functions returned. */
+/* Whether the sample may be of that reading, or of what is left of it after some functions returned. */
 static bool fits(const struct merge *merge, const struct wtl_python_reading *reading,
 		 size_t *ret_innermost)
 {
@@ -353,7 +352,7 @@ static bool fits(const struct merge *merge, const struct wtl_python_reading *rea
 	return false;
 }
 
-/* Whether a stack begins with the same frames as another one, without so many of that one's innermost. */
+/* Whether a reading has the same outermost frames as another one has without its first `innermost` ones. */
 static bool begins_with(const struct wtl_python_reading *reading,
 			const struct wtl_python_reading *other, size_t innermost)
 {
@@ -364,7 +363,7 @@ static bool begins_with(const struct wtl_python_reading *reading,
 		      n * sizeof(*other->frames)) == 0;
 }
 
-/* What was read of a thread for a sample, or just before and just after it; NULL. */
+/* The reading for a sample, the last one up to it, and the first after it; NULL: none. */
 struct around {
 	const struct wtl_python_reading *own, *before, *after;
 	int64_t before_ns, after_ns;
@@ -393,7 +392,7 @@ static struct around look_around(const struct wtl_python_seen *seen, int64_t t_n
 	return around;
 }
 
-/* Whether those functions that called the innermost one ran before and after the sample. */
+/* Whether the callers of frame `innermost` were the same before and after the sample. */
 static bool lasts(const struct around *around, const struct wtl_python_reading *reading,
 		  size_t innermost)
 {
@@ -403,8 +402,8 @@ static bool lasts(const struct around *around, const struct wtl_python_reading *
 }
 
 /*
- * Of what the thread was seen with, the stack that the sample is of: what was read for it, if it fits; else one that
- * fits, at best one whose callers ran all the time. How many there are that it can be.
+ * Chooses the reading that the sample is of: the one taken for it, if it fits; else another that fits, at best one
+ * whose callers were the same before and after. Returns how many different stacks fit; 1 for such a best one.
  */
 static size_t choose_fitting(struct merge *merge, const struct wtl_python_seen *seen,
 			     const struct around *around)
@@ -439,8 +438,8 @@ static size_t choose_fitting(struct merge *merge, const struct wtl_python_seen *
 }
 
 /*
- * Whether the sample's stack is known. If none fits, what was read for it says what ran soon after it; else what was read
- * last is a guess, if it is not old.
+ * Returns whether the sample's stack is known. If no reading fits, its own shows what ran soon after it; without one,
+ * the last reading, if not old, is a guess.
  */
 static bool choose_reading(struct merge *merge, const struct wtl_python_seen *seen)
 {
@@ -476,7 +475,7 @@ static void note_merged(struct merge *merge, bool is_known)
 
 /* ---- Putting ---- */
 
-/* A loop whose function was not read: one is told, whatever it called. */
+/* Puts "unresolved" for a loop whose function was not read; only once per stack. */
 static void put_unresolved(struct merge *merge)
 {
 	if (!merge->is_unresolved)
@@ -485,7 +484,7 @@ static void put_unresolved(struct merge *merge)
 	merge->is_unresolved = true;
 }
 
-/* The frames of the next loop end before that one. */
+/* The innermost frame of the next loop's group, which ends at merge->left. */
 static size_t end_of_group(const struct merge *merge)
 {
 	size_t end = merge->left;
@@ -495,7 +494,7 @@ static size_t end_of_group(const struct merge *merge)
 	return end;
 }
 
-/* The frames of the next loop: whether there are any. */
+/* Puts the next loop's group. Returns whether it had any frames. */
 static bool put_group(struct merge *merge)
 {
 	size_t end = end_of_group(merge);
@@ -524,7 +523,7 @@ static bool is_another(const struct merge *merge, size_t place)
 	return true;
 }
 
-/* What was read last is believed as far as it is what ran. */
+/* A guess is used only as far as its loops match. */
 static void put_loop(struct merge *merge, size_t place)
 {
 	merge->is_lost = merge->is_lost || is_another(merge, place);
@@ -534,7 +533,8 @@ static void put_loop(struct merge *merge, size_t place)
 		put_unresolved(merge);
 }
 
-/* From the outermost loop on. What C did from one that runs another function than is known was done for that one. */
+/* From the outermost place inward. Native places after a loop that does not match are an unknown function's:
+ * dropped. */
 static void put_places(struct merge *merge)
 {
 	size_t next = merge->n_loops; /* loops that are not put yet */
@@ -568,8 +568,8 @@ static size_t count_groups(const struct wtl_python_reading *reading)
 }
 
 /*
- * C has more on the stack than is copied (numpy's and OpenBLAS's functions have): whoever called it is there before and
- * after. Of a caller that is not the same in both, nothing is known.
+ * Native code has more on the stack than is copied (as numpy and OpenBLAS do), so no loop is seen. The callers that are
+ * the same before and after the sample are put; of others nothing is known.
  */
 static void choose_callers(struct merge *merge, const struct wtl_python_seen *seen)
 {
@@ -579,7 +579,7 @@ static void choose_callers(struct merge *merge, const struct wtl_python_seen *se
 	merge->reading = around.own;
 	if (!around.own && around.before) {
 		merge->reading = around.before;
-		merge->innermost = !around.after; /* it may have gone on since */
+		merge->innermost = !around.after; /* it may have gone on */
 		while (around.after && merge->innermost < around.before->n &&
 		       !begins_with(around.after, around.before, merge->innermost))
 			merge->innermost++;
@@ -587,7 +587,7 @@ static void choose_callers(struct merge *merge, const struct wtl_python_seen *se
 	merge->is_guess = !merge->reading;
 }
 
-/* Those whose loops were not seen. */
+/* Puts the groups whose loops were not seen. */
 static void put_callers(struct merge *merge, size_t n_groups)
 {
 	for (size_t i = merge->n_loops; i < n_groups; i++)
@@ -596,7 +596,7 @@ static void put_callers(struct merge *merge, size_t n_groups)
 		put_unresolved(merge);
 }
 
-/* false: it is a thread of C, or one that begins or ends. */
+/* false: a thread of native code, or one that starts or ends. */
 static bool merge_loops(struct merge *merge)
 {
 	struct wtl_python_seen *seen = wtl_python_seen_of(merge->process, merge->sample->tid);
@@ -615,7 +615,7 @@ static bool merge_loops(struct merge *merge)
 		merge->left = merge->reading->n;
 		n_groups = count_groups(merge->reading);
 	}
-	/* Loops and their frames belong together from the start; where that was not seen, from the end. */
+	/* Loops and groups are matched from the outermost on; if the stack's start was not seen, from the innermost. */
 	if (!merge->is_whole)
 		put_callers(merge, n_groups);
 	put_places(merge);

@@ -14,9 +14,8 @@ enum {
 	FRAME_BYTES = 128, /* at the most, up to the last field that is read */
 	CHECKS = 3,
 	CHECKED_FRAMES = 32,
-	OWNED_BY_C =
-		3, /* and more: a frame that only says that the loop was called from C (3.12) */
-	CFRAME_WALKS = 64, /* so often it is looked where those lie that are read along */
+	OWNED_BY_C = 3,	   /* or higher: a frame that only marks a call of the loop from C (3.12) */
+	CFRAME_WALKS = 64, /* walks until the range of _PyCFrames is renewed */
 	BACKOFF_LEAST_NS = 5000000,
 	BACKOFF_MOST_NS = 200000000,
 };
@@ -38,7 +37,7 @@ static int read_pointer(const struct wtl_python_target *target,
 	return wtl_python_memory_read(memory, target->pid, address, ret, sizeof(*ret));
 }
 
-/* Whether a pthread_t is that thread's: the C library has its number at a place of its own. */
+/* Whether a pthread_t is that thread's: the C library keeps the TID at a fixed offset in it. */
 static bool is_pthread(const struct wtl_python_target *target,
 		       const struct wtl_python_memory *memory, uint64_t pthread, int tid)
 {
@@ -66,7 +65,7 @@ static uint32_t id_offset(const struct wtl_python_layout *layout)
 struct search {
 	int tid;
 	uint64_t state, id;	       /* what was found */
-	uint64_t only_state, only_id;  /* any thread's, */
+	uint64_t only_state, only_id;  /* the last thread seen, */
 	size_t n_states, n_interprets; /* and how many there are */
 };
 
@@ -116,7 +115,7 @@ static int search_thread(const struct wtl_python_target *target,
 		rc = read_pointer(target, memory, interpreter + target->layout.interp_next,
 				  &interpreter);
 	}
-	/* A process that was forked may still have its parent's number. */
+	/* After fork() the only thread may still have its parent's number. */
 	if (rc == 0 && search->tid == target->pid && search->n_states == 1) {
 		search->state = search->only_state;
 		search->id = search->only_id;
@@ -175,9 +174,9 @@ struct walk {
 	struct wtl_python_target *target;
 	const struct wtl_python_memory *memory;
 	struct wtl_python_thread *thread;
-	uint64_t frame;	   /* where it begins */
-	uint64_t base;	   /* and where it ended */
-	unsigned n_doubts; /* whether that is where the stack begins */
+	uint64_t frame;	   /* the innermost one */
+	uint64_t base;	   /* the outermost one reached */
+	unsigned n_doubts; /* tries with a new outermost frame */
 };
 
 static bool has_cframe(const struct wtl_python_layout *layout)
@@ -200,7 +199,7 @@ static size_t frame_bytes(const struct wtl_python_layout *layout)
 	return size + sizeof(uint64_t);
 }
 
-/* One frame's: whether it belongs to the stack, and what comes next. 0 or negative. */
+/* Adds one frame to the stack, if it belongs there, and goes on to its caller. 0 or negative. */
 static int take_frame(const struct walk *walk, uint64_t *frame, struct wtl_python_stack *stack)
 {
 	const struct wtl_python_layout *layout = &walk->target->layout;
@@ -213,7 +212,7 @@ static int take_frame(const struct walk *walk, uint64_t *frame, struct wtl_pytho
 		return rc;
 	owner = layout->frame_owner ? bytes[layout->frame_owner] : 1;
 	memcpy(&taken.code, bytes + layout->frame_code, sizeof(taken.code));
-	taken.code &= ~UINT64_C(7); /* from 3.14 on, the lowest bits say who counts it */
+	taken.code &= ~UINT64_C(7); /* from 3.14 on, the lowest bits are a tag of the reference */
 	memcpy(frame, bytes + layout->frame_previous, sizeof(*frame));
 	if (layout->minor >= 12 && owner >= OWNED_BY_C) {
 		if (stack->n > 0) {
@@ -241,7 +240,7 @@ static uint32_t state_begin(const struct wtl_python_layout *layout)
 	return id < layout->tstate_frame ? id : layout->tstate_frame;
 }
 
-/* The fewer parts, the faster: each is sought in the page tables. */
+/* Fewer parts are faster: each costs a page table walk. */
 static size_t list_ends(const struct walk *walk, uint8_t *to, struct wtl_python_part parts[2])
 {
 	const struct wtl_python_layout *layout = &walk->target->layout;
@@ -294,7 +293,7 @@ static void widen(struct wtl_python_range *range, uint64_t address)
 		range->last = address;
 }
 
-/* It is read along from now on; if others are too far from it, they are not. */
+/* Widens the range that is read to this _PyCFrame; if it becomes too wide, only this one is read. */
 static void add_cframe(struct wtl_python_thread *thread, uint64_t cframe)
 {
 	widen(&thread->cframes, cframe);
@@ -305,7 +304,7 @@ static void add_cframe(struct wtl_python_thread *thread, uint64_t cframe)
 	thread->recent = (struct wtl_python_range){0, 0};
 }
 
-/* Those that it was not at lately are not read any more. */
+/* Now and then narrows the range to what the last walks used. */
 static void note_cframe(struct wtl_python_thread *thread, uint64_t cframe)
 {
 	widen(&thread->recent, cframe);
@@ -316,8 +315,8 @@ static void note_cframe(struct wtl_python_thread *thread, uint64_t cframe)
 }
 
 /*
- * Copies what the last walks came to, and where this one begins, which is read before and after that, all in one call:
- * the thread is to be at one place meanwhile. 0; -ESRCH: it is another thread's now; -EAGAIN; or it cannot be read.
+ * Copies the blocks of the last walks in one call, and before and after them what leads to the innermost frame: if the
+ * two differ, the thread has moved (-EAGAIN). 0; -ESRCH: the state is another thread's now; or negative: unreadable.
  */
 static int begin_walk(struct walk *walk)
 {
@@ -354,7 +353,7 @@ static int begin_walk(struct walk *walk)
 static int try_walk(struct walk *walk, struct wtl_python_stack *stack)
 {
 	uint64_t frame;
-	size_t steps = 0; /* frames of C add nothing, and may be made to go round in a circle */
+	size_t steps = 0; /* frames of C add nothing, and may have been made a cycle */
 	int rc = begin_walk(walk);
 
 	stack->n = 0;
@@ -376,8 +375,8 @@ static int try_walk(struct walk *walk, struct wtl_python_stack *stack)
 }
 
 /*
- * A generator that waits for its next turn is called by nobody, and may be in its next turn when that is checked. From
- * 3.12 on every stack begins with a call from C. Before, one that begins elsewhere than it did is not believed at once.
+ * Whether the walk reached the stack's start. A suspended generator has no caller, and may run again when that is read.
+ * From 3.12 on every stack starts with a call from C; before, a new outermost frame is accepted after some tries.
  */
 static bool is_likely(struct walk *walk, const struct wtl_python_stack *stack)
 {
@@ -441,7 +440,7 @@ int wtl_python_read(struct wtl_python_target *target, const struct wtl_python_me
 			return 0;
 		}
 		if (rc == -ESRCH)
-			walk.thread->state = 0; /* it is looked for again */
+			walk.thread->state = 0; /* so that it is looked for again */
 		if (rc < 0 && rc != -EAGAIN)
 			return rc;
 	}

@@ -16,7 +16,7 @@
 
 enum { WTL_PYTHON_DEPTH = 2048, WTL_PYTHON_THREADS_MAX = 4096, WTL_PYTHON_CFRAME_BYTES = 8192 };
 
-/* Frames of one call of the interpreter's loop (_PyEval_EvalFrameDefault) stand together. */
+/* Frames of one call of the interpreter's loop (_PyEval_EvalFrameDefault) are next to each other. */
 struct wtl_python_frame {
 	uint64_t code; /* the code object; 0: the loop was called, and has no frame yet */
 	uint64_t address;
@@ -31,11 +31,11 @@ struct wtl_python_thread {
 	int tid;
 	uint64_t state, id; /* PyThreadState, and the number that it knows the thread by */
 	/*
-	 * Where its innermost frame was kept (3.11, 3.12): each call of the loop by C has a place of its own on C's stack,
-	 * and they are read together from the first to the last one. Of them, those of the last walks: they are read on.
+	 * Where its _PyCFrames were (3.11, 3.12): each call of the loop by C has one on C's stack. All from the first
+	 * to the last are read together. `recent`, the range of the last walks, replaces that now and then.
 	 */
 	struct wtl_python_range cframes, recent;
-	uint64_t base; /* its outermost frame then; 0: it was not read */
+	uint64_t base; /* its outermost frame as last accepted; 0: none yet */
 	struct wtl_python_snapshot snapshot;
 };
 
@@ -46,17 +46,16 @@ struct wtl_python_target {
 	struct wtl_python_thread *threads; /* those that were seen */
 	size_t n, room;
 	int64_t search_ns, backoff_ns; /* threads are not looked for again before then */
-	/* What was read before and behind a walk: of the state, and of C's stack. */
+	/* Read before and after a walk's blocks: the thread's state, and C's stack. */
 	uint8_t ends[2][WTL_PYTHON_STATE_BYTES + WTL_PYTHON_CFRAME_BYTES];
 };
 
 struct wtl_python_stack {
 	struct wtl_python_frame frames[WTL_PYTHON_DEPTH]; /* the innermost first */
 	size_t n;
-	bool is_cut; /* it has more frames, towards its start */
+	bool is_cut; /* the outermost frames are missing */
 	unsigned n_tries;
-	struct wtl_python_snapshot
-		*snapshot; /* what it was read from, if it was; until the next one */
+	struct wtl_python_snapshot *snapshot; /* it was read through; valid until the next read */
 };
 
 void wtl_python_target_done(struct wtl_python_target *target);

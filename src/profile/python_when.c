@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "profile/python_when.h"
 
-/* Of so many samples that are not read at once, so many need fit nothing that was read; and how seldom that is tried. With
- * hardly any misfits, more samples come together. */
+/* A try without haste has TRY_SAMPLES samples, and fails with more than TRY_MISFITS misfits. The next one comes
+ * after HASTE_MAX samples at most. With no more than TRY_FEW misfits, more samples share a reading. */
 enum { TRY_SAMPLES = 128, TRY_MISFITS = 6, TRY_FEW = 2, HASTE_MAX = 16384, TOGETHER_MAX = 24 };
 
-/* Of so many readings apart, so many are torn of a thread that is too fast. Of functions in C it is one in a hundred. */
+/* With APART_TORN of APART_READINGS readings torn, the thread is too fast. With functions in C one in a hundred is. */
 enum { APART_READINGS = 16, APART_TORN = 2, APART_TRIES = 2, PATIENCE_MAX = 128 };
 
 void wtl_python_when_init(struct wtl_python_when *when)
@@ -33,7 +33,7 @@ static void go_apart(struct wtl_python_when *when, int64_t now_ns)
 	when->n_good = when->n_apart = when->n_torn = 0;
 }
 
-/* Back in the thread's place: for twice as long as before, unless being apart went well for longer. */
+/* Back to the thread's processor: for twice as long as before, unless being apart went well for longer. */
 static bool come_back(struct wtl_python_when *when)
 {
 	when->is_apart = false;
@@ -52,7 +52,7 @@ bool wtl_python_when_read(struct wtl_python_when *when, unsigned n_tries)
 	return when->n_torn >= APART_TORN && come_back(when);
 }
 
-/* A try of samples that come together has ended. */
+/* A try without haste has ended. */
 static bool conclude(struct wtl_python_when *when, int64_t t_ns)
 {
 	if (when->n_misfits > TRY_FEW)

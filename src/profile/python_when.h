@@ -6,14 +6,14 @@
 #include <stdint.h>
 
 /*
- * When Python's frames are read, and where the reader runs. A reading costs the program about as much as ten samples. So
- * some samples come together, and are read once, as long as nearly all of them have a stack that is known by that; else
- * each is read as soon as it is there ("haste"), until the next try.
+ * When Python's frames are read, and where the reader runs. A reading costs the program about as much as ten samples.
+ * So some samples share one reading, as long as nearly all of them have a stack that is known by that. Else each sample
+ * is read as soon as it is there ("haste"), until the next try.
  *
- * On the thread's processor the reader runs in its place: the thread waits, and what is read is of one moment. Apart from
- * it nobody waits. That is tried from time to time, without haste. A thread of many calls does not keep still for long
- * enough, which shows in how often it has to be read until nothing changes meanwhile. And sometimes that is not noticed: so
- * the readings of such a try are not used again.
+ * On the thread's processor the reader runs in its place: the thread waits, and the reading is of one moment. On
+ * another one ("apart") nobody waits; that is tried from time to time, without haste. A thread of many calls changes
+ * too fast for it, which shows in repeated tries to read. As that is not always noticed, readings of a failed try are
+ * not used again.
  */
 
 enum {
@@ -22,23 +22,23 @@ enum {
 };
 
 struct wtl_python_when {
-	/* Samples up to a try without haste, samples of that try, and those of them that no reading fits. */
+	/* Samples until a try without haste, samples of that try, and those of them that no reading fits. */
 	unsigned n_hasten, n_tried, n_misfits;
 	unsigned haste;	   /* samples between tries */
-	unsigned together; /* samples that are read once, without haste */
+	unsigned together; /* samples that share a reading, without haste */
 	bool is_apart;
-	int64_t apart_ns;	  /* since when, if it is; or was, the last time */
-	unsigned n_apart, n_torn; /* readings of late, and those of them that took more than two */
+	int64_t apart_ns;	  /* when it last became so */
+	unsigned n_apart, n_torn; /* recent readings; those of more than two tries */
 	unsigned n_good;	  /* tries that went well since is_apart changed */
-	unsigned patience;	  /* so many of them, and it is apart again */
+	unsigned patience;	  /* good tries until it is apart again */
 };
 
 void wtl_python_when_init(struct wtl_python_when *when);
-/* How many samples come together. */
+/* How many samples may collect until they are read. */
 unsigned wtl_python_when_awaits(const struct wtl_python_when *when);
-/* A sample was merged; whether its stack is known. true: what was read since apart_ns is not to be used for samples from now on. */
+/* A sample was merged; is_known: its stack is. true: readings since apart_ns are not for samples from now on. */
 bool wtl_python_when_merged(struct wtl_python_when *when, bool is_known, int64_t t_ns);
-/* It was read that often until it was of one moment. The same. */
+/* A reading took n_tries. Returns the same. */
 bool wtl_python_when_read(struct wtl_python_when *when, unsigned n_tries);
 
 #endif

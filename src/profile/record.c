@@ -6,7 +6,7 @@
 
 #include "profile/ring.h"
 
-/* Where DWARF's registers are in what the kernel tells (asm/perf_regs.h), in its order. */
+/* DWARF's numbers of the registers, in the kernel's order (asm/perf_regs.h). */
 #if defined(__x86_64__)
 #define SAMPLE_REGISTERS UINT64_C(0xff01ff)
 static const int dwarf_number[WTL_RECORD_REGISTERS] = {0, 3, 2,	 1,  4,	 5,  6,	 7, 16,
@@ -21,14 +21,14 @@ static const int dwarf_number[WTL_RECORD_REGISTERS] = {0,  1,  2,  3,  4,  5,  6
 static const int dwarf_number[] = {0};
 #endif
 
-/* What stands at the end of every record that is no sample (sample_id_all). */
+/* The end of every record that is no sample (sample_id_all). */
 struct sample_id {
 	uint32_t pid, tid;
 	uint64_t t_ns;
 	uint32_t cpu, unused;
 };
 
-/* What samples have, and what stands at the end of every record that is none. */
+/* Sets the fields of samples, and of the end of other records. */
 static void ask_fields(struct perf_event_attr *attr, unsigned stack_bytes)
 {
 	attr->sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
@@ -77,13 +77,13 @@ void wtl_record_ask(const struct wtl_rings_options *options, bool has_kernel,
 	quiet->wakeup_watermark = 0;
 	*turns = *loud;
 	turns->config = PERF_COUNT_SW_CONTEXT_SWITCHES;
-	turns->freq = 1; /* every so many, that there are hz a second */
+	turns->freq = 1; /* the kernel chooses the period, for hz a second */
 	turns->sample_freq = options->hz;
 	turns->mmap = turns->mmap2 = turns->comm = turns->comm_exec = turns->task = 0;
 	turns->context_switch = 0;
 }
 
-/* Walks over a record's fields; what is beyond its end is zeros. */
+/* Walks over a record's fields; beyond its end they are zeros. */
 struct fields {
 	const uint8_t *at, *end;
 };
@@ -146,7 +146,7 @@ bool wtl_record_glance(const struct perf_event_header *record, struct wtl_ring_g
 	if (record->size > WTL_RECORD_GLANCE)
 		fields.end = (const uint8_t *)record + WTL_RECORD_GLANCE;
 	*glance = (struct wtl_ring_glance){0};
-	skip(&fields, 8); /* where it was */
+	skip(&fields, 8); /* instruction pointer */
 	glance->pid = (int)take_u32(&fields);
 	glance->tid = (int)take_u32(&fields);
 	glance->t_ns = glance->turned_ns = (int64_t)take_u64(&fields);
@@ -190,13 +190,13 @@ static void read_sample(const struct perf_event_header *record, bool has_stack,
 	struct fields fields = fields_of(record);
 
 	event->kind = WTL_RING_SAMPLE;
-	skip(&fields, 8); /* where it was, which its registers say too */
+	skip(&fields, 8); /* instruction pointer, which the registers have too */
 	event->pid = (int)take_u32(&fields);
 	event->tid = (int)take_u32(&fields);
 	event->t_ns = (int64_t)take_u64(&fields);
 	event->cpu = take_u32(&fields);
 	skip(&fields, 4);
-	/* Of the clock that is ns, 100 µs at the least; of turns, so many turns. */
+	/* The period: of the clock in ns, 100 µs at the least; of turns a number of turns. */
 	event->sample.is_turn = take_u64(&fields) < 1000000000 / WTL_RING_HZ_MOST;
 	if (!has_stack)
 		return;

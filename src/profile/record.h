@@ -12,26 +12,26 @@ struct wtl_rings_options;
 
 /* The kernel's records, as wtl_record_ask() asks for them: what is in a ring. */
 
-/* Registers that samples have, and which of them is the stack pointer. */
+/* How many registers samples have, and which of them is the stack pointer. */
 #if defined(__aarch64__)
 enum { WTL_RECORD_REGISTERS = 33, WTL_RECORD_STACK_POINTER = 31 };
 #else
 enum { WTL_RECORD_REGISTERS = 17, WTL_RECORD_STACK_POINTER = 7 };
 #endif
 
-/* Up to where a sample's stack begins. */
+/* Bytes of a sample before its stack. */
 enum { WTL_RECORD_GLANCE = sizeof(struct perf_event_header) + 56 + 8 * WTL_RECORD_REGISTERS };
 
 /*
- * Two events take samples, one of them on at a time. The loud one wakes the reader at each sample, the quiet one when half
- * of a ring is full: on a virtual machine to wake costs the program nearly as much as the sample, as a processor that
- * interrupts itself asks the host. Nor need it wake a reader that comes by itself (pace.h). A process that execs gets the
- * loud one at once (with --pid: when its record is read), as the program may be Python.
+ * Two events take samples, only one of them enabled at a time. The loud one wakes the reader at each sample, the quiet
+ * one when half of a ring is full. On a virtual machine a wakeup costs the program nearly as much as the sample, as a
+ * processor that interrupts itself asks the host. A reader that wakes by its own timer (pace.h) needs none. A process
+ * that execs gets the loud one at once (with --pid: when its record is read), as the program may be Python.
  */
 enum wtl_record_event {
 	WTL_RECORD_LOUD,
 	WTL_RECORD_QUIET,
-	WTL_RECORD_TURNS, /* of threads that leave a processor; the kernel is where they are */
+	WTL_RECORD_TURNS, /* samples of threads as they leave a processor, in the kernel */
 	WTL_RECORD_EVENTS
 };
 
@@ -40,11 +40,11 @@ void wtl_record_ask(const struct wtl_rings_options *options, bool has_kernel,
 
 int64_t wtl_record_time(const struct perf_event_header *record);
 
-/* Whose sample it is, from its first WTL_RECORD_GLANCE bytes; of its stack, how much there is room for, behind which it
- * is told how much was copied. false: it is none. */
+/* Fills a sample's thread, time, processor and stack pointer from its first WTL_RECORD_GLANCE bytes. `copied`
+ * becomes the size of its stack's space, after which the record has how much was copied. false: it is no sample. */
 bool wtl_record_glance(const struct perf_event_header *record, struct wtl_ring_glance *glance);
 
-/* false: nothing that anybody wants to know. What the event points to is the record's. */
+/* false: a record that is not needed. What the event points to is in the record. */
 bool wtl_record_read(const struct perf_event_header *record, bool has_stack,
 		     struct wtl_ring_event *event);
 

@@ -23,42 +23,42 @@
 #include "base/thread.h"
 #include "profile/record.h"
 
-/* 512 KiB a processor is what the kernel lets each user lock (perf_event_mlock_kb); less where others use that. More, up to
- * 2 MiB, where few processors have it: then the reader wakes less often. */
+/* The kernel lets each user lock 512 KiB per processor (perf_event_mlock_kb); less is taken where other profiles use
+ * that. With few processors up to 2 MiB each, so that the reader wakes less often. */
 enum {
 	PAGES_MOST = 512,
 	PAGES_ALL = 4096,
 	PAGES_USUAL = 128,
 	PAGES_LEAST = 8,
 	RECORD_MAX = 1 << 16,
-	GLANCES = 1024 /* at a time; of more samples than that, some are not glanced at */
+	GLANCES = 1024 /* at a time; further samples are not glanced at */
 };
 
-/* Of the samples that wait for the reader, no more than fill a quarter of a ring: records of switches come beside them.
- * Registers and what else is in a sample take some 300 bytes. */
+/* Samples that wait for the reader fill at most a quarter of a ring, which holds records of switches too. Beside its
+ * stack a sample takes some 300 bytes. */
 enum { SAMPLE_HEAD = 300 };
 #define WAIT_MAX_NS INT64_C(50000000)
 
-/* Up to so many processors have two sampling events each: each event adds microseconds to the start of a thread. */
+/* With more processors there is no quiet event: each event adds microseconds to the start of a thread. */
 enum { CPUS_FEW = 32 };
 
-/* The quiet event is on when no sample had to be read at once for so long. Where changing events is slow, it is longer:
- * changes to and fro take a hundredth of the time at most. */
+/* The quiet event is enabled when no sample had to be read at once for this time. Where changing events is slow, it
+ * is longer: changes to and fro take a hundredth of the time at most. */
 #define QUIET_AFTER_NS INT64_C(200000000)
 enum { CHANGE_SHARE = 200 };
 
 struct ring {
 	int fd, cpu;
-	int fds[WTL_RECORD_EVENTS]; /* < 0: there is none, or threads have it each */
+	int fds[WTL_RECORD_EVENTS]; /* < 0: none, or each thread has its own */
 	struct perf_event_mmap_page *head;
 	uint8_t *data;
-	uint64_t size, read_to; /* of the data; what was taken */
+	uint64_t size, read_to; /* of the data; up to where records were taken */
 	uint64_t glanced_from, glanced_to;
 	size_t mapped;
 	const struct perf_event_header
 		*next; /* the record at read_to, whole; NULL: there is none */
 	int64_t next_ns;
-	uint8_t *copy; /* room for a record that goes over the end */
+	uint8_t *copy; /* for a record that wraps around */
 };
 
 struct wtl_rings {
@@ -69,19 +69,18 @@ struct wtl_rings {
 	bool has[WTL_RECORD_EVENTS];
 	int self; /* wattle's own threads have the events too */
 	bool is_quiet, has_program, is_unsure, has_stopped;
-	int64_t needed_ns, quiet_after_ns; /* when samples had last to be read at once */
+	int64_t needed_ns, quiet_after_ns; /* when samples last had to be read at once */
 	/* Threads that ran already: their events go into the rings. They are added while another thread drains. */
 	pthread_mutex_t lock;
 	struct wtl_hash
-		by_tid; /* the thread's place in the descriptors, one a ring of each kind (-1: there is none) */
+		by_tid; /* the thread's place in fds, which has one per kind and ring (-1: none) */
 	int *fds;
 	size_t n_threads, room_fds;
 	bool has_stack;
-	int64_t period_ns; /* of samples */
-	unsigned n_fit,
-		n_awaited; /* samples in a quarter of a ring; that come together, at the most */
-	bool comes_itself; /* the reader, at each of them */
-	bool waits;	   /* for some to come together */
+	int64_t period_ns;	   /* of samples */
+	unsigned n_fit, n_awaited; /* samples in a quarter of a ring; most that may collect */
+	bool comes_itself;	   /* the reader wakes by its own timer */
+	bool waits;		   /* the reader, for more samples to collect */
 	struct wtl_ring_glance glances[GLANCES];
 	size_t n_glances;
 };
@@ -100,7 +99,7 @@ static int open_event(struct perf_event_attr *attr, int tid, int cpu)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* A power of two. */
+/* The most pages to try, a power of two. */
 static size_t most_pages(int n_cpus)
 {
 	size_t pages = PAGES_MOST;
@@ -149,7 +148,7 @@ static int map_rings(struct wtl_rings *rings, int n_cpus)
 	return rc;
 }
 
-/* What needs a right is EACCES; a seccomp profile that denies the call itself mostly says EPERM or ENOSYS. */
+/* A missing permission is EACCES; a seccomp profile that denies the call mostly gives EPERM or ENOSYS. */
 static int fail(struct wtl_err *err, int pid, int rc)
 {
 	if (rc == -EPERM || rc == -ENOSYS)
@@ -190,7 +189,7 @@ static int watch(int epoll, int fd)
 	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
-/* A ring that others' events go into: of the calling thread, of which it tells nothing. */
+/* An event of the calling thread that records nothing: its ring takes the events of other threads. */
 static int open_empty(int cpu)
 {
 	struct perf_event_attr attr = {
@@ -208,7 +207,7 @@ static int open_empty(int cpu)
 	return open_event(&attr, 0, cpu);
 }
 
-/* Into its ring. A descriptor, or negative. */
+/* Opens an event that records into the ring. A descriptor, or negative. */
 static int open_into(struct wtl_rings *rings, enum wtl_record_event kind, int tid,
 		     const struct ring *ring)
 {
@@ -221,7 +220,7 @@ static int open_into(struct wtl_rings *rings, enum wtl_record_event kind, int ti
 	return rc;
 }
 
-/* Beside the one that has the ring. 0 or negative. */
+/* Opens the events beside the loud one, which owns the ring. 0 or negative. */
 static int open_others(struct wtl_rings *rings, struct ring *ring)
 {
 	for (enum wtl_record_event kind = WTL_RECORD_LOUD + 1; kind < WTL_RECORD_EVENTS; kind++) {
@@ -233,7 +232,7 @@ static int open_others(struct wtl_rings *rings, struct ring *ring)
 	return 0;
 }
 
-/* Each of one processor: only so may descendants share a ring. */
+/* One ring per processor: only then may inherited events share it. */
 static int open_rings(struct wtl_rings *rings, const struct wtl_rings_options *options,
 		      struct wtl_err *err)
 {
@@ -250,7 +249,7 @@ static int open_rings(struct wtl_rings *rings, const struct wtl_rings_options *o
 		ring->fd = options->pid ? open_empty(cpu)
 					: open_event(&rings->attrs[WTL_RECORD_LOUD], 0, cpu);
 		if (ring->fd == -ENODEV || ring->fd == -ENXIO)
-			continue; /* a processor that is off */
+			continue; /* the processor is offline */
 		if (ring->fd < 0)
 			return fail(err, options->pid, ring->fd);
 		if (!options->pid)
@@ -272,7 +271,7 @@ static int open_rings(struct wtl_rings *rings, const struct wtl_rings_options *o
 	return rc < 0 ? fail(err, options->pid, rc) : 0;
 }
 
-/* What may be seen of it: the kernel too, or the program alone. 0 or negative. */
+/* Finds out whether the kernel may be sampled too, or only user space. 0 or negative. */
 static int try_event(struct wtl_rings *rings, const struct wtl_rings_options *options)
 {
 	struct perf_event_attr *loud = &rings->attrs[WTL_RECORD_LOUD];
@@ -313,7 +312,7 @@ static void close_thread(struct wtl_rings *rings, size_t place)
 	}
 }
 
-/* It was born of a thread that is looked at, and so is it: its own events would tell everything twice. */
+/* Closes a thread's own events: it inherited its parent's, and would be recorded twice. */
 static void forget_thread(struct wtl_rings *rings, int tid)
 {
 	const uint32_t *place;
@@ -325,7 +324,7 @@ static void forget_thread(struct wtl_rings *rings, int tid)
 	pthread_mutex_unlock(&rings->lock);
 }
 
-/* Its events. 0 or negative; -ESRCH: it has ended. */
+/* Opens a thread's events. 0 or negative; -ESRCH: it has ended. */
 static int open_thread(struct wtl_rings *rings, int tid, int fds[])
 {
 	for (enum wtl_record_event kind = 0; kind < WTL_RECORD_EVENTS; kind++)
@@ -339,7 +338,7 @@ static int open_thread(struct wtl_rings *rings, int tid, int fds[])
 	return 0;
 }
 
-/* 1, 0: it was there or has ended, or negative. Only one thread adds. */
+/* 1: added; 0: it was there or has ended; or negative. Only one thread may add. */
 static int add_thread(struct wtl_rings *rings, int tid)
 {
 	size_t n_fds = (rings->n_threads + 1) * n_each(rings);
@@ -484,7 +483,7 @@ void wtl_rings_close(struct wtl_rings *rings)
 
 /* ---- Reading ---- */
 
-/* The record at read_to, if there is a whole one. */
+/* Finds the record at read_to, if it is complete. */
 static void look(struct ring *ring)
 {
 	uint64_t head = __atomic_load_n(&ring->head->data_head, __ATOMIC_ACQUIRE);
@@ -495,9 +494,9 @@ static void look(struct ring *ring)
 	ring->next = NULL;
 	if (head - ring->read_to < sizeof(*record))
 		return;
-	size = record->size; /* records are 8 bytes apart: a header never goes over the end */
+	size = record->size; /* records are aligned to 8 bytes: a header never wraps */
 	if (size < sizeof(*record) || size > head - ring->read_to) {
-		ring->read_to = head; /* nothing that can be understood: pass over it */
+		ring->read_to = head; /* not a record: pass over everything */
 		return;
 	}
 	first = ring->size - at < size ? (size_t)(ring->size - at) : size;
@@ -540,8 +539,8 @@ int64_t wtl_rings_wait_ns(const struct wtl_rings *rings, unsigned n_samples)
 }
 
 /*
- * The new event is on before the old one is off. Records may come twice, but none of a thread that was there is missed. A
- * thread born meanwhile may have both events on, or neither; so the next call makes the change again.
+ * The new event is enabled before the old one is disabled. Records may come twice, but none of a thread that was there
+ * is missed. A thread born meanwhile may have both enabled, or neither; so the next call repeats the change.
  */
 static void choose_events(struct wtl_rings *rings, bool needs_each)
 {
@@ -569,8 +568,8 @@ static void choose_events(struct wtl_rings *rings, bool needs_each)
 }
 
 /*
- * Each sample could wake the reader. After the first one it waits for some more; and when none came meanwhile, for the
- * next one: a program that rests wakes nobody.
+ * Each sample could wake the reader. After a first one it waits a while for more. If none came meanwhile, the next one
+ * wakes it: a program that sleeps wakes nobody.
  */
 static void wait_for_more(struct wtl_rings *rings, bool has_more)
 {
@@ -592,7 +591,7 @@ int64_t wtl_rings_rest_ns(const struct wtl_rings *rings)
 	return rings->comes_itself && rings->is_quiet ? 0 : -1;
 }
 
-/* Words of records do not go over the end. */
+/* A word of a record, which never wraps. */
 static uint64_t word_at(const struct ring *ring, uint64_t at)
 {
 	uint64_t word;
@@ -601,7 +600,7 @@ static uint64_t word_at(const struct ring *ring, uint64_t at)
 	return word;
 }
 
-/* The beginning of the record there, if there is a whole one. */
+/* The first bytes of the record there; NULL: it is not complete. */
 static const struct perf_event_header *peek(const struct ring *ring, uint64_t at, uint64_t head,
 					    uint8_t copy[WTL_RECORD_GLANCE])
 {
@@ -617,7 +616,7 @@ static const struct perf_event_header *peek(const struct ring *ring, uint64_t at
 	return record->size < sizeof(*record) || record->size > head - at ? NULL : record;
 }
 
-/* New samples. The processor that the last one came from, or negative. */
+/* Lists new samples. The processor that the last one came from, or negative. */
 static int list_glances(struct wtl_rings *rings)
 {
 	_Alignas(8) uint8_t copy[WTL_RECORD_GLANCE];
@@ -662,7 +661,7 @@ static void note_turn(struct wtl_rings *rings, const struct wtl_ring_event *turn
 	}
 }
 
-/* Whether their threads left a processor since: a thread may come onto another one, so all samples are known before. */
+/* Notes whether their threads were switched since; after all are listed, as a thread may move to another processor. */
 static void note_turns(struct wtl_rings *rings)
 {
 	_Alignas(8) uint8_t copy[WTL_RECORD_GLANCE];

@@ -9,9 +9,9 @@
 struct wtl_err;
 
 /*
- * What a program does, as the kernel tells it (perf_event_open): where its threads are so many times a second of CPU
- * time, when they come onto a processor and leave it, what they map, start and become. Samples of the program's own
- * threads alone: no processor that rests is woken. Nothing is ever stopped.
+ * What a program does, from perf_event_open(): where its threads are, hz times a second of CPU time; when they come
+ * onto a processor and leave it; what they map, start and become. Only the program's own threads are sampled: no idle
+ * processor is woken. Nothing is ever stopped.
  */
 
 enum {
@@ -38,13 +38,13 @@ struct wtl_ring_event {
 	int64_t t_ns; /* CLOCK_MONOTONIC */
 	union {
 		struct {
-			bool is_turn; /* it is of the moment when the thread left its processor, and of no CPU time */
+			bool is_turn; /* taken as the thread left its processor; stands for no CPU time */
 			bool has_registers; /* of user space; false: the thread has none, or the sample is of 32-bit code */
 			uint64_t registers[WTL_RING_REGISTERS];
-			bool is_look; /* the kernel gave none: the thread was looked at (see looks.h) */
+			bool is_look;	      /* from /proc, not from the kernel (see looks.h) */
 			const uint8_t *stack; /* from the stack pointer on; borrowed */
 			size_t stack_len;
-			/* A part further on, so far from the stack pointer; NULL: there is none. */
+			/* A part further out, far_at bytes from the stack pointer; NULL: there is none. */
 			const uint8_t *far;
 			uint64_t far_at;
 			size_t far_len;
@@ -69,37 +69,37 @@ struct wtl_ring_event {
 	};
 };
 
-/* What is told of a sample as soon as it is there. */
+/* What is known of a sample as soon as it is in a ring. */
 struct wtl_ring_glance {
 	int pid, tid, cpu;
 	int64_t t_ns;
 	uint64_t stack; /* its stack pointer; 0: not known */
 	uint64_t
-		copied; /* bytes from there on, up to a page that was never used, if there is one */
-	int64_t turned_ns; /* it came onto a processor or left it since, for the last time, */
-	bool is_off;	   /* and is on none */
+		copied; /* bytes copied from there on, up to a page that was never used, if there is one */
+	int64_t turned_ns; /* when its thread was last switched since; else t_ns */
+	bool is_off;	   /* that switch took it off its processor */
 };
 
 struct wtl_rings_options {
-	int pid;     /* a process that runs; 0: see below */
+	int pid;     /* a running process; 0: see wtl_rings_open() */
 	unsigned hz; /* samples a second of CPU time, 1 to WTL_RING_HZ_MOST */
-	/* Of each sample, a multiple of 8 up to 65528; 0: none, and no registers. */
+	/* Stack bytes of each sample, a multiple of 8 up to 65528; 0: no stack, and no registers. */
 	unsigned stack_bytes;
-	bool sees_turns; /* samples as well of threads that leave a processor, hz a second at the most, if it may */
+	bool sees_turns; /* also sample threads that leave a processor, at most hz a second, if permitted */
 };
 
 struct wtl_rings;
 
 /*
- * Without a process: of whatever the calling thread starts from now on, from its exec() on, and of its descendants.
- * With one: of nobody yet, see wtl_rings_add(); but whether that would be allowed is asked. 0, or negative with the
- * reason and what would help.
+ * Without a pid: records whatever the calling thread starts from now on, from its exec() on, and its descendants. With
+ * one nothing yet, see wtl_rings_add(); only the permission is checked. 0, or negative with the reason and what would
+ * help.
  */
 int wtl_rings_open(const struct wtl_rings_options *options, struct wtl_rings **ret_rings,
 		   struct wtl_err *err);
 /*
- * From now on, of all threads of a process that were not added yet, and of whatever they start. Another thread may
- * drain meanwhile. How many were added, or negative with the reason: -ESRCH where the process has ended.
+ * From now on also records all threads of a process that were not added yet, and whatever they start. Another thread
+ * may drain meanwhile. Returns how many were added, or negative with the reason; -ESRCH: the process has ended.
  */
 int wtl_rings_add(struct wtl_rings *rings, int pid, struct wtl_err *err);
 void wtl_rings_close(struct wtl_rings *rings); /* NULL is fine */
@@ -108,20 +108,20 @@ void wtl_rings_drain(struct wtl_rings *rings, int64_t until_ns,
 		     void (*take)(void *context, const struct wtl_ring_event *event),
 		     void *context);
 /*
- * Calls back for each sample that came since the last time, which is told in its order later. It is not taken out. The
- * processor that the last one came from; negative: there was none.
+ * Calls back for each sample that came since the last call; it stays in its ring for wtl_rings_drain(). Returns the
+ * processor of the last one; negative: there was none.
  */
 int wtl_rings_glance(struct wtl_rings *rings,
 		     void (*take_glance)(void *context, const struct wtl_ring_glance *glance),
 		     void *context);
-/* How long it takes a thread that runs until so many of its samples have come, as far as a ring has room. */
+/* The ns in which a running thread has n_samples, or as many as may collect in a ring; 50 ms at most. */
 int64_t wtl_rings_wait_ns(const struct wtl_rings *rings, unsigned n_samples);
-/* At the next drain: so many samples may come together, as far as a ring has room; 1 is each sample. comes_itself: the
- * reader knows when they come. */
+/* From the next drain on, n_samples may collect, as far as a ring has room; 1: each wakes the reader. comes_itself:
+ * the reader wakes by its own timer. */
 void wtl_rings_await(struct wtl_rings *rings, unsigned n_samples, bool comes_itself);
-/* For how long the reader need not look. 0: samples do not make the descriptor readable, as it comes itself; negative: they do. */
+/* The ns for which the reader need not look. 0: it wakes itself, so samples do not wake it; negative: they do. */
 int64_t wtl_rings_rest_ns(const struct wtl_rings *rings);
-/* Nothing new is told, and what is there stays to be drained. */
+/* Stops recording. What is in the rings can still be drained. */
 void wtl_rings_stop(struct wtl_rings *rings);
 /* An epoll descriptor that becomes readable when there is something to drain; others may be added to it. */
 int wtl_rings_fd(const struct wtl_rings *rings);

@@ -14,12 +14,12 @@ enum { DEPTH_MAX = 256 };
 
 struct scope {
 	Dwarf_Die die;
-	size_t parent; /* of the same level; NONE */
+	size_t parent; /* in the same level, or NONE */
 	struct wtl_scopes *inner;
 	bool has_inner; /* was looked for */
 };
 
-/* A scope may have several. */
+/* One range of a scope, which may have several. */
 struct range {
 	uint64_t low, high;
 	uint64_t reach; /* the highest end of this and all before it */
@@ -28,14 +28,14 @@ struct range {
 
 struct wtl_scopes {
 	struct scope *list;
-	struct range *ranges; /* by where they begin, scopes before what is in them */
+	struct range *ranges; /* by `low`, outer scopes before inner ones */
 	size_t n, room, n_ranges, room_ranges;
 };
 
 /* ---- Filling ---- */
 
-/* What it covers. false: nothing, it is in the source alone, or the linker left it out (then it is said to be at 0 or
- * 1, or to end before it begins). */
+/* Adds a scope with its ranges. false: no memory, or it has none: it is in the source alone, or the linker left it
+ * out (then it starts at 0 or 1, or ends before it starts). */
 static bool add_scope(struct wtl_scopes *scopes, const struct wtl_dw *dw, Dwarf_Die *die,
 		      size_t parent)
 {
@@ -69,7 +69,7 @@ static int by_place(const void *a, const void *b)
 
 	if (x->low != y->low)
 		return x->low < y->low ? -1 : 1;
-	/* Whatever is in a scope comes behind it. */
+	/* An inner scope comes after its outer one. */
 	return x->scope < y->scope ? -1 : x->scope > y->scope;
 }
 
@@ -99,7 +99,7 @@ static void add_units(struct wtl_scopes *scopes, const struct wtl_dw *dw, Dwarf 
 struct walk {
 	struct wtl_scopes *scopes;
 	const struct wtl_dw *dw;
-	/* Whether functions are in their classes: C and C++ have them beside those. */
+	/* Whether functions are inside types: in C and C++ they are beside them. */
 	bool looks_into_types;
 };
 
@@ -148,7 +148,7 @@ static void add_functions(struct walk *walk, Dwarf_Die *outer, unsigned depth)
 		}
 }
 
-/* Calls that were inlined into a function, and those into them. */
+/* Adds the calls inlined into a function, and those inlined into them. */
 static void add_inlined(struct walk *walk, Dwarf_Die *outer, size_t parent, unsigned depth)
 {
 	const struct wtl_dw *dw = walk->dw;
@@ -175,7 +175,7 @@ static void add_inlined(struct walk *walk, Dwarf_Die *outer, size_t parent, unsi
 		}
 }
 
-/* What is in a unit or a function. It is the scope's before it is filled: to read what was truncated ends that anywhere. */
+/* Fills a scope's inner level. It is attached first, as reading a truncated file may crash at any point. */
 static void look_into(const struct wtl_dw *dw, struct scope *scope)
 {
 	struct walk walk = {.scopes = calloc(1, sizeof(*walk.scopes)), .dw = dw};
@@ -216,12 +216,12 @@ void wtl_scopes_free(struct wtl_scopes *scopes)
 
 /* ---- Looking up ---- */
 
-/* The innermost one of a level. NONE: none. */
+/* The innermost scope of a level at an address, or NONE. */
 static size_t find(const struct wtl_scopes *scopes, uint64_t address)
 {
 	size_t low = 0, high = scopes ? scopes->n_ranges : 0;
 
-	while (low < high) { /* the first one behind the address */
+	while (low < high) { /* the first one after the address */
 		size_t middle = low + (high - low) / 2;
 
 		if (scopes->ranges[middle].low <= address)
@@ -259,7 +259,7 @@ size_t wtl_scopes_of(struct wtl_scopes *units, const struct wtl_dw *dw, uint64_t
 	call = find(calls, address);
 	for (size_t at = call; at != NONE; at = calls->list[at].parent)
 		depth++;
-	/* The innermost first; of too many the outermost are left. */
+	/* From the innermost on; of too many only the outermost are kept. */
 	for (size_t at = call; at != NONE; at = calls->list[at].parent, depth--)
 		if (depth < WTL_SCOPES_MAX) {
 			list[depth] = calls->list[at].die;

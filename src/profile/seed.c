@@ -15,7 +15,7 @@
 #include "base/hash.h"
 #include "base/num.h"
 
-/* A program that starts others all the time always has new ones, which are looked at anyway. */
+/* Rounds end, as a program may start others all the time; new ones are followed anyway. */
 enum { LINE_SIZE = 4096 + 128, ROUNDS_MAX = 16 };
 
 /* A line of maps: "start-end perms offset major:minor inode   path". false: no code. */
@@ -39,7 +39,7 @@ static bool read_line(const char *line, struct wtl_ring_event *event, char path[
 	return true;
 }
 
-/* What was read, to be told to the trace at once: whoever drains the rings does not wait for files. */
+/* Events that are passed to the trace all at once: the thread that drains the rings does not wait for files. */
 struct seed {
 	struct wtl_ring_event event;
 	char *text; /* its path, or name */
@@ -50,7 +50,7 @@ struct seeds {
 	size_t n, room;
 };
 
-/* Where there is no memory, it is not there. */
+/* Without memory the event is dropped. */
 static void add_seed(struct seeds *seeds, const struct wtl_ring_event *event, const char *text)
 {
 	struct seed *seed;
@@ -146,7 +146,7 @@ struct processes {
 	struct wtl_hash by_pid;
 };
 
-/* The parent's number, behind the name, which may have anything in it; 0: it has ended. */
+/* The parent's PID, which follows the name; that may have anything in it. 0: it has ended. */
 static int parent_of(int pid)
 {
 	char name[64], line[512];
@@ -195,7 +195,7 @@ static int list_processes(struct processes *all)
 	return rc;
 }
 
-/* It, or a descendant of it. The list is of many moments: a circle is possible, and ends. */
+/* Whether a process is pid or its descendant. The list is not of one moment: a cycle is possible, and ends. */
 static bool is_of(const struct processes *all, const struct process *process, int pid)
 {
 	for (size_t i = 0; i < all->n; i++) {
@@ -224,8 +224,8 @@ static void seed(const struct wtl_trace_attach *attach, int pid, bool has_thread
 	tell_seeds(attach, &seeds);
 }
 
-/* How many threads are new. What is mapped is read before, so that no sample waits for it; and again for what was
- * mapped until its events told of it. */
+/* How many threads are new. Mappings are read before, so that no sample waits for them; and again after, for those
+ * made before the events were enabled. */
 static int attach_process(struct wtl_trace_attach *attach, int pid, struct wtl_err *err)
 {
 	int n;
@@ -237,7 +237,7 @@ static int attach_process(struct wtl_trace_attach *attach, int pid, struct wtl_e
 	return n;
 }
 
-/* One round: how many threads are new. Descendants that may not be looked at are counted. */
+/* One round: how many threads are new. Descendants without permission are counted. */
 static int attach_all(struct wtl_trace_attach *attach, struct processes *all, struct wtl_err *err)
 {
 	int n = 0, rc = list_processes(all);
@@ -268,7 +268,7 @@ int wtl_trace_attach(struct wtl_trace_attach *attach, struct wtl_err *err)
 
 	if (rc == 0)
 		rc = wtl_err_set(err, -ESRCH, "profile", NULL, "process %d has ended", attach->pid);
-	/* Whoever was born of a thread that was not looked at yet is found the next time. */
+	/* Children of threads that were not added yet are found in the next round. */
 	for (int round = 1; rc > 0 && round < ROUNDS_MAX; round++)
 		rc = attach_all(attach, &all, err);
 	free(all.list);

@@ -9,20 +9,19 @@
 struct wtl_rings;
 
 /*
- * Looks at a process that runs already, and at its descendants: all of their threads, also those that are born
- * meanwhile. What they are called and what they have mapped is told to the trace, from their files in /proc. Another
- * thread drains the rings into it, and holds the lock while it does. What a process maps while it is read may be told
- * twice, which is the same.
+ * Attaches to a running process and its descendants: all of their threads, also those born meanwhile. Their names and
+ * mappings are read from /proc and passed to the trace. Another thread drains the rings into it, and holds the lock
+ * while it does. What is mapped meanwhile may be passed twice, which does no harm.
  */
 struct wtl_trace_attach {
 	struct wtl_trace *trace;
 	struct wtl_rings *rings;
 	pthread_mutex_t *lock;
 	int pid;
-	size_t n_denied; /* descendants that may not be looked at */
+	size_t n_denied; /* descendants without permission */
 };
 
-/* Tells what a process has mapped to run, as rings do. */
+/* Calls take() for each executable mapping of a process, as rings do. */
 void wtl_seed_maps(int pid, void (*take)(void *context, const struct wtl_ring_event *event),
 		   void *context);
 

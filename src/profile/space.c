@@ -51,7 +51,7 @@ struct wtl_space *wtl_spaces_find(struct wtl_spaces *spaces, int pid)
 	return space;
 }
 
-/* The last one takes its place. */
+/* The last space takes the removed one's place. */
 void wtl_spaces_remove(struct wtl_spaces *spaces, struct wtl_space *space)
 {
 	struct wtl_space *last = spaces->list[spaces->n - 1];
@@ -64,7 +64,7 @@ void wtl_spaces_remove(struct wtl_spaces *spaces, struct wtl_space *space)
 	free_space(space);
 }
 
-/* The first mapping that ends behind the address. */
+/* The first mapping that ends after the address. */
 static size_t first_behind(const struct wtl_space *space, uint64_t address)
 {
 	return WTL_ADDRESSES_UP_TO(space->mappings, space->n, end, address);
@@ -86,7 +86,7 @@ int wtl_space_map(struct wtl_space *space, uint64_t start, uint64_t length, uint
 
 	if (length == 0 || mapping.end < start)
 		return 0;
-	/* One that is cut in two, and the new one. */
+	/* For the new one, and one that is cut in two. */
 	if (wtl_array_reserve(&space->mappings, &space->room, space->n + 2,
 			      sizeof(*space->mappings)) < 0)
 		return -ENOMEM;

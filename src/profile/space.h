@@ -16,7 +16,7 @@ struct wtl_mapping {
 
 struct wtl_space {
 	int pid;
-	size_t n_threads;	      /* of the process, as its owner counts them */
+	size_t n_threads;	      /* of the process; set by the owner */
 	struct wtl_mapping *mappings; /* by address; they never overlap */
 	size_t n, room;
 };
@@ -35,11 +35,11 @@ void wtl_spaces_done(struct wtl_spaces *spaces);
 struct wtl_space *wtl_spaces_find(struct wtl_spaces *spaces, int pid);
 /* The process has ended. */
 void wtl_spaces_remove(struct wtl_spaces *spaces, struct wtl_space *space);
-/* It has mapped that now; what was there before is not any more. 0 or -ENOMEM. */
+/* Adds a mapping, which replaces what was there before. 0 or -ENOMEM. */
 int wtl_space_map(struct wtl_space *space, uint64_t start, uint64_t length, uint64_t offset,
 		  struct wtl_module *module);
-void wtl_space_clear(struct wtl_space *space); /* it becomes another program */
-/* A new process has what its parent had. 0 or -ENOMEM. */
+void wtl_space_clear(struct wtl_space *space); /* at exec() */
+/* Copies the parent's mappings to a new process. 0 or -ENOMEM. */
 int wtl_space_copy(struct wtl_space *space, const struct wtl_space *parent);
 /* NULL: nothing is mapped there. */
 const struct wtl_mapping *wtl_space_at(const struct wtl_space *space, uint64_t address);

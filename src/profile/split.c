@@ -10,7 +10,7 @@
 #include "profile/launch.h"
 #include "profile/learn.h"
 
-/* A stretch without a sample is that of the thread's next one, if that is so near. */
+/* A slice without a sample gets the thread's nearest one, if that is so near. */
 #define NEAR_NS INT64_C(5000000)
 
 enum { TICKS_MOST = 1 << 18 };
@@ -33,7 +33,7 @@ void wtl_split_done(struct wtl_split *split)
 	free(split->bills);
 }
 
-/* Every second one is dropped, but the last. */
+/* Drops every second tick, but not the last. */
 static void halve_ticks(struct wtl_split *split)
 {
 	size_t n = 0;
@@ -48,7 +48,7 @@ static void halve_ticks(struct wtl_split *split)
 	split->ticks_each *= 2;
 }
 
-/* The last one, to be told again: it is not among those that are kept. */
+/* The last tick, to be filled again: it was not to be kept. */
 static struct wtl_split_tick *replace_tick(struct wtl_split *split, int64_t t_ns)
 {
 	struct wtl_split_tick *last = &split->ticks[split->n_ticks - 1];
@@ -97,9 +97,9 @@ struct wtl_split_bill *wtl_split_add_bill(struct wtl_split *split, int64_t t_ns)
 	return bill;
 }
 
-/* ---- Pieces: who was seen with what, when ---- */
+/* ---- Pieces: which thread had which stack, when ---- */
 
-/* A thread's time on a processor with one stack, within a tick. */
+/* A thread's time on a processor with one stack. */
 struct piece {
 	int64_t begin_ns, end_ns;
 	uint32_t node; /* NOBODY: unsampled */
@@ -108,7 +108,7 @@ struct piece {
 enum { NOBODY = UINT32_MAX };
 
 struct pieces {
-	struct piece *list; /* by their begins */
+	struct piece *list; /* by begin_ns */
 	size_t n, room;
 };
 
@@ -195,7 +195,7 @@ static int by_begin(const void *a, const void *b)
 	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
 }
 
-/* Samples of all threads, put together by thread: their number is in ends[thread]. */
+/* The samples of each thread. 0 or -ENOMEM; free() both in any case. */
 static int sort_samples(const struct wtl_trace *trace, struct thread_samples **ret_threads,
 			const struct wtl_trace_sample ***ret_all)
 {
@@ -236,7 +236,7 @@ static int make_pieces(const struct wtl_trace *trace, struct pieces *pieces)
 
 /* ---- Dividing ---- */
 
-/* Of a piece, what lies in one tick. */
+/* The part of a piece in one tick. */
 struct part {
 	uint32_t tick, node;
 	int64_t ns;
@@ -245,14 +245,14 @@ struct part {
 
 struct work {
 	const struct wtl_split *split;
-	struct wtl_learned_functions *functions; /* of the domain; NULL: a second is a second */
+	struct wtl_learned_functions *functions; /* of the domain; NULL: all seconds count alike */
 	struct wtl_split_result *result;
 	struct pieces pieces;
 	size_t first; /* pieces before it have ended */
 	size_t first_tick;
 	struct part *parts; /* of the bill, by their ticks */
 	size_t n, room;
-	double others;	 /* CPU time of others in a nanosecond of the bill */
+	double others;	 /* CPU time of others per nanosecond of the bill */
 	double *doubts;	 /* as result->doubt_uj */
 	bool *launching; /* of each node, where the domain's energy goes to launches; else NULL */
 	uint32_t last_launch; /* the node of the last one; 0: none yet */
@@ -266,7 +266,7 @@ bool wtl_split_asks(const struct wtl_split *split, int64_t t_ns)
 	return !split->stretches;
 }
 
-/* Stretches begin and end with ticks: a tick's time is in one, or is not. */
+/* Where a part's energy goes. Stretches begin and end with ticks, so a tick is inside or outside. */
 static size_t place_of(const struct work *work, const struct part *part)
 {
 	const struct wtl_split *split = work->split;
@@ -294,7 +294,7 @@ static int by_tick(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* A piece's time from there to there, cut at the ticks from that one on. */
+/* Adds a piece's time from from_ns to to_ns, cut at the ticks from `tick` on. */
 static int cut_piece(struct work *work, uint32_t node, int64_t from_ns, int64_t to_ns, size_t tick)
 {
 	const struct wtl_split *split = work->split;
@@ -339,10 +339,10 @@ static int cut_at_ticks(struct work *work, int64_t begin_ns, int64_t end_ns)
 	return rc;
 }
 
-/* Of what the program was billed for, so much may be missing by clocks that differ: one part in so many. */
+/* Missing CPU time of up to one part in so many is put down to clocks that differ. */
 enum { CLOCKS_PART = 50 };
 
-/* What it was billed for and nobody looked at, spread evenly over the bill: of processes that it had started before. */
+/* Adds the CPU time that was billed but not recorded (of processes started before), spread evenly over the bill. */
 static int add_unseen(struct work *work, int64_t begin_ns, int64_t end_ns, double unseen_ns)
 {
 	const struct wtl_split *split = work->split;
@@ -406,7 +406,7 @@ static int64_t tick_length(const struct wtl_split *split, size_t tick)
 	return split->ticks[tick].t_ns - (tick > 0 ? split->ticks[tick - 1].t_ns : split->begin_ns);
 }
 
-/* Parts from the first one on that lie in the same tick. */
+/* How many parts from `first` on lie in the same tick. */
 static size_t count_in_tick(const struct work *work, size_t first)
 {
 	size_t n = 1;
@@ -421,7 +421,7 @@ static double others_in_tick(const struct work *work, size_t tick)
 	return work->others * (double)tick_length(work->split, tick) / 1e9;
 }
 
-/* Who used the processors in the tick of those parts. */
+/* Passes on who used the processors in the tick of those parts. */
 static void tell_use(const struct work *work, struct wtl_learned_functions *functions, size_t first,
 		     size_t n)
 {
@@ -433,7 +433,7 @@ static void tell_use(const struct work *work, struct wtl_learned_functions *func
 		wtl_learned_functions_use(functions, work->parts[i].node, work->parts[i].ns);
 }
 
-/* One tick's parts: what the domain drew, by what each weighs beside all others. */
+/* Weighs one tick's parts: what the domain drew is divided among them and others. */
 static void weigh_tick(struct work *work, size_t first, size_t n, size_t domain, uint64_t idle_uw)
 {
 	const struct wtl_split *split = work->split;
@@ -443,7 +443,7 @@ static void weigh_tick(struct work *work, size_t first, size_t n, size_t domain,
 	struct part *parts = &work->parts[first];
 
 	if (tick >= split->n_ticks)
-		return; /* nothing is known of it: it weighs nothing */
+		return; /* after the last tick nothing is known */
 	drawn = drawn_uj(split, tick, domain, idle_uw);
 	others_s = others_in_tick(work, tick);
 	for (size_t i = 0; i < WTL_LEARNED_PLACES; i++)
@@ -465,8 +465,8 @@ static void weigh_tick(struct work *work, size_t first, size_t n, size_t domain,
 }
 
 /*
- * What each part of a bill weighs: its part of what the domain drew in its tick. Others' time is only known of the
- * whole bill, and is taken to be even. Where nothing is known to have been drawn, its time alone.
+ * A part weighs its share of what the domain drew in its tick. Others' CPU time is known only of the whole bill, and is
+ * taken to be even. If nothing is known to have been drawn, a part weighs its time.
  */
 static void weigh_parts(struct work *work, size_t domain, uint64_t idle_uw)
 {
@@ -484,8 +484,8 @@ static void weigh_parts(struct work *work, size_t domain, uint64_t idle_uw)
 		work->parts[i].weight = (double)work->parts[i].ns;
 }
 
-/* Energy that was drawn since its counter changed before: to those of the parts from there to there that launched work or
- * waited; or, as work goes on alone, to who launched last. 0 or -ENOMEM. */
+/* Gives energy drawn since the counter last changed to the parts [from, to) that launched work or waited; or, as
+ * work goes on alone, to the last one that did. 0 or -ENOMEM. */
 static int give_to_launches(struct work *work, size_t from, size_t to, size_t tick, double drawn)
 {
 	double sum = 0.0;
@@ -507,7 +507,7 @@ static int give_to_launches(struct work *work, size_t from, size_t to, size_t ti
 	return rc;
 }
 
-/* What each part of a bill weighs of a domain whose energy goes to launches. Where none is known yet, nothing does. */
+/* Weighs a bill's parts for a domain whose energy goes to launches. Before the first launch nothing weighs. */
 static int weigh_launches(struct work *work, const struct wtl_split_bill *bill, size_t domain)
 {
 	const struct wtl_split *split = work->split;
@@ -528,11 +528,11 @@ static int weigh_launches(struct work *work, const struct wtl_split_bill *bill, 
 		last = tick;
 		from = to;
 	}
-	/* What was billed is of somebody, also if nothing is known to have been drawn meanwhile. */
+	/* What was billed goes to launches even if the counter did not move meanwhile. */
 	return from > 0 || work->n > n ? 0 : give_to_launches(work, 0, n, last, 1.0);
 }
 
-/* All of it, to the last microjoule: each part gets what the sum up to it grows by. */
+/* Divides exactly: each part gets what the rounded sum up to it grows by. */
 static void divide(struct work *work, uint64_t total_uj, uint64_t *energies, size_t domain,
 		   int64_t bill_ns)
 {
@@ -599,7 +599,7 @@ static int divide_bill(struct work *work, const struct wtl_split_bill *bill, siz
 	return 0;
 }
 
-/* From the first bill on. */
+/* Back to the first bill. */
 static void rewind_work(struct work *work)
 {
 	work->first = work->first_tick = 0;
@@ -678,7 +678,7 @@ static int divide_all(struct work *work, const struct wtl_trace *trace)
 	return rc;
 }
 
-/* Of all of it: they have no times. 0 or -ENOMEM. */
+/* Waits have no times: they are known of the whole alone. 0 or -ENOMEM. */
 static int copy_waits(const struct wtl_split *split, const struct wtl_trace *trace,
 		      struct wtl_split_result *result)
 {

@@ -9,7 +9,7 @@
 
 #include "base/array.h"
 
-/* A thread whose stack was cut is read for so long; and no tail of a thread that may have run for so long since. */
+/* How long after a cut stack tails are read; and how long a thread may have run since its sample for that. */
 #define NEED_NS	 INT64_C(100000000)
 #define FRESH_NS INT64_C(1000000)
 
@@ -19,9 +19,9 @@ enum {
 	VAIN_MOST = 64,
 	SPARE = 1 << 13, /* beyond the outermost frame's stack pointer */
 	SHRINK = 64,
-	FAR_BEFORE = 512, /* the registers that a far frame kept lie below what was asked for */
+	FAR_BEFORE = 512, /* a far frame saved registers below the address that is missing */
 	FAR_SIZE = 1 << 15,
-	CPU_TAILS = 32, /* that wait for their samples to be taken: more do not fit into a ring */
+	CPU_TAILS = 32, /* per processor, until samples are drained: a ring has no more */
 	TAILS_MOST = 512
 };
 
@@ -46,7 +46,7 @@ bool wtl_tails_are_needed(const struct wtl_tails *tails, int64_t now_ns)
 	return tails->cut_ns && now_ns - tails->cut_ns < NEED_NS;
 }
 
-/* Up to where nothing is mapped: how much, or negative. */
+/* Reads up to the end of what is mapped. Returns how much, or negative. */
 static ssize_t read_some(int pid, uint64_t address, uint8_t *to, size_t size)
 {
 	const struct iovec here = {to, size}, there = {(void *)(uintptr_t)address, size};
@@ -67,7 +67,7 @@ void wtl_tails_glance(struct wtl_tails *tails, const struct wtl_tail_need *need,
 	    (glance->is_off ? glance->turned_ns : now_ns) - glance->t_ns > FRESH_NS ||
 	    wtl_array_reserve(&tail->bytes, &tail->room, room + FAR_SIZE, 1) < 0)
 		return;
-	/* What it was of is over, and its bytes may have moved. */
+	/* The old tail is over, and its bytes may have moved. */
 	tail->tid = 0;
 	tail->far_n = 0;
 	n = read_some(glance->pid, address, tail->bytes + glance->copied, need->size);
@@ -128,14 +128,14 @@ void wtl_tails_learn(const struct wtl_tails *tails, struct wtl_tail_need *need,
 		     uint64_t cut_at)
 {
 	const struct wtl_ring_event *joined = &tails->joined;
-	size_t all = tails->copied + need->size; /* that was asked for */
+	size_t all = tails->copied + need->size; /* bytes asked for */
 	uint64_t used = outermost->stack - joined->sample.registers[WTL_UNWIND_SP];
 
 	need->n_vain = end == WTL_UNWIND_WHOLE ? 0 : need->n_vain + 1;
 	if (end == WTL_UNWIND_CUT && joined->sample.stack_len == all)
 		need->far = cut_at;
 	if (end == WTL_UNWIND_WHOLE && used > joined->sample.stack_len)
-		return; /* by the far part */
+		return; /* it needed the far part */
 	if (end == WTL_UNWIND_WHOLE && used + SPARE < all) {
 		need->size -= need->size / SHRINK;
 	} else if (end == WTL_UNWIND_CUT && 2 * need->size <= SIZE_MOST &&

@@ -17,12 +17,12 @@ enum { CPUS_MAX = 1 << 16, SAMPLES_MOST = 1 << 20, SLICES_MOST = 1 << 20, NODES_
 #define SLICE_MIN_NS INT64_C(1000000)
 #define SLICE_MAX_NS INT64_C(60000000000)
 
-/* Whoever was on a processor so shortly before the end may still be. */
+/* A thread seen on a processor so shortly before the end is taken to be there still. */
 #define LATELY_NS INT64_C(100000000)
-/* Nobody leaves and comes again within that time, to be sure: that much may be wrong where a record was lost. */
+/* After a lost record, a thread seen again within that time is taken not to have left: at most that much is wrong. */
 #define NEAR_NS INT64_C(5000000)
-/* Both records of one birth come within that time, also where a virtual processor is away between them; the kernel gives no
- * thread's number again so soon. */
+/* Both records of one birth come within that time, even if a virtual processor pauses between them; the kernel
+ * reuses no TID so soon. */
 #define TWICE_NS INT64_C(10000000)
 
 void wtl_trace_clear(struct wtl_trace *trace)
@@ -109,7 +109,7 @@ static int64_t add_thread(struct wtl_trace *trace, int pid, int tid)
 		space->n_threads++;
 	trace->threads[trace->n_threads] = (struct wtl_trace_thread){.pid = pid, .tid = tid};
 	if (found)
-		*found = (uint32_t)trace->n_threads; /* the number belongs to a new one */
+		*found = (uint32_t)trace->n_threads; /* the number is reused */
 	else
 		wtl_hash_add(&trace->by_tid, wtl_hash_number((uint32_t)tid),
 			     (uint32_t)trace->n_threads);
@@ -123,7 +123,7 @@ static int64_t find_thread(struct wtl_trace *trace, int pid, int tid)
 	return found && trace->threads[*found].pid == pid ? *found : add_thread(trace, pid, tid);
 }
 
-/* With the last one, what the process has mapped is nobody's. */
+/* With the last thread of a process, its mappings go. */
 static void end_thread(struct wtl_trace *trace, size_t i)
 {
 	struct wtl_trace_thread *thread = &trace->threads[i];
@@ -144,7 +144,7 @@ int64_t wtl_trace_time(int64_t t_ns)
 	return t_ns - t_ns % 1000;
 }
 
-/* To the thread's last slice, if that began at about the same time. */
+/* Adds to the thread's last slice, if that began within the same slice_ns. */
 static bool join_slice(struct wtl_trace *trace, uint32_t thread, int64_t begin_ns,
 		       int64_t length_ns)
 {
@@ -203,7 +203,7 @@ static void place_wait(void *context, uint32_t where, int64_t wait_ns)
 		trace->waits_ns[node] += wait_ns;
 }
 
-/* It was on no processor up to then. */
+/* The thread was on no processor until end_ns. */
 static void add_wait(struct wtl_trace *trace, struct wtl_trace_thread *thread, int64_t end_ns)
 {
 	int64_t wait_ns = end_ns - thread->off_ns;
@@ -232,8 +232,8 @@ static void leave(struct wtl_trace *trace, size_t i, int64_t t_ns)
 }
 
 /*
- * That a thread left may not be known, where records were lost. Then it was there as long as it was seen; the time
- * behind that is among what it is billed for unseen.
+ * The thread on a processor. Where records were lost, it may have left: then it counts until it was last seen, and the
+ * time after that as unsampled.
  */
 static struct wtl_trace_thread *on_cpu(const struct wtl_trace *trace, uint32_t cpu)
 {
@@ -243,7 +243,7 @@ static struct wtl_trace_thread *on_cpu(const struct wtl_trace *trace, uint32_t c
 	return thread && thread->is_on && thread->cpu == cpu ? thread : NULL;
 }
 
-/* It is told to be on a processor, or to leave it now: and before? */
+/* The thread is recorded on a processor, or leaving it: did it leave before, where a record was lost? */
 static void settle(struct wtl_trace *trace, size_t i, int64_t t_ns)
 {
 	struct wtl_trace_thread *thread = &trace->threads[i];
@@ -293,7 +293,7 @@ static void come(struct wtl_trace *trace, size_t i, const struct wtl_ring_event 
 		trace->on_cpus[event->cpu] = (uint32_t)i + 1;
 }
 
-/* What the kernel says of it now. */
+/* Whether /proc says that it runs. */
 static bool is_running(const struct wtl_trace_thread *thread)
 {
 	char name[64], line[512];
@@ -312,7 +312,7 @@ static bool is_running(const struct wtl_trace_thread *thread)
 	return behind && strncmp(behind, ") R", 3) == 0;
 }
 
-/* A row for all of a thread's command. Its node, or negative. */
+/* The node for all threads of a command name, or negative. */
 static int64_t name_node(struct wtl_trace *trace, const struct wtl_trace_thread *thread,
 			 const char *why)
 {
@@ -328,7 +328,6 @@ static int64_t name_node(struct wtl_trace *trace, const struct wtl_trace_thread 
 	return number < 0 ? number : wtl_tree_child(&trace->tree, 0, (uint32_t)number);
 }
 
-/* Threads that were never seen. */
 void wtl_trace_name_unseen(struct wtl_trace *trace)
 {
 	for (size_t i = 0; i < trace->n_threads; i++) {
@@ -397,7 +396,7 @@ static int64_t node_of(struct wtl_trace *trace, const struct wtl_unwind_place pl
 	return node;
 }
 
-/* Every second one is dropped. */
+/* Drops every second sample. */
 static void halve_samples(struct wtl_trace *trace)
 {
 	for (size_t i = 1; i < trace->n_samples; i += 2)
@@ -425,8 +424,8 @@ void wtl_trace_add_sample(struct wtl_trace *trace, uint32_t thread, uint32_t nod
 }
 
 /*
- * Who may see it has samples of threads that leave, which belong to the record behind them. A thread that others push
- * off its processor leaves from where it runs, so samples of what runs tell that as well; and more, if there are no others.
+ * With permission there are samples of threads that leave, each followed by the record of that switch. A preempted
+ * thread leaves from where it runs, so samples of what runs show that as well; without the others, they show all waits.
  */
 static void show_place(struct wtl_trace *trace, struct wtl_trace_thread *thread, uint32_t node,
 		       const struct wtl_ring_event *sample)
@@ -447,7 +446,7 @@ static void show_place(struct wtl_trace *trace, struct wtl_trace_thread *thread,
 		wtl_waits_show(&thread->rests, node, now, place_wait, trace);
 }
 
-/* The kernel gives no stacks: functions of Python are known, and of native code whose it is. */
+/* A sample from /proc, without a stack: only Python functions are known; native code is named by its thread. */
 static void take_look(struct wtl_trace *trace, size_t thread, const struct wtl_ring_event *event)
 {
 	struct wtl_python_process *python = wtl_python_find(&trace->python, event->pid);
@@ -464,8 +463,7 @@ static void take_look(struct wtl_trace *trace, size_t thread, const struct wtl_r
 		wtl_trace_add_sample(trace, (uint32_t)thread, (uint32_t)node, event->t_ns);
 }
 
-/* Of what was copied of it; or, where that is not all, of what was read beyond it as well, if that leads to where the
- * program began. */
+/* Unwinds the copied stack; if it is cut, also with its tail, if that leads to where the program began. */
 static size_t unwind(struct wtl_trace *trace, struct wtl_trace_thread *thread,
 		     const struct wtl_ring_event **sample, struct wtl_unwind_place places[],
 		     enum wtl_unwind_end *ret_end)
@@ -533,7 +531,7 @@ static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl
 static void take_map(struct wtl_trace *trace, const struct wtl_ring_event *event)
 {
 	struct wtl_space *space = wtl_spaces_find(&trace->spaces, event->pid);
-	/* Of no file: each process has its own. */
+	/* Memory of no file is a module of its process alone. */
 	uint64_t inode =
 		wtl_file_is_memory(event->map.path) ? (uint64_t)event->pid : event->map.inode;
 	struct wtl_module *module = wtl_modules_find(&trace->modules, event->pid, event->map.path,
@@ -548,7 +546,7 @@ static void take_map(struct wtl_trace *trace, const struct wtl_ring_event *event
 				  module);
 }
 
-/* A birth that is told twice is one. */
+/* A birth may be recorded twice. */
 static int64_t add_born(struct wtl_trace *trace, const struct wtl_ring_event *event)
 {
 	const uint32_t *found = place_of(trace, event->tid);
@@ -594,7 +592,7 @@ static void take_name(struct wtl_trace *trace, size_t thread, const struct wtl_r
 	if (space)
 		wtl_space_clear(space);
 	wtl_python_ended(&trace->python, event->pid);
-	/* Counting begins with the exec(): whoever calls it is on a processor. */
+	/* Recording begins with the exec(): its caller is on a processor. */
 	come(trace, thread, event);
 }
 

@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "profile/unwind.h"
 
-/* By which the table of places grows. */
+/* The table of rows grows by this. */
 enum { ROWS_MORE = 256 };
 
 int wtl_tree_init(struct wtl_tree *tree)

@@ -11,15 +11,12 @@
 struct wtl_module;
 struct wtl_unwind_place;
 
-/*
- * Call stacks as a tree: a node is a frame below those of its parent. Frames are places in programs, or names for what
- * has none.
- */
+/* Call stacks as a tree: a node is a frame called by its parent's. Frames are places in programs, or names. */
 
 enum wtl_frame_kind {
 	WTL_FRAME_NATIVE, /* module and address */
-	WTL_FRAME_PYTHON, /* code: a number of wtl_tree.names, line in address */
-	WTL_FRAME_NAMED,  /* a word for what cannot be told: a number of wtl_tree.names */
+	WTL_FRAME_PYTHON, /* name: a number of wtl_tree.names; address: the first line */
+	WTL_FRAME_NAMED,  /* a text: a number of wtl_tree.names */
 };
 
 struct wtl_frame {
@@ -40,23 +37,22 @@ struct wtl_tree {
 	char **names;
 	size_t n_nodes, n_frames, n_names, room_nodes, room_frames, room_names;
 	struct wtl_hash by_place, by_frame, by_name;
-	uint32_t *by_row; /* the frames of places, + 1; 0: not asked yet */
+	uint32_t *by_row; /* frames by wtl_unwind_place.row, + 1; 0: not known yet */
 	size_t n_rows;
-	/* Once there are so many nodes (0: any number), whatever would be a new one, and all below it, is the node of the
-	 * frame `rest`, which each node can have below it. New ones below the root are still made. */
+	/* The most nodes (0: no limit). Then a new one, and all below it, becomes the child of the frame `rest` that
+	 * each node can have. New ones below the root are still made. */
 	size_t nodes_most;
 	uint32_t rest;
 };
 
 int wtl_tree_init(struct wtl_tree *tree); /* with its root. 0 or -ENOMEM */
 void wtl_tree_done(struct wtl_tree *tree);
-/* The numbers of a frame, a place's, a name, and of the node of a frame below another node, made if need be. -ENOMEM. */
+/* The number of a frame, a place's frame, a name, and a child node, each added if need be; or -ENOMEM. */
 int64_t wtl_tree_frame(struct wtl_tree *tree, const struct wtl_frame *frame);
 int64_t wtl_tree_place(struct wtl_tree *tree, const struct wtl_unwind_place *place);
 int64_t wtl_tree_name(struct wtl_tree *tree, const char *name);
 int64_t wtl_tree_child(struct wtl_tree *tree, uint32_t parent, uint32_t frame);
-/* Whether no node above has a frame of the same name: a function that calls itself is counted once with all that it
- * called. */
+/* Whether no ancestor has a frame of the same name: with all that it called, a recursive function is counted once. */
 bool wtl_tree_is_outermost(const struct wtl_tree *tree, size_t node);
 
 #endif

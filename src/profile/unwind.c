@@ -87,7 +87,7 @@ static bool take_frame_address(const struct wtl_dw *dw, Dwarf_Frame *frame,
 	return (n == 1 || row->is_deref) && is_register(&ops[0], &row->base, &row->offset);
 }
 
-/* false: it is kept in a way that is not understood. */
+/* false: it is saved in a way that is not understood. */
 static bool take_rule(const struct wtl_dw *dw, Dwarf_Frame *frame, int number, uint8_t *ret_rule,
 		      int32_t *ret_offset)
 {
@@ -128,7 +128,7 @@ static void fill_row(const struct wtl_modules *modules, struct wtl_module *modul
 	modules->dw.dwarf_frame_info(frame, NULL, NULL, &is_signal);
 	row->is_signal = is_signal;
 	row->is_bad = !take_frame_address(&modules->dw, frame, row);
-	/* What a table does not tell of them is as the caller had it: elfutils 0.188 says so of all of them but rbx. */
+	/* Registers without a rule are as the caller had them: elfutils 0.188 says so of all of them but rbx. */
 	for (size_t i = 0; i < WTL_UNWIND_KEPT; i++)
 		if (take_rule(&modules->dw, frame, kept[i], &row->rules[i], &row->offsets[i]) &&
 		    row->rules[i] == WTL_UNWIND_UNKNOWN)
@@ -159,7 +159,7 @@ static bool is_row(const void *context, uint32_t value, const void *sought)
 	       unwinder->rows[value].module == key->module;
 }
 
-/* NULL: no memory. Until the next one. */
+/* Valid until the next call. NULL: no memory. */
 static const struct wtl_unwind_row *row_at(struct wtl_unwinder *unwinder, struct wtl_module *module,
 					   uint64_t address)
 {
@@ -195,16 +195,16 @@ const uint8_t *wtl_unwind_stack(const struct wtl_ring_event *sample, uint64_t of
 	return sample->sample.far + offset;
 }
 
-/* What lies further from the stack pointer is on no stack. */
+/* An address further from the stack pointer is not on the stack. */
 enum { BEYOND_MOST = 1 << 20 };
 
-/* What is known of a frame while it is left. */
+/* The state of unwinding. */
 struct frame {
 	const struct wtl_ring_event *sample;
 	uint64_t stack_at; /* the address of what was copied */
 	uint64_t registers[WTL_RING_REGISTERS];
-	uint64_t known;	 /* bits */
-	uint64_t cut_at; /* a word that was asked for there is not known; 0: all are */
+	uint64_t known;	 /* bits: registers that are known */
+	uint64_t cut_at; /* the first address asked for that was not copied; 0: none */
 };
 
 static bool read_word(struct frame *frame, uint64_t address, uint64_t *ret)
@@ -249,7 +249,7 @@ static bool old_value(struct frame *frame, uint8_t rule, int number, uint64_t cf
 	return rule == WTL_UNWIND_SAME && frame->known >> number & 1;
 }
 
-/* To the caller. false: there is none, or it is not known; *ret_is_end says which. */
+/* Goes on to the caller. false: there is none, or it is not known; *ret_is_end says which. */
 static bool leave(struct frame *frame, const struct wtl_unwind_row *row, bool *ret_is_end)
 {
 	uint64_t cfa, pc, old[WTL_UNWIND_KEPT], known = 0;
@@ -274,7 +274,7 @@ static bool leave(struct frame *frame, const struct wtl_unwind_row *row, bool *r
 	return pc != 0;
 }
 
-/* Where it is, by the mappings and the rows. */
+/* Finds a place by the mappings and the rows, and keeps the result. */
 static void seek_place(struct wtl_unwinder *unwinder, const struct wtl_space *space, uint64_t pc,
 		       struct wtl_unwind_place *place)
 {
@@ -332,7 +332,7 @@ static void keep_registers(const struct frame *frame, struct wtl_unwind_place *p
 		place->kept[i] = frame->known >> kept[i] & 1 ? frame->registers[kept[i]] : 0;
 }
 
-/* NULL: it cannot be left. inner: how the frame that it called was left. */
+/* The row to unwind a place by; NULL: none. inner: the row of the frame that it called. */
 static const struct wtl_unwind_row *row_of(const struct wtl_unwinder *unwinder,
 					   const struct wtl_unwind_place *place,
 					   const struct wtl_unwind_row *inner)
@@ -341,7 +341,7 @@ static const struct wtl_unwind_row *row_of(const struct wtl_unwinder *unwinder,
 
 	if (place->module && place->module->is_jit)
 		return &unwinder->by_pointer;
-	/* What made the code calls it by code of its own that has no table either (Node's builtins). */
+	/* The engine calls JIT code by code of its own that has no table either (Node's builtins). */
 	return row && row->is_bad && inner == &unwinder->by_pointer ? inner : row;
 }
 
@@ -350,7 +350,7 @@ size_t wtl_unwind(struct wtl_unwinder *unwinder, const struct wtl_space *space,
 		  enum wtl_unwind_end *ret_end)
 {
 	struct frame frame = {.sample = sample, .known = UINT64_MAX};
-	bool is_end = false, is_exact = true; /* of a call, the address behind it is known */
+	bool is_end = false, is_exact = true; /* false: the PC is a return address */
 	const struct wtl_unwind_row *row = NULL;
 	size_t n = 0;
 

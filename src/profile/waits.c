@@ -5,9 +5,9 @@
 
 /* The stack was copied just before the thread left. */
 #define SAME_NS INT64_C(100000)
-/* With more CPU time between, a program may be in another function, */
+/* With more CPU time between, a program may be in another function; */
 #define NEAR_CPU_NS INT64_C(2000000)
-/* and in a loop of its own when it left often since, and long ago: the kernel shows a thread that often leaves often. */
+/* or, after many switches, with more time between: the kernel shows a thread that often leaves often. */
 #define NEAR_NS INT64_C(20000000)
 enum { NEAR_TURNS = 4 };
 
@@ -22,7 +22,7 @@ static int64_t between(int64_t from, int64_t to, double part)
 	return from + (int64_t)(part * (double)(to - from));
 }
 
-/* The two that are nearest to each other become one between them. */
+/* Joins the two waits nearest to each other into one between them. */
 static void join(struct wtl_waits *waits)
 {
 	struct wtl_waits_open *one, *other;

@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 /*
- * Where a thread was while it was on no processor. The kernel shows where it leaves one some of the times, not each
- * time. A time in between is placed where the thread left at the shown time that is nearest by its own CPU time, before
- * or after. If neither is near, it is not known where.
+ * Where a thread was while it was on no processor. The kernel shows its stack only some of the times that it leaves
+ * one. A wait in between is placed at the shown stack that is nearest by the thread's CPU time, before or after. If
+ * neither is near, its place is not known.
  */
 
 enum { WTL_WAITS_OPEN = 4 };
@@ -25,24 +25,24 @@ struct wtl_waits_open {
 };
 
 struct wtl_waits {
-	uint32_t node;	  /* of the tree, where it was shown to leave last; 0: nowhere yet */
-	uint32_t n_turns; /* times that it left since then */
-	struct wtl_waits_moment shown; /* when that was */
-	/* Waits since then, by time: they may be nearer to the next one. Where there are too many, two are one. */
+	uint32_t node;		       /* where it was last shown to leave; 0: nowhere yet */
+	uint32_t n_turns;	       /* times that it left since then */
+	struct wtl_waits_moment shown; /* when it was shown there */
+	/* Waits since then, not placed yet: they may be nearer to the next shown one. If too many, two are joined. */
 	unsigned n;
 	struct wtl_waits_open open[WTL_WAITS_OPEN];
 };
 
-/* So long it was at that node; 0: it is not known where. */
+/* A wait of wait_ns at that node; 0: place not known. */
 typedef void wtl_waits_place_fn(void *context, uint32_t node, int64_t wait_ns);
 
-/* It left then, and waited. */
+/* The thread left then, and waited. */
 void wtl_waits_add(struct wtl_waits *waits, struct wtl_waits_moment left, int64_t wait_ns,
 		   wtl_waits_place_fn *place, void *context);
-/* It was shown to leave there. node: 0, if its stack could not be told. */
+/* The thread was shown to leave there. node: 0, if its stack is not known. */
 void wtl_waits_show(struct wtl_waits *waits, uint32_t node, struct wtl_waits_moment left,
 		    wtl_waits_place_fn *place, void *context);
-/* Nothing more will be shown. */
+/* Nothing more will be shown: places the waits left. */
 void wtl_waits_end(struct wtl_waits *waits, wtl_waits_place_fn *place, void *context);
 
 #endif
