@@ -29,7 +29,7 @@ static size_t trim(const char *text, size_t len)
 	return len;
 }
 
-/* Takes the unit at the end away. */
+/* Removes the unit at the end. */
 static int take_unit(const char *text, size_t *len, enum wtl_bound_unit *ret_unit)
 {
 	size_t longest = 0;
@@ -46,7 +46,7 @@ static int take_unit(const char *text, size_t *len, enum wtl_bound_unit *ret_uni
 	return longest > 0 ? 0 : -EINVAL;
 }
 
-/* From its end on: names may have blanks, and signs as well ("operator>"). */
+/* Parses from the end: names may have blanks, and signs as well ("operator>"). */
 static int parse(const char *text, struct wtl_bound *bound)
 {
 	size_t len = trim(text, strlen(text)), begin;
@@ -129,11 +129,11 @@ bool wtl_bound_unknown(struct wtl_app *app, const struct wtl_bounds *bounds,
 	return !bounds->is_strict;
 }
 
-/* ---- Of a profile ---- */
+/* ---- Bounds of a profile ---- */
 
 enum { TOTAL = -1, NOT_SEEN = -2, SEVERAL = -3 };
 
-/* By its whole name, or by what it is called without its file and line. */
+/* Finds a function by its whole name, or by its name without file and line. */
 static int64_t find_function(struct wtl_app *app, const struct wtl_bound *bound,
 			     const struct wtl_stacks *stacks)
 {
@@ -158,7 +158,7 @@ static int64_t find_function(struct wtl_app *app, const struct wtl_bound *bound,
 	return found;
 }
 
-/* By the number of samples alone. */
+/* The uncertainty (k = 2) by the number of samples alone. */
 static double seen(double value, uint64_t n, uint64_t n_all)
 {
 	double p = n_all > 0 ? fmin((double)n / (double)n_all, 1.0) : 0.0;

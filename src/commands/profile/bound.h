@@ -10,16 +10,16 @@ struct wtl_diff;
 struct wtl_option;
 struct wtl_stacks;
 
-/* What --fail-if says: "train > 300 J". The exit status tells scripts which of them a profile does not keep. */
+/* Bounds of --fail-if: "train > 300 J". The exit status tells scripts that a profile broke one. */
 
 enum { WTL_BOUNDS_MAX = 64, WTL_EXIT_BOUND = 124 };
 
 enum wtl_bound_unit { WTL_BOUND_J, WTL_BOUND_KJ, WTL_BOUND_S, WTL_BOUND_G, WTL_BOUND_PERCENT };
 
 struct wtl_bound {
-	const char *text; /* all of it */
-	size_t name_len;  /* of the function's, at its start */
-	bool is_less;	  /* it fails below the limit */
+	const char *text; /* the whole expression */
+	size_t name_len;  /* of the function's name, at its start */
+	bool is_less;	  /* it fails below the limit, not above */
 	double limit;
 	enum wtl_bound_unit unit;
 };
@@ -27,29 +27,29 @@ struct wtl_bound {
 struct wtl_bounds {
 	struct wtl_bound list[WTL_BOUNDS_MAX];
 	size_t n;
-	bool is_strict; /* what is not decided fails as well */
+	bool is_strict; /* --fail-strict: what is not decided fails as well */
 };
 
 /* For the option: its target is a struct wtl_bounds. */
 int wtl_bound_set(struct wtl_app *app, const struct wtl_option *option, const char *text);
 
-/* Says which bounds are not kept, and which are within what is not known. 0: all are kept; 1: some are not; negative
- * after wtl_complain(). */
+/* Says which bounds fail, and which are not decided, as the value is too uncertain. 0: all are kept; 1: some are
+ * not; negative after wtl_complain(). */
 int wtl_bounds_check(struct wtl_app *app, const struct wtl_bounds *bounds,
 		     const struct wtl_stacks *stacks);
-/* The same of what the second side has more than the first; in percent of the first. */
+/* The same for what the second side uses more than the first; % is of the first. */
 int wtl_bounds_check_diff(struct wtl_app *app, const struct wtl_bounds *bounds,
 			  const struct wtl_diff *diff);
 
-/* ---- One of them ---- */
+/* ---- One bound ---- */
 
 bool wtl_bound_is_of(const struct wtl_bound *bound, const char *name, size_t len);
-/* Says what it is, if it is not kept for certain. */
+/* Says what the value is, if it is not certain that the bound is kept. */
 bool wtl_bound_is_kept(struct wtl_app *app, const struct wtl_bounds *bounds,
 		       const struct wtl_bound *bound, double value, double uncertainty);
-/* NULL: its value is known. */
+/* Why a bound's value is not known; NULL: it is. */
 const char *wtl_bound_why_unknown(const struct wtl_bound *bound, bool is_seen, bool has_energy);
-/* Says that its value is not known, and why: is that as good as kept? */
+/* Says that the value is not known, and why. Returns whether that counts as kept. */
 bool wtl_bound_unknown(struct wtl_app *app, const struct wtl_bounds *bounds,
 		       const struct wtl_bound *bound, const char *why);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bounds of what one side uses more than the other. */
+/* Bounds of what the second side uses more than the first. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static size_t label_len(const char *key)
 	return open && open > key + 1 && open[-1] == ' ' ? (size_t)(open - key) - 1 : 0;
 }
 
-/* 0; 1: it was not seen; negative after wtl_complain(). */
+/* 0; 1: the function was not seen; negative after wtl_complain(). */
 static int find(struct wtl_app *app, const struct wtl_bound *bound, const struct wtl_diff *diff,
 		size_t *ret_function)
 {

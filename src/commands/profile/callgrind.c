@@ -19,7 +19,7 @@ static size_t metric_at(size_t i)
 	return i < WTL_METRIC_DOMAINS ? order[i] : i;
 }
 
-/* Whole numbers of a size that people read: microseconds, microjoules, micrograms. */
+/* Whole numbers of readable size: microseconds, microjoules, micrograms. */
 static uint64_t cost_at(const struct wtl_stacks *stacks, size_t i, const uint64_t *values)
 {
 	size_t metric = metric_at(i);
@@ -71,7 +71,7 @@ static void put_name(struct wtl_buf *buf, const struct wtl_stacks *stacks, const
 		       called->file[0] ? called->file : "???", name, function + 1, called->label);
 }
 
-/* Of each frame, which is a line of a function: its own costs. */
+/* The own costs of each frame, which is a line of a function. */
 static uint64_t *sum_lines(const struct wtl_stacks *stacks)
 {
 	uint64_t *sums = calloc((stacks->tree.n_frames + 1) * stacks->n_metrics, sizeof(*sums));

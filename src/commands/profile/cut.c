@@ -63,7 +63,7 @@ static int cut_slices(struct wtl_cut *cut, const struct wtl_trace *whole)
 {
 	size_t room = 0, n = 0;
 
-	/* A slice that lies in several stretches is several. */
+	/* A slice in several stretches is cut into several. */
 	for (size_t i = 0; i < whole->n_slices; i++)
 		for (size_t k = 0; k < cut->n_stretches; k++)
 			room += whole->slices[i].begin_ns < cut->stretches[k].end_ns &&
@@ -101,7 +101,7 @@ static void cut_samples(struct wtl_cut *cut, const struct wtl_trace *whole)
 		}
 }
 
-/* Threads that did nothing then are none of it. */
+/* Threads that did nothing in the windows are left out. */
 static int drop_threads(struct wtl_trace *trace)
 {
 	uint32_t *numbers = calloc(trace->n_threads + 1, sizeof(*numbers));
@@ -145,9 +145,9 @@ static int cut_trace(struct wtl_cut *cut, const struct wtl_trace *whole)
 	return drop_threads(trace);
 }
 
-/* ---- How much memory it had ---- */
+/* ---- Memory ---- */
 
-/* The size at a window's start is that of the look before. How much of shared pages was whose is not kept over time. */
+/* At a window's start the size is that of the reading before. PSS is not kept over time. */
 static int cut_process(struct wtl_cut *cut, const struct wtl_memory_process *whole,
 		       struct wtl_memory_process *part)
 {
@@ -237,7 +237,7 @@ static void add_up(struct wtl_cut *cut)
 				   (double)whole_uj);
 }
 
-/* Ticks from the first window's start to the last one's end, and what was drawn since then. */
+/* Ticks from the first window's start to the last one's end, with the energy drawn since that start. */
 static int cut_ticks(struct wtl_cut *cut, const struct wtl_split *whole)
 {
 	int64_t from_ns = cut->stretches[0].begin_ns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What two sides differ by, and how sure that is. */
+/* How two sides differ, and how certain that is. */
 #include "commands/profile/diff.h"
 
 #include <errno.h>
@@ -13,12 +13,12 @@
 
 enum { KEY_SIZE = 1024 };
 
-/* Of what no sample was seen, so many may have been missed (95 %). */
+/* Samples that a function without any may have had (95 %). */
 #define MISSED 3.0
 
 /* ---- Functions of all runs ---- */
 
-/* A Python function keeps its name when lines move, or its folder: "fit (train.py)". */
+/* A function's key stays the same if its lines or its folder change: "fit (train.py)". */
 static const char *key_of(const struct wtl_stacks_function *function, char key[KEY_SIZE])
 {
 	const char *slash;
@@ -83,7 +83,7 @@ static int fill(struct wtl_diff *diff, const struct wtl_stacks *stacks, uint32_t
 	return 0;
 }
 
-/* The same host and the same sensors; what a model is wrong by is another thing in each program. */
+/* Same host and same sensors, not a model: a model's error differs between programs. */
 static bool is_same_machine(const struct wtl_saved *a, const struct wtl_saved *b)
 {
 	if (!a->host || !b->host || strcmp(a->host, b->host) != 0 ||
@@ -136,17 +136,17 @@ void wtl_diff_done(struct wtl_diff *diff)
 	free(diff->cells);
 }
 
-/* ---- How sure ---- */
+/* ---- Uncertainty ---- */
 
 /* One side of a row. Variances are standard (k = 1). */
 struct side {
 	double mean;
-	double seen;	 /* of the mean, by samples or by the spread of the runs */
-	double relative; /* what the energies of all runs are wrong by, standard */
-	size_t df;	 /* of `seen`; 0: it is known */
+	double seen;	 /* variance of the mean, by samples or by the spread of the runs */
+	double relative; /* standard uncertainty of all energies of a run, relative */
+	size_t df;	 /* degrees of freedom of `seen`; 0: not from a spread of runs */
 };
 
-/* By how many samples there were. */
+/* The variance by the number of samples. */
 static double seen_variance(double value, double all, uint64_t n, uint64_t n_all)
 {
 	double p = n_all > 0 ? (double)n / (double)n_all : 0.0;
@@ -197,7 +197,7 @@ static struct side side_of(const struct wtl_diff *diff, size_t function, enum wt
 	return side;
 }
 
-/* Student's t at Welch's degrees of freedom, or k = 2 where nothing is a spread of runs. */
+/* Student's t for Welch's degrees of freedom; k = 2 if no side has a spread of runs. */
 static double factor_of(const struct side *a, const struct side *b)
 {
 	double sum = a->seen + b->seen, parts = 0.0;
@@ -212,8 +212,8 @@ static double factor_of(const struct side *a, const struct side *b)
 }
 
 /*
- * What energies are wrong by as a whole. By the same sensors of the same machine, half of that variance is the same in
- * both, as gain and idle power are, and leaves only its part of the difference.
+ * The variance due to errors of whole runs. With the same sensors of one machine half of it is common to both sides,
+ * like gain and idle power, and only scales the difference.
  */
 static double whole_variance(const struct wtl_diff *diff, const struct side *a,
 			     const struct side *b)

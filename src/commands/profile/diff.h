@@ -25,33 +25,33 @@ enum wtl_diff_what {
 struct wtl_diff_cell {
 	uint64_t values[WTL_DIFF_WHATS];
 	uint64_t n_own, n_all; /* samples */
-	uint64_t doubts_uj[2]; /* as watts are learned: own, with calls */
+	uint64_t doubts_uj[2]; /* due to learned watts: own, with calls */
 };
 
 struct wtl_diff {
-	struct wtl_saved *runs; /* of the first side, then of the second */
+	struct wtl_saved *runs; /* the first side's, then the second's */
 	size_t n_runs, n_first;
-	struct wtl_tree keys;	     /* its names: what functions are called */
-	struct wtl_diff_cell *cells; /* n_runs a function, then those of whole runs */
-	bool is_same_machine;	     /* all were measured by the same sensors */
-	bool has_energy; /* else that of a run is not known, and they differ by CPU time */
+	struct wtl_tree keys;	     /* its names: the functions' keys */
+	struct wtl_diff_cell *cells; /* n_runs per function, then n_runs of whole runs */
+	bool is_same_machine;	     /* all runs are by the same sensors */
+	bool has_energy;	     /* false: a run lacks it, and CPU time is compared */
 };
 
 struct wtl_difference_row {
 	double first, second; /* means */
 	double change;	      /* second - first */
-	double uncertainty;   /* of that; k = 2 */
+	double uncertainty;   /* of the change; k = 2 */
 	bool is_significant;
 };
 
-/* The functions of what runs[] have. 0 or -ENOMEM; done() in any case, which does not end the runs. */
+/* Collects the functions of runs[]. 0 or -ENOMEM; done() in any case, which does not end the runs. */
 int wtl_diff_make(struct wtl_diff *diff, struct wtl_saved *runs, size_t n_runs, size_t n_first);
 void wtl_diff_done(struct wtl_diff *diff);
-/* Of a function, or of whole runs: keys.n_names. */
+/* A function's row; keys.n_names: that of whole runs. */
 void wtl_diff_row(const struct wtl_diff *diff, size_t function, enum wtl_diff_what what,
 		  struct wtl_difference_row *ret_row);
 
-/* `wattle profile diff A B`: its exit code. */
+/* `wattle profile diff A B`: returns its exit code. */
 int wtl_profile_diff(struct wtl_app *app);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Two sides for people, and as JSON or CSV. */
+/* Writes a difference as text, JSON or CSV. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -26,14 +26,14 @@ enum { OUT_MAX = 64 << 20 };
 
 struct telling {
 	const struct wtl_diff *diff;
-	size_t *order; /* functions, those that differ most first */
+	size_t *order; /* functions by how much they differ, most first */
 };
 
 /* ---- The order ---- */
 
 struct place {
 	size_t function;
-	double changes[WTL_DIFF_WHATS]; /* how much it differs; first what it is put in order by */
+	double changes[WTL_DIFF_WHATS]; /* absolute changes, first the one to sort by */
 };
 
 static int by_change(const void *a, const void *b)
@@ -46,7 +46,7 @@ static int by_change(const void *a, const void *b)
 	return x->function < y->function ? -1 : x->function > y->function;
 }
 
-/* By what functions themselves differ by, unless --sort says otherwise: those add up to what the runs differ by. */
+/* Sorts by changes of functions themselves, unless --sort says otherwise: those add up to the runs' change. */
 static int put_in_order(struct telling *telling, enum wtl_profile_sort sort)
 {
 	bool has_energy = telling->diff->has_energy;
@@ -107,7 +107,7 @@ static void put_row(struct wtl_buf *buf, const struct wtl_diff *diff, size_t fun
 		       rows[WTL_DIFF_OWN_NS].is_significant ? '*' : ' ');
 }
 
-/* Rows with less than a hundredth of what a whole run used are left out, unless they differ for certain. */
+/* Leaves out rows with less than 1 % of a whole run, unless they differ for certain. */
 static bool is_told(const struct wtl_diff *diff, size_t function)
 {
 	enum wtl_diff_what what = diff->has_energy ? WTL_DIFF_ALL_UJ : WTL_DIFF_ALL_NS;
@@ -258,7 +258,7 @@ static int tell(const struct wtl_profile_writing *writing, const struct wtl_diff
 	return rc;
 }
 
-/* Without "--": the first is one side, the second the other. 0 or EINVAL after wtl_complain(). */
+/* Splits the files into two sides at "--"; without it, one file each. 0 or EINVAL after wtl_complain(). */
 static int find_sides(struct wtl_app *app, const char *files[], size_t *ret_n, size_t *ret_first)
 {
 	const struct wtl_profile_settings *settings = app->own;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The graph of calls for Graphviz: functions by their energy (or CPU time), and what goes along each call. */
+/* The call graph for Graphviz: functions by their energy (or CPU time), and what goes along each call. */
 #include "base/buf.h"
 #include "commands/profile/edges.h"
 #include "commands/profile/format.h"
 #include "document/format.h"
 
-/* Beside what has less of the whole, one sees nothing. */
+/* Functions and calls with a smaller share are not drawn. */
 #define LEAST 0.005
 
 static double share_of(const struct wtl_stacks *stacks, const uint64_t *values)
@@ -40,7 +40,7 @@ static void put_value(struct wtl_buf *buf, const struct wtl_stacks *stacks, cons
 	wtl_buf_puts(buf, " %)");
 }
 
-/* From white to a dark red, by the share; letters that can be read on it. */
+/* Colors go from white to dark red by the function's own share, and leave the text readable. */
 static void put_node(struct wtl_buf *buf, const struct wtl_stacks *stacks, uint32_t function)
 {
 	const uint64_t *all = &stacks->functions_all[function * stacks->n_metrics];

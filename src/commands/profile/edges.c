@@ -31,7 +31,7 @@ static struct place place_of(const struct wtl_stacks *stacks, uint32_t node, boo
 	return (struct place){{callee, caller, line}, node};
 }
 
-/* The same call is not among those that led to it. */
+/* Whether no caller is the same function (recursion). */
 static bool is_outermost(const struct wtl_stacks *stacks, uint32_t node)
 {
 	uint32_t function = wtl_stacks_function(stacks, node);

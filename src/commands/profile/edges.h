@@ -4,13 +4,13 @@
 
 #include "commands/profile/stacks.h"
 
-/* Who calls whom, wherever in the tree: one edge for each caller, line of it, and function that is called. */
+/* The call graph: one edge per caller, line of the caller, and callee, wherever in the tree. */
 struct wtl_edge {
-	uint32_t caller; /* WTL_EDGE_ROOT: nobody */
+	uint32_t caller; /* WTL_EDGE_ROOT: none */
 	uint32_t line;	 /* of the caller */
 	uint32_t callee;
 	uint64_t *own,
-		*all; /* n_metrics: of what is called, itself and with its calls; recursion is counted once */
+		*all; /* n_metrics each: the callee itself, and with its calls; recursion is counted once */
 };
 
 enum { WTL_EDGE_ROOT = UINT32_MAX };

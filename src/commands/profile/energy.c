@@ -81,8 +81,7 @@ void wtl_profile_energy_look(struct wtl_profile_energy *energy)
 		wtl_profile_energy_tick(energy);
 }
 
-/* What the program was billed since the bill before: all as energy of its own, until idle power is taken out at the
- * end, when it is known best. */
+/* Bills the program since the last bill: idle power is included until the end, when it is known best. */
 void wtl_profile_energy_bill(struct wtl_profile_energy *energy)
 {
 	struct wtl_split_bill *bill = wtl_split_add_bill(&energy->split, energy->meter->sampled_ns);
@@ -100,7 +99,7 @@ void wtl_profile_energy_bill(struct wtl_profile_energy *energy)
 	}
 }
 
-/* A model says the same of every second of CPU time; a GPU works for whom it likes. */
+/* Learning needs measurements: to a model all CPU seconds are alike. GPU energy goes to launches. */
 static void choose_what_is_learned(struct wtl_profile_energy *energy)
 {
 	for (size_t i = 0; i < energy->split.n_domains; i++) {
@@ -116,8 +115,8 @@ static void choose_what_is_learned(struct wtl_profile_energy *energy)
 }
 
 /*
- * Bills have sums so far of energy and of the time that it is a share of. Idle power is taken out of the sums, so that
- * the last is what the ledger says; then each has what it adds to the one before. Sums never fall.
+ * Bills have running sums: of energy, and in idle_uj of the time that the program shares in. Idle power is taken out of
+ * the sums, so that the last is the ledger's. Then each becomes its difference to the one before; sums never fall.
  */
 static void take_idle_out(struct wtl_profile_energy *energy)
 {
@@ -171,7 +170,7 @@ static void describe_domain(const struct wtl_profile_energy *energy, size_t i,
 	ret_domain->learns = energy->learns[i];
 }
 
-/* What wattle itself was billed: it is a process as others are. */
+/* What wattle itself was billed, like any process. */
 static void describe_profiler(const struct wtl_profile_energy *energy, struct wtl_profile *profile)
 {
 	const struct wtl_consumers *consumers = energy->consumers;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The Firefox Profiler's processed format, version 60, which newer ones take: samples of each thread, and a track of power for
- * each domain, in picowatt-hours a reading, with the grams of CO2e that its tooltips tell.
+ * The Firefox Profiler's processed format, version 60, which newer ones read: samples of each thread, and a power track
+ * for each domain in picowatt-hours per reading. Its tooltips show grams of CO2e.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -34,7 +34,7 @@ static void put_ms(const struct firefox *firefox, int64_t t_ns)
 	wtl_format_fixed(firefox->buf, ns > 0 ? (uint64_t)ns : 0, 6);
 }
 
-/* "key":[...] of the same value, and a comma before it. */
+/* ,"key":[...] with n times the same value. */
 static void put_same(struct wtl_buf *buf, const char *key, const char *value, size_t n)
 {
 	wtl_buf_printf(buf, ",\"%s\":[", key);
@@ -72,7 +72,7 @@ static int number_files(struct firefox *firefox)
 	return 0;
 }
 
-/* Names of functions, then of files. */
+/* Function names, then file names. */
 static void put_strings(const struct firefox *firefox)
 {
 	const struct wtl_stacks *stacks = firefox->stacks;
@@ -147,7 +147,7 @@ static void put_frames(const struct firefox *firefox)
 	wtl_buf_putc(buf, '}');
 }
 
-/* Without the root: a node's number is one less. */
+/* Leaves out the root: a node's number is one less. */
 static void put_nodes(const struct firefox *firefox)
 {
 	const struct wtl_tree *tree = &firefox->stacks->tree;

@@ -27,7 +27,7 @@ static bool is_installed(const char *path)
 	for (size_t i = 0; within[i]; i++)
 		if (strstr(path, within[i]))
 			return true;
-	/* The interpreter, wherever it lies. */
+	/* The Python interpreter, wherever it lies. */
 	return slash && (starts(slash, "/python3") || starts(slash, "/libpython3"));
 }
 
@@ -54,12 +54,12 @@ bool *wtl_profile_find_libraries(const struct wtl_profile *profile)
 		of_frames[i] = is_of_library(places, &places->frames[i]);
 	for (size_t i = 1; of_calls && i < calls->tree.n_nodes; i++)
 		of_calls[i] = true;
-	/* A place is a function, and those that the compiler put into it. */
+	/* A node of the trace is a call and those inlined into it. */
 	for (size_t i = 1; of_frames && of_calls && i < places->n_nodes; i++)
 		for (uint32_t call = calls->of_nodes[i],
 			      end = calls->of_nodes[places->nodes[i].parent];
 		     call && call != end; call = calls->tree.nodes[call].parent)
-			/* Where each program begins, which is in its own file. */
+			/* Every program starts with _start, which is in its own file. */
 			of_calls[call] &= of_frames[places->nodes[i].frame] ||
 					  strcmp(wtl_calls_name(calls, call), "_start") == 0;
 	free(of_frames);

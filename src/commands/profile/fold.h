@@ -9,8 +9,8 @@
 struct wtl_profile;
 
 /*
- * Of each call, whether its function is a library's: of the system or of CPython, or of a package that was installed; not of
- * the program. NULL: no memory. free() it.
+ * For each call: whether its function is a library's (the system's, CPython's, or an installed package's) and not the
+ * program's. NULL: no memory. free() it.
  */
 bool *wtl_profile_find_libraries(const struct wtl_profile *profile);
 

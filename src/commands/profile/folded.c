@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Folded stacks, as flamegraph.pl, inferno and speedscope read them: "main;work 4711", in microjoules, or of CPU
- * time in nanoseconds. */
+/* Folded stacks for flamegraph.pl, inferno and speedscope: "main;work 4711", in microjoules, or in nanoseconds of
+ * CPU time. */
 #include <inttypes.h>
 
 #include "base/buf.h"
 #include "commands/profile/format.h"
 
-/* Names may hold what divides frames. */
+/* Replaces ';' in names, which separates frames. */
 static void put_name(struct wtl_buf *buf, const struct wtl_stacks *stacks, uint32_t node)
 {
 	const char *name = stacks->functions[wtl_stacks_function(stacks, node)].name;

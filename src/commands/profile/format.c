@@ -32,7 +32,7 @@ const struct wtl_profile_format *wtl_profile_format_find(const char *name)
 	return NULL;
 }
 
-/* The first word of a list, and how long it is; the rest of the list. */
+/* The next word of a list and its length; the list moves behind it. */
 static size_t next_word(const char **list, const char **ret_word)
 {
 	size_t n;
@@ -51,7 +51,7 @@ static bool ends_with(const char *name, const char *suffix, size_t n)
 	return len > n && strncmp(name + len - n, suffix, n) == 0;
 }
 
-/* The longest suffix counts: .speedscope.json is no .json. */
+/* The longest suffix counts: .speedscope.json is not .json. */
 const struct wtl_profile_format *wtl_profile_format_of_file(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *suffix;

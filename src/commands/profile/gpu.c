@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* GPU kernels of a profile, where the program wrote a trace of them: joules of each name, and of who launched it. */
+/* GPU kernels of a profile, from a trace that the program wrote: joules by kernel name, and by launching function. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 #define FILE_MAX (512u << 20)
 
-/* A sample so near to a launch tells who it was. */
+/* A sample this near to a launch shows which function launched. */
 #define NEAR_NS (5 * INT64_C(1000000))
 
 enum { ROWS_MAX = 30 };
@@ -46,7 +46,7 @@ static void add(struct row *row, const char *name, const struct wtl_kernel *kern
 	row->n++;
 }
 
-/* By name, most energy first. NULL: no memory; free() it. */
+/* A row per kernel name, most energy first. NULL: no memory; free() it. */
 static struct row *list_kernels(const struct wtl_kineto *kineto, size_t *ret_n)
 {
 	size_t n = kineto->names.n_names;
@@ -61,14 +61,14 @@ static struct row *list_kernels(const struct wtl_kineto *kineto, size_t *ret_n)
 	return rows;
 }
 
-/* ---- Who launched them ---- */
+/* ---- Launching functions ---- */
 
 static int64_t distance(int64_t a, int64_t b)
 {
 	return a > b ? a - b : b - a;
 }
 
-/* The node of the sample of its thread that is nearest to the launch; 0: there is none near it. */
+/* The node of the launching thread's sample that is nearest to the launch; 0: none is near. */
 static uint32_t find_launcher(const struct wtl_trace *trace, const struct wtl_kernel *kernel)
 {
 	size_t at = WTL_TIMES_UP_TO(trace->samples, trace->n_samples, t_ns,
@@ -90,7 +90,7 @@ static uint32_t find_launcher(const struct wtl_trace *trace, const struct wtl_ke
 	return node;
 }
 
-/* Of a stack, the innermost function of Python, or of the program where there is none. */
+/* The call of a stack's innermost Python function; without one, of its innermost function. */
 static uint32_t function_of(const struct wtl_profile *profile, uint32_t node)
 {
 	const struct wtl_tree *tree = &profile->trace->tree;
@@ -102,7 +102,7 @@ static uint32_t function_of(const struct wtl_profile *profile, uint32_t node)
 	return calls[node];
 }
 
-/* By function, most energy first; the last one is for those whose launch was not seen. NULL: no memory; free() it. */
+/* A row per function, most energy first; one is for launches that were not seen. NULL: no memory; free() it. */
 static struct row *list_launchers(const struct wtl_profile *profile, size_t *ret_n)
 {
 	const struct wtl_kineto *kineto = profile->kineto;

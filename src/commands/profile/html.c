@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One page that holds everything and asks nobody: web/profile.html with the profile in it. Names are text in JSON, which the
- * page puts on the screen as text. */
+/* One page that needs no other file: web/profile.html with the profile in it as JSON. The page shows names as text. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -8,7 +7,7 @@
 #include "commands/profile/format.h"
 #include "document/format.h"
 
-extern const char wtl_profile_page[]; /* tools/mkfile.py makes it */
+extern const char wtl_profile_page[]; /* made by tools/mkfile.py */
 
 #define HERE "@PROFILE@"
 
@@ -42,7 +41,7 @@ static void put_functions(struct wtl_buf *buf, const struct wtl_stacks *stacks)
 	wtl_buf_puts(buf, "],\"lines\":[");
 	for (size_t i = 0; i < n; i++)
 		wtl_buf_printf(buf, "%s%" PRIu32, i ? "," : "", stacks->functions[i].line);
-	/* The ± of what it used itself, in microjoules. */
+	/* The uncertainty of own energy, in microjoules. */
 	wtl_buf_puts(buf, "],\"doubts\":[");
 	for (size_t i = 0; i < n; i++) {
 		const uint64_t *own = &stacks->functions_own[i * stacks->n_metrics];
@@ -138,7 +137,7 @@ static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile)
 	wtl_buf_done(&text);
 }
 
-/* In a page's script: "<" might begin its end, and stands in texts alone. */
+/* Within the page's script "<" might end the script; in JSON it is in strings alone, so it is escaped. */
 static void put_into_page(struct wtl_buf *buf, const struct wtl_buf *json)
 {
 	const char *at = wtl_buf_str(json), *end = at + json->len, *next;

@@ -14,8 +14,8 @@
 
 struct wtl_profile_keep {
 	struct wtl_profile_watch watch;
-	struct wtl_saved_part told; /* its numbers: so many were told in this period */
-	uint32_t period;	    /* of the recorder */
+	struct wtl_saved_part told; /* its numbers: how many were written in this period */
+	uint32_t period;	    /* the recorder's, of the last part */
 };
 
 int wtl_profile_keep_new(unsigned hz, int pid, struct wtl_profile_keep **ret_keep,
@@ -61,7 +61,7 @@ static void put(struct wtl_recorder *recorder, int rc, const struct wtl_buf *con
 	wtl_buf_done(&bytes);
 }
 
-/* What was told already is left out of what is packed. */
+/* The next part, without what this period has already. */
 static struct wtl_saved_part part_of(const struct wtl_profile_keep *keep)
 {
 	const struct wtl_saved_part *told = &keep->told;
@@ -104,7 +104,7 @@ void wtl_profile_keep_more(struct wtl_profile_keep *keep, struct wtl_recorder *r
 	struct wtl_pack pack = {.out = &content};
 	struct wtl_saved_part part;
 
-	/* A period can be read without those before it. */
+	/* A period must be readable without those before it. */
 	if (keep->period != wtl_recorder_periods(recorder))
 		keep->told = (struct wtl_saved_part){.n_nodes = 0};
 	keep->period = wtl_recorder_periods(recorder);
@@ -121,7 +121,7 @@ void wtl_profile_keep_more(struct wtl_profile_keep *keep, struct wtl_recorder *r
 	wtl_buf_done(&content);
 }
 
-/* What each frame is called, and where it is in the source. */
+/* Packs the names of frames, and where they are in the source. */
 static int pack_names(struct wtl_pack *pack, struct wtl_trace *trace)
 {
 	struct wtl_split_result nothing = {.n_nodes = 0};

@@ -16,9 +16,9 @@
 
 #define SOURCE "kineto"
 
-/* What runs on a GPU, of the categories of events. */
+/* Categories of events that run on a GPU. */
 static const char *const on_gpu[] = {"kernel", "gpu_memcpy", "gpu_memset", NULL};
-/* What launches it. */
+/* Categories of events that launch them. */
 static const char *const launching[] = {"cuda_runtime", "cuda_driver", "hip_runtime", NULL};
 
 void wtl_kineto_done(struct wtl_kineto *kineto)
@@ -47,7 +47,7 @@ static bool is_of(const json_t *event, const char *const categories[])
 	return false;
 }
 
-/* Microseconds as nanoseconds; what cannot be a time is not. */
+/* Reads microseconds as nanoseconds. false: not a valid time. */
 static bool read_ns(const json_t *event, const char *key, int64_t *ret_ns)
 {
 	const json_t *value = json_object_get(event, key);
@@ -124,7 +124,7 @@ static int add_kernel(struct wtl_kineto *kineto, json_t *event, const struct wat
 	return 0;
 }
 
-/* ---- Who launched them ---- */
+/* ---- Launches ---- */
 
 static uint32_t sum_of(int64_t correlation)
 {
@@ -139,7 +139,7 @@ static bool has_correlation(const void *context, uint32_t value, const void *key
 	return argument(kineto->events[value], "correlation", 0) == *correlation;
 }
 
-/* A launch is known by a number that its kernel has as well. */
+/* A launch and its kernel have the same correlation number. */
 static int find_launches(struct wtl_kineto *kineto, json_t *events)
 {
 	struct wtl_hash by_correlation = {0};
@@ -228,7 +228,7 @@ static int find_by_uuid(struct wattle_meter *meter, const char *uuid, size_t len
 	return -1;
 }
 
-/* A device of the trace is the n-th of those that the program saw. */
+/* The domain of the trace's device: the n-th of those visible to the program. -1: none. */
 static int find_domain(struct wattle_meter *meter, const char *visible, int device)
 {
 	const char *entry = visible;
@@ -297,7 +297,7 @@ static int add_counters(json_t *events, const struct wtl_kineto *kineto,
 	char pid[64];
 	int rc;
 
-	/* "GPU 0 Counters" is where Kineto puts a GPU's own. */
+	/* Kineto puts a GPU's own counters under "GPU 0 Counters". */
 	snprintf(pid, sizeof(pid), "%s%.40s Counters", strncmp(name, "gpu-", 4) == 0 ? "GPU " : "",
 		 strncmp(name, "gpu-", 4) == 0 ? name + 4 : name);
 	rc = add_event(events, json_pack("{s:s, s:s, s:s, s:{s:s}}", "ph", "M", "name",

@@ -11,15 +11,15 @@
 struct wtl_err;
 
 /*
- * A trace that the profiled program wrote with torch.profiler (Kineto's Chrome trace): its GPU kernels get the joules that
- * the GPUs used meanwhile, and what was measured can be put into a copy of the trace.
+ * A trace that the profiled program wrote with torch.profiler (Kineto's Chrome trace): its GPU kernels get the joules
+ * that the GPUs used meanwhile. A copy of the trace can be written with all that was measured.
  */
 
 enum { WTL_KINETO_GPUS = 64 };
 
 struct wtl_kineto_gpu {
-	int device; /* as the trace counts */
-	int domain; /* < 0: none is known to be this one's */
+	int device; /* the trace's device number */
+	int domain; /* the meter's; < 0: not known */
 	char name[64];
 	size_t n_kernels;
 	struct wtl_kernel_steps steps;
@@ -29,33 +29,33 @@ struct wtl_kineto_gpu {
 
 struct wtl_kineto {
 	struct wtl_kernel *kernels;
-	void **events; /* of the trace: one a kernel */
+	void **events; /* the trace's event of each kernel */
 	size_t n, room;
-	struct wtl_tree names; /* its names: those of kernels */
+	struct wtl_tree names; /* its names: kernels' names */
 	struct wtl_kineto_gpu gpus[WTL_KINETO_GPUS];
 	size_t n_gpus;
-	int64_t base_utc_ns; /* what times in the trace are counted from */
+	int64_t base_utc_ns; /* zero of the times in the trace */
 	void *document;
 	size_t n_outside; /* kernels that ran before the profile began or after its end */
 };
 
-/* The trace at that path (NULL: none), read and divided, for the profile. 0, or negative: the profile is told without it.
- * done() in any case. */
+/* Reads the trace at path (NULL: none) and divides energy among its kernels. 0, or negative: the profile is shown
+ * without it. done() in any case. */
 int wtl_kineto_load(const char *path, struct wtl_profile *profile, struct wtl_kineto *kineto,
 		    struct wtl_err *err);
 
-/* 0; -WTL_EFORMAT, -ENODATA: there is no kernel of that time in it; -ENOMEM. done() in any case. */
+/* 0; -WTL_EFORMAT; -ENODATA: no kernel ran in the window; -ENOMEM. done() in any case. */
 int wtl_kineto_read(struct wtl_kineto *kineto, const char *text, size_t len,
 		    const struct wattle_window *window, struct wtl_err *err);
-/* Finds their GPUs, of those that CUDA_VISIBLE_DEVICES (or NULL) names, and divides what these used. 0 or -ENOMEM. */
+/* Finds the domains of the GPUs by CUDA_VISIBLE_DEVICES (or NULL), and divides their energy. 0 or -ENOMEM. */
 int wtl_kineto_divide(struct wtl_kineto *kineto, const struct wtl_profile *profile,
 		      const char *visible);
 void wtl_kineto_done(struct wtl_kineto *kineto);
-/* A copy of the trace with joules of kernels, and power and energy over time. 0 or the buffer's error. */
+/* Writes a copy of the trace with joules of kernels, and power and energy over time. 0 or the buffer's error. */
 int wtl_kineto_merge(struct wtl_buf *buf, const struct wtl_kineto *kineto,
 		     const struct wtl_profile *profile);
 
-/* For people, and for JSON. Nothing where there is no trace. */
+/* As text, and as JSON. Nothing if there is no trace. */
 void wtl_kineto_text(struct wtl_buf *buf, const struct wtl_profile *profile,
 		     const struct wtl_output_style *style);
 void wtl_kineto_doc(struct wtl_node *to, const struct wtl_profile *profile);

@@ -15,7 +15,7 @@
 #include "cli/loop.h"
 #include "meter/meter.h"
 
-/* Windows of one profile, and of those that are open at once. */
+/* The most windows of a profile, and the most open at once. */
 enum { WINDOWS_MAX = 100000, OPEN_MAX = 64 };
 
 static struct wtl_profile_window *find_open(const struct wtl_profile_marks *marks, const char *name)

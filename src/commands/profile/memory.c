@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory in a profile: what each process had at most, and the functions that it grew in. */
+/* Memory in a profile: each process's peak, and the functions in which it grew. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@ struct function {
 struct functions {
 	struct function *list;
 	size_t n;
-	struct wtl_memory_change unseen; /* of no sample */
+	struct wtl_memory_change unseen; /* without a sample */
 };
 
 static int by_growth(const void *a, const void *b)
@@ -33,7 +33,7 @@ static int by_growth(const void *a, const void *b)
 	return x->frame < y->frame ? -1 : x->frame > y->frame;
 }
 
-/* Of the calls' nodes: each itself, then with those below it, which have higher numbers. */
+/* Sums up from the leaves: children have higher numbers than their parents. */
 static void sum_up(const struct wtl_calls *calls, const struct wtl_memory_change own[],
 		   struct wtl_memory_change all[], struct functions *functions)
 {
@@ -49,7 +49,7 @@ static void sum_up(const struct wtl_calls *calls, const struct wtl_memory_change
 	}
 }
 
-/* Those that have changed anything, most growth with their calls first. NULL: no memory; free() it. */
+/* Functions with any change, most growth with calls first. NULL: no memory; free() it. */
 static struct function *list_functions(const struct wtl_profile *profile,
 				       struct functions *functions)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Resident memory over time, as memory-profiler's `mprof run` writes it: `mprof plot` and `wattle plot` draw it. Sizes are
- * MiB, times seconds since 1970; a descendant is CHLD and its pid. */
+/* Resident memory over time in the format of memory-profiler's `mprof run`, for `mprof plot` and `wattle plot`: MiB
+ * and seconds since 1970. A descendant's rows begin with CHLD and its PID. */
 #include <errno.h>
 
 #include "base/buf.h"

@@ -18,7 +18,7 @@
 
 #define FILE_MAX ((size_t)512 << 20)
 
-/* Where it was taken, unless an option says so. */
+/* The place stays where the profile was taken, unless an option gives another. */
 static void choose_place(const struct wtl_app *app, struct wtl_report_place *place)
 {
 	struct wtl_report_place given = wtl_settings_place(&app->settings);
@@ -29,7 +29,7 @@ static void choose_place(const struct wtl_app *app, struct wtl_report_place *pla
 	place->pue_milli = pue_milli;
 }
 
-/* Its first bytes say so. What cannot be opened is complained of later. */
+/* Whether the file begins like a recording (SQLite). If it cannot be opened, that is reported later. */
 static bool is_recording(const char *path)
 {
 	static const char magic[] = "SQLite format 3";
@@ -61,7 +61,7 @@ static int open_recording(struct wtl_app *app, const char *path, struct wtl_save
 	return rc;
 }
 
-/* What a recording alone can be asked. */
+/* Options for recordings only. */
 static const char *const of_recordings[] = {"--policy", "--from", "--to", NULL};
 
 int wtl_profile_open(struct wtl_app *app, const char *path, struct wtl_saved *saved)

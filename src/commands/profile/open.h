@@ -5,8 +5,8 @@
 struct wtl_app;
 struct wtl_saved;
 
-/* A .wprof file, or a recording with a profile in it, with the place that the options say. 0, or negative after wtl_complain(); wtl_saved_done() in any
- * case. */
+/* Opens a .wprof file, or the profile in a recording; options may give another place. 0, or negative after
+ * wtl_complain(); wtl_saved_done() in any case. */
 int wtl_profile_open(struct wtl_app *app, const char *path, struct wtl_saved *saved);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "record/code.h"
 
-/* Values of a block, and the fewest bytes that so many take. */
+/* Values per block, and the fewest bytes of a block. */
 enum { BLOCK = 4096, BLOCK_BYTES_MIN = 4 };
 
 static void fail(struct wtl_pack *pack, int error)
@@ -24,7 +24,7 @@ static void took(struct wtl_pack *pack, int rc)
 		fail(pack, rc);
 }
 
-/* Memory for what is read, with a NUL behind it. NULL: an error. */
+/* Memory for n elements to be read, with a NUL after them. NULL: an error. */
 static void *take_room(struct wtl_pack *pack, size_t n, size_t size)
 {
 	void *memory = NULL;
@@ -51,7 +51,7 @@ static uint64_t load(const void *from, size_t size)
 {
 	uint64_t value = 0;
 
-	memcpy(&value, from, size); /* both processors have the lowest byte first */
+	memcpy(&value, from, size); /* all supported processors are little-endian */
 	return value;
 }
 
@@ -82,7 +82,7 @@ void wtl_pack_flag(struct wtl_pack *pack, bool *flag)
 	*flag = value == 1;
 }
 
-/* ---- Texts: their length and one more, then their bytes; 0 for NULL ---- */
+/* ---- Texts: length + 1 (0 for NULL), then the bytes ---- */
 
 static void put_name(struct wtl_pack *pack, const char *name)
 {
@@ -148,7 +148,7 @@ void wtl_pack_chars(struct wtl_pack *pack, char *chars, size_t size)
 
 /* ---- Columns ---- */
 
-/* So many elements take no fewer bytes than `least` for each `block` of them. */
+/* n elements take at least `least` bytes per `block` of them: this bounds n by the bytes left. */
 static size_t pack_array(struct wtl_pack *pack, void *array, size_t *n, size_t size, uint64_t block,
 			 uint64_t least)
 {

@@ -12,7 +12,7 @@
 
 /* ---- What was seen ---- */
 
-/* Elements behind those that were told, as far as they are not there yet. */
+/* Appends elements that are not there yet; the first of `more` has number `told`. */
 static int append(struct wtl_profile_parts *parts, void *list, size_t *n, uint64_t told,
 		  const void *more, size_t n_more, size_t size)
 {
@@ -40,7 +40,7 @@ static int add_names(struct wtl_profile_parts *parts, struct wtl_tree *tree, uin
 	int rc = append(parts, &tree->names, &tree->n_names, told, more->names, more->n_names,
 			sizeof(*more->names));
 
-	/* What has moved is not the part's any more. */
+	/* The tree owns names that moved. */
 	for (size_t i = n_before; i < tree->n_names; i++) {
 		size_t len = strlen(tree->names[i]);
 
@@ -66,7 +66,7 @@ static int add_stacks(struct wtl_profile_parts *parts, struct wtl_saved_part *pa
 	if (rc == 0)
 		rc = append(parts, &trace->threads, &trace->n_threads, part->n_threads,
 			    more->threads, more->n_threads, sizeof(*trace->threads));
-	/* CPU time is added up, of what is asked for. */
+	/* CPU time is summed from slices in the range that is asked for. */
 	for (size_t i = n_threads; i < trace->n_threads; i++)
 		trace->threads[i].cpu_ns = trace->threads[i].node = 0;
 	return rc;
@@ -161,7 +161,7 @@ static int take_names(struct wtl_profile_parts *parts, struct wtl_pack *pack)
 	return pack->error;
 }
 
-/* -ENOMEM and -EFBIG end it; a part that is damaged is passed over, and counted. */
+/* -ENOMEM and -EFBIG are errors; a damaged part is skipped and counted. */
 static int take_part(struct wtl_profile_parts *parts, const void *bytes, size_t len)
 {
 	struct wtl_buf content;
@@ -197,7 +197,7 @@ int wtl_profile_parts_take(struct wtl_profile_parts *parts, const int64_t values
 	return rc;
 }
 
-/* ---- What it is called ---- */
+/* ---- Names ---- */
 
 bool wtl_profile_parts_use_names(struct wtl_profile_parts *parts)
 {

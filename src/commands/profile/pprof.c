@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pprof's profile.proto, all costs of each stack at once. In gzip's frame, as its readers ask for, and not compressed. */
+/* pprof's profile.proto with all costs of each stack, in a gzip file, as readers expect, but not compressed. */
 #include <stdio.h>
 #include <string.h>
 
@@ -46,7 +46,7 @@ static void put_bytes(struct wtl_buf *buf, unsigned field, const void *bytes, si
 	wtl_buf_add(buf, bytes, len);
 }
 
-/* Ends a part: into the whole, and empty for the next one. */
+/* Appends a part to the whole and clears it for the next one. */
 static void put_part(struct wtl_buf *buf, unsigned field, struct wtl_buf *part)
 {
 	put_bytes(buf, field, wtl_buf_str(part), part->len);
@@ -77,7 +77,7 @@ static void put_type(struct pprof *pprof, unsigned field, uint64_t type, uint64_
 	put_part(pprof->buf, field, &pprof->part);
 }
 
-/* A metric is called "package-0_energy": blanks would have to be quoted in a shell. */
+/* Names a metric "package-0_energy": blanks would have to be quoted in a shell. */
 static uint64_t name_of(struct pprof *pprof, const struct wtl_stacks_metric *metric)
 {
 	char name[sizeof(metric->name)];
@@ -104,7 +104,7 @@ static void put_types(struct pprof *pprof)
 	}
 }
 
-/* A location is a frame: a function, and a line of it. Its number is the frame's and 1. */
+/* A location is a frame: a function and a line of it. Its number is the frame's + 1. */
 static void put_locations(struct pprof *pprof)
 {
 	const struct wtl_tree *tree = &pprof->stacks->tree;
@@ -136,7 +136,7 @@ static bool has_costs(const uint64_t *costs, size_t n)
 	return n > 0;
 }
 
-/* What does not add up is a label of the stack. */
+/* Peaks do not add up, so they are labels of stacks, not costs. */
 static void put_peak(struct pprof *pprof, uint64_t peak, const uint64_t strings[2])
 {
 	if (peak == 0)

@@ -132,13 +132,13 @@ struct session {
 	struct wtl_profile_watch watch;
 	struct wtl_profile_energy energy;
 	int64_t seen_due_ns;
-	bool is_over; /* a bound is not kept */
+	bool is_over; /* a bound of --fail-if is not kept */
 	struct wtl_profile_marks marks;
 };
 
 /* ---- While it runs ---- */
 
-/* A reading at the moment when a window begins or ends. */
+/* Samples the meter when a window begins or ends. */
 static int64_t sample_now(void *context)
 {
 	struct session *session = context;
@@ -198,7 +198,7 @@ static int write_out(struct session *session, struct wtl_profile *profile)
 	return rc < 0 ? rc : of_trace;
 }
 
-/* Those that the kernel tells of are seen, or it says so. */
+/* Processes not looked at: by perf_event_open those denied; from /proc also those that ended too soon. */
 static size_t count_unseen(const struct session *session)
 {
 	const struct wtl_profile_watch *watch = &session->watch;
@@ -281,7 +281,7 @@ static void begin_window(struct session *session)
 		wtl_profile_marks_watch(&session->marks, &session->loop);
 }
 
-/* The last tick and the last bill, at one moment; then what it came to. */
+/* Adds the last tick and the last bill, both of one moment; then makes and writes the profile. */
 static int end_window(struct session *session)
 {
 	struct wtl_profile_energy *energy = &session->energy;
@@ -297,11 +297,11 @@ static int end_window(struct session *session)
 	wtl_profile_energy_tick(energy);
 	wtl_profile_energy_bill(energy);
 	wtl_loop_finish(&session->loop);
-	/* libdw has tables of lines on the stack. */
+	/* libdw keeps line tables on the stack, so a thread with a larger one is used. */
 	return wtl_thread_call(tell_in_thread, &telling);
 }
 
-/* That of the command, unless there is more to tell. */
+/* The command's exit code, unless wattle failed or a bound is not kept. */
 static int exit_code(const struct session *session, int rc, int code)
 {
 	if (rc < 0 && session->app->settings.command)
@@ -348,7 +348,7 @@ static void process_ended(void *context)
 	session->loop.stop = true;
 }
 
-/* One that runs already. How it ends is told to its parent alone. */
+/* Profiles a running process. Only its parent gets its exit code. */
 static int profile_process(struct session *session, int pidfd)
 {
 	const struct wtl_profile_settings *settings = session->settings;
@@ -356,7 +356,7 @@ static int profile_process(struct session *session, int pidfd)
 		settings->duration_ns ? settings->duration_ns : DURATION_MAX_S * WTL_NS_PER_S;
 	struct wtl_err err = {.code = 0};
 
-	/* What comes before the window begins is not divided. */
+	/* Samples from before the window are not counted. */
 	if (wtl_profile_watch_begin(&session->watch, &err) < 0 ||
 	    wtl_profile_watch_attach(&session->watch, &err) < 0)
 		return complain(session, &err);
@@ -370,7 +370,7 @@ static int profile_process(struct session *session, int pidfd)
 	return exit_code(session, end_window(session), WTL_EXIT_DONE);
 }
 
-/* Before anything is asked of it. A descriptor, or negative after wtl_complain(). */
+/* Opens a pidfd before anything else is done with the process. A descriptor, or negative after wtl_complain(). */
 static int find_process(struct wtl_app *app, int pid)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -430,7 +430,7 @@ static int profile(struct session *session)
 	return code;
 }
 
-/* What is for recordings. */
+/* Refuses options that are for recordings. */
 static int check_recorded(struct wtl_app *app)
 {
 	static const char *const of_recordings[] = {"--policy", "--from", "--to", NULL};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cProfile's files, for SnakeViz, gprof2dot and Python's pstats: a marshalled dict. They have one cost, which they take for
- * seconds: joules in the file itself, CPU seconds in the one beside it. Everything is below one function, whose name says what
- * is counted: SnakeViz drops what neither calls nor is called.
+ * cProfile's file format (a marshalled dict), for SnakeViz, gprof2dot and Python's pstats. It has one cost, which
+ * readers take for seconds: joules in the file itself, CPU seconds in the one beside it. One function, whose name says
+ * what is counted, calls all others: SnakeViz drops functions without caller and callee.
  */
 #include <string.h>
 
@@ -53,7 +53,7 @@ struct pstats {
 	struct wtl_buf *buf;
 	const struct wtl_stacks *stacks;
 	struct wtl_edges edges;
-	size_t metric, next; /* next: of the edges, by what is called */
+	size_t metric, next; /* next: the next edge, by callee */
 	const char *title;
 };
 
@@ -77,7 +77,7 @@ static void put_key(struct pstats *pstats, uint32_t function)
 	put_text(pstats->buf, function == WTL_EDGE_ROOT ? pstats->title : called->label);
 }
 
-/* {caller: (calls, primitive calls, own, all)}; samples stand for calls. Lines of one caller follow each other. */
+/* {caller: (calls, primitive calls, own, all)}; samples stand for calls. */
 static void put_callers(struct pstats *pstats, uint32_t function)
 {
 	const struct wtl_edges *edges = &pstats->edges;

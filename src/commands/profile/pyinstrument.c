@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A session of pyinstrument, for `pyinstrument --load`: stacks from the root on, with joules where it has seconds. */
+/* A pyinstrument session, for `pyinstrument --load`: stacks from the root on, with joules in place of seconds. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -8,7 +8,7 @@
 #include "document/format.h"
 #include "energy/units.h"
 
-/* "name NUL file NUL line", as one text of JSON. */
+/* "name NUL file NUL line", as one JSON string. */
 static void put_frame(struct wtl_buf *buf, const struct wtl_stacks *stacks, uint32_t node)
 {
 	const struct wtl_stacks_function *function =

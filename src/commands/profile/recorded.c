@@ -21,7 +21,7 @@
 #include "report/recorded.h"
 
 #define WINDOW "profile"
-/* What it may take in memory. */
+/* The most memory it may take. */
 #define ROOM_MAX ((size_t)2 << 30)
 
 struct reading {
@@ -32,7 +32,7 @@ struct reading {
 	struct wtl_profile_parts parts;
 };
 
-/* ---- What was used ---- */
+/* ---- Energy ---- */
 
 static int begin(struct wtl_profile_energy *energy, struct wtl_history *history)
 {
@@ -44,7 +44,7 @@ static int begin(struct wtl_profile_energy *energy, struct wtl_history *history)
 	return rc;
 }
 
-/* Ticks and bills as they were; and the window of all of it. */
+/* Replays the recording for ticks and bills; window is that of all of it. */
 static int play(struct wtl_history *history, struct wtl_profile_energy *energy,
 		struct wattle_window *window, struct wtl_err *err)
 {
@@ -74,7 +74,7 @@ static int play(struct wtl_history *history, struct wtl_profile_energy *energy,
 			       energy->split.n_domains);
 }
 
-/* ---- What was seen ---- */
+/* ---- Samples ---- */
 
 static int read_parts(struct reading *reading, struct wtl_err *err)
 {
@@ -124,7 +124,7 @@ static int64_t fact_number(const struct wtl_history *history, const char *key)
 	return wtl_num_i64(text, strlen(text), &number) == 0 && number >= 0 ? number : 0;
 }
 
-/* A window begins and ends with the tick that its marks took. */
+/* A mark took a tick: the window begins or ends with that. */
 static int64_t tick_up_to(const struct wtl_split *split, int64_t t_ns)
 {
 	size_t n = WTL_TIMES_UP_TO(split->ticks, split->n_ticks, t_ns, t_ns);
@@ -173,7 +173,7 @@ static int take_facts(const struct reading *reading)
 	return take_windows(saved, history);
 }
 
-/* From the recording's end, or from files. 1: that is all; 0: calls and places are still to be made; or negative. */
+/* Finds names at the recording's end or in files. 1: calls and places too; 0: these are to be made; or negative. */
 static int find_names(struct reading *reading)
 {
 	struct wtl_saved *saved = reading->saved;

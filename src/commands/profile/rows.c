@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Everything, in numbers: functions, calls, and what is no function's, as JSON; functions as CSV. */
+/* Writes JSON with functions, calls, and sums that are no function's; and CSV with functions. */
 #include <string.h>
 
 #include "base/buf.h"
@@ -75,7 +75,7 @@ static void put_functions(struct wtl_doc *doc, const struct wtl_stacks *stacks)
 	}
 }
 
-/* "parent" is the place in this list; that of the first ones is not there. */
+/* "parent" is an index into this list; outermost calls have none. */
 static void put_calls(struct wtl_doc *doc, const struct wtl_stacks *stacks)
 {
 	struct wtl_node *list = wtl_doc_list(doc->root, "calls");
@@ -92,7 +92,7 @@ static void put_calls(struct wtl_doc *doc, const struct wtl_stacks *stacks)
 	}
 }
 
-/* Of each domain, and of them all: these add up to what was measured. */
+/* Sums of each domain and of the total: they add up to what was measured. */
 static void put_sums(struct wtl_doc *doc, const struct wtl_profile *profile)
 {
 	struct wtl_node *list = wtl_doc_list(doc->root, "sums");
@@ -153,7 +153,7 @@ static void build(struct wtl_doc *doc, const struct wtl_stacks *stacks)
 	wtl_doc_count(doc->root, "rate_hz", profile->hz);
 	wtl_doc_count(doc->root, "samples", profile->trace->n_samples);
 	wtl_doc_count(doc->root, "threads", profile->trace->n_threads);
-	/* What is not known of a part is told of the whole. */
+	/* Losses are known only of the whole profile, not of a window. */
 	whole = profile->only ? wtl_doc_object(doc->root, "whole_profile") : doc->root;
 	wtl_doc_count(whole, "lost", profile->trace->n_lost);
 	wtl_doc_count(whole, "processes_not_seen", profile->n_unseen);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a .wprof file has in it, in that order. One description serves to write and to read: see pack.h. */
+/* The content of a .wprof file, in its order. One description both writes and reads: see pack.h. */
 #include "commands/profile/saved.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #define VERSION "2\n"
 
 enum { HEAD = sizeof(MAGIC) + sizeof(VERSION) - 2, COMPRESSION = 6, DOMAINS_MAX = 1024 };
-/* A file's content, and the memory that it may take to read it. */
+/* The most bytes of a file's content, and of memory to read it. */
 #define CONTENT_MAX ((size_t)512 << 20)
 #define MEMORY_MAX  ((size_t)2 << 30)
 
@@ -123,7 +123,7 @@ static void pack_domains(struct wtl_pack *pack, struct wtl_saved *saved)
 
 /* ---- Energy over time ---- */
 
-/* What n rows have of each domain, one domain after the other. */
+/* Packs the energies of n rows, domain by domain. */
 static void pack_energies(struct wtl_pack *pack, size_t n, size_t n_domains,
 			  uint64_t *(*at)(struct wtl_saved *saved, size_t row, size_t domain),
 			  struct wtl_saved *saved)
@@ -177,7 +177,7 @@ static uint64_t *at_node_idle(struct wtl_saved *saved, size_t row, size_t domain
 	return &saved->result.idle_uj[row * saved->result.n_domains + domain];
 }
 
-/* Room for the energies of ticks and bills that have been read. */
+/* Allocates the energies of ticks and bills that were read. */
 static void add_rooms(struct wtl_pack *pack, struct wtl_split *split)
 {
 	for (size_t i = 0; i < split->n_ticks && pack->error == 0; i++)
@@ -218,7 +218,7 @@ static void pack_split(struct wtl_pack *pack, struct wtl_saved *saved)
 	pack_energies(pack, n_bills, split->n_domains, at_bill_power, saved);
 }
 
-/* How many samples each node has can be counted again. */
+/* Counts the samples of nodes and threads again: files do not have these. */
 static void count_samples(struct wtl_pack *pack, struct wtl_saved *saved)
 {
 	const struct wtl_trace *trace = &saved->trace;
@@ -264,7 +264,7 @@ static void pack_result(struct wtl_pack *pack, struct wtl_saved *saved)
 		count_samples(pack, saved);
 }
 
-/* Nodes' time on no processor: only where somebody asked. */
+/* Nodes' time on no processor: only in files of --wall. */
 static void pack_waits(struct wtl_pack *pack, struct wtl_saved *saved)
 {
 	struct wtl_split_result *result = &saved->result;
@@ -348,7 +348,7 @@ static int put_content(struct wtl_buf *buf, const struct wtl_buf *content)
 	return buf->error;
 }
 
-/* The version; the content's length and its CRC-32, four bytes each, lowest first; how it is kept; itself. */
+/* Writes the version, the content's length and CRC-32 (four bytes each, little-endian), its encoding, and itself. */
 int wtl_saved_wrap(struct wtl_buf *buf, const struct wtl_buf *content)
 {
 	uint32_t numbers[2] = {(uint32_t)content->len, wtl_crc_add(0, content->data, content->len)};
@@ -360,7 +360,7 @@ int wtl_saved_wrap(struct wtl_buf *buf, const struct wtl_buf *content)
 
 int wtl_saved_write(struct wtl_buf *buf, const struct wtl_profile *profile)
 {
-	/* What is packed is not written to. */
+	/* A copy, as packing takes pointers; it does not change them. */
 	struct wtl_saved saved = {.profile = *profile,
 				  .trace = *profile->trace,
 				  .calls = *profile->calls,

@@ -5,7 +5,7 @@
 #include "commands/profile/places.h"
 #include "commands/profile/profile.h"
 
-/* A .wprof file: all of a profile (docs/profile-file.md). What formats and views are made of is there again as it was. */
+/* A .wprof file: a whole profile (docs/profile-file.md). Reading restores all that formats and views need. */
 struct wtl_saved {
 	struct wtl_profile profile; /* points to what is below */
 	struct wtl_trace trace;	    /* without its programs' files */
@@ -26,16 +26,16 @@ struct wtl_saved {
 	char *host;
 };
 
-/* Appends a file. The profile has places. 0, or negative: -EFBIG where it is too long to be read again. */
+/* Appends the file of a profile that has places. 0, or negative; -EFBIG: too long to be read again. */
 int wtl_saved_write(struct wtl_buf *buf, const struct wtl_profile *profile);
 /*
- * From all of a file. 0, or negative with the reason: -EBADMSG: it is none, or damaged; -ENOTSUP: of a newer wattle.
- * done() in any case.
+ * Reads the bytes of a file. 0, or negative with the reason; -EBADMSG: not such a file, or damaged; -ENOTSUP: of a
+ * newer wattle. done() in any case.
  */
 int wtl_saved_read(struct wtl_saved *saved, const void *bytes, size_t len, struct wtl_err *err);
 void wtl_saved_done(struct wtl_saved *saved);
 
-/* Whether what was read can be: every number is of something that is there, and all sums are what they should be. */
+/* Whether what was read is consistent: all numbers refer to something that exists, and all sums are right. */
 bool wtl_saved_is_sound(struct wtl_saved *saved);
 bool wtl_saved_trace_is_sound(const struct wtl_trace *trace);
 

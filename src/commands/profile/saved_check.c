@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Of a profile that was read: numbers that are places, the order of what goes by, and the sums. */
+/* Checks a profile that was read: indices, the order of times, and sums. */
 #include "commands/profile/saved.h"
 
 #include <stdlib.h>
 
-/* Calls that stand below one place of a stack, and stacks, are no deeper than those of a trace are. */
+/* The most calls of one node, and the deepest stacks that a trace can have. */
 enum { CALLS_MAX = 64, DEPTH_MAX = 2 * WTL_TRACE_DEPTH * WTL_LINES_MAX };
 
-/* Work that no profile comes to: the sum of the depths of all calls. */
+/* The most work, as the sum of all calls' depths; no real profile has as much. */
 #define DEPTHS_MAX ((uint64_t)1 << 31)
 
-/* Differences of such times cannot overflow. */
+/* Differences of times up to this cannot overflow. */
 #define TIME_MAX (INT64_MAX / 4)
 
 static bool is_time(int64_t t_ns)
@@ -46,7 +46,7 @@ static bool is_shallow(const struct wtl_tree *tree)
 	return is;
 }
 
-/* Each node's calls begin where those of its parent end. */
+/* Each node's calls must begin at its parent's. */
 static bool calls_are_sound(const struct wtl_calls *calls, const struct wtl_tree *tree)
 {
 	if (calls->of_nodes[0] != 0 || !tree_is_sound(&calls->tree) || !is_shallow(&calls->tree))
@@ -107,7 +107,7 @@ static bool times_are_sound(const struct wtl_split *split, const struct wattle_w
 	return true;
 }
 
-/* Adds; false: that is more than there can be. */
+/* Adds. false: more than there can be. */
 static bool add(uint64_t *sum, uint64_t more)
 {
 	return !__builtin_add_overflow(*sum, more, sum) && *sum <= INT64_MAX;
@@ -117,7 +117,7 @@ struct sums {
 	uint64_t dynamic_uj, idle_uj;
 };
 
-/* It adds up, and the command's energy is in it (a part of idle may be, by rounding: see wtl_profile_sums()). */
+/* Whether it adds up and has the command's energy (in idle too, by rounding: see wtl_profile_sums()). */
 static bool ledger_is_sound(const struct wtl_ledger *ledger, uint64_t own_uj)
 {
 	uint64_t running_uj = ledger->live_uj, all_uj;
@@ -130,7 +130,7 @@ static bool ledger_is_sound(const struct wtl_ledger *ledger, uint64_t own_uj)
 	       (own_uj <= running_uj || own_uj - running_uj <= ledger->idle_uj);
 }
 
-/* What places got is what was billed, and the ledger has it; all to the microjoule. */
+/* Whether nodes and rows got exactly what was billed, and the ledger has that. */
 static bool domain_is_sound(const struct wtl_saved *saved, size_t domain, struct sums *all)
 {
 	const struct wtl_split_result *result = &saved->result;

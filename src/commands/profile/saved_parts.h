@@ -12,8 +12,8 @@ void wtl_saved_pack_places(struct wtl_pack *pack, struct wtl_places *places);
 void wtl_saved_pack_calls(struct wtl_pack *pack, struct wtl_saved *saved);
 
 /*
- * What came to a trace lately, as a recording has it: all of its slices and samples, and of threads, modules, names,
- * frames and nodes those behind so many. A trace only adds such, so that numbers are what they were before.
+ * What was added to a trace since the last part of a recording: all of its slices and samples; and threads, modules,
+ * names, frames and nodes after the first n_... ones. A trace only appends to these, so numbers stay the same.
  */
 struct wtl_saved_part {
 	struct wtl_trace trace;
@@ -24,21 +24,21 @@ struct wtl_saved_part {
 
 enum wtl_saved_part_kind {
 	WTL_PART_MORE,
-	WTL_PART_NAMES /* at the end: all of the above again, with what functions are called */
+	WTL_PART_NAMES /* at the end: all threads, modules and stacks again, with names */
 };
 
-/* Frames have modules of all of them; read, these become more by the part's. */
+/* Frames refer to `all` modules; reading appends the part's modules to these. */
 void wtl_saved_pack_part(struct wtl_pack *pack, struct wtl_saved_part *part,
 			 struct wtl_modules *all);
 void wtl_saved_pack_all_names(struct wtl_pack *pack, struct wtl_saved *saved);
 
 /* ---- saved.c ---- */
 
-/* Content as it stands in a file, with its length, its sum, and compressed. 0 or negative. */
+/* Wraps content as in a file: with its length and CRC-32, compressed. 0 or negative. */
 int wtl_saved_wrap(struct wtl_buf *buf, const struct wtl_buf *content);
-/* And back, to be read by pack: content is initialised, and the caller's to end. 0 or negative. */
+/* Unwraps it for reading by pack. Initialises content, which the caller ends. 0 or negative. */
 int wtl_saved_unwrap(struct wtl_buf *content, struct wtl_pack *pack, const void *bytes, size_t len);
-/* The profile is of what was read, or put together. 0 or -ENOMEM. */
+/* Points the profile to what was read or put together, and adds up calls. 0 or -ENOMEM. */
 int wtl_saved_join(struct wtl_saved *saved);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a program did, in a file: threads, slices, samples and stacks, with where those are in the source. */
+/* A trace in a file: threads, slices, samples and stacks, and where these are in the source. */
 #include "commands/profile/saved_parts.h"
 
 #include <errno.h>
@@ -42,7 +42,7 @@ static uint32_t number_of_module(const struct wtl_modules *modules, const struct
 	return 0;
 }
 
-/* The modules of frames: their numbers, and one more; 0: none. */
+/* Packs the modules of frames as their numbers + 1; 0: none. */
 static void pack_modules_of(struct wtl_pack *pack, struct wtl_frame *frames, size_t n,
 			    const struct wtl_modules *modules)
 {
@@ -63,7 +63,7 @@ static void pack_modules_of(struct wtl_pack *pack, struct wtl_frame *frames, siz
 	free(numbers);
 }
 
-/* With what files are called in them, they stay as they are, and are cleaned where they are told. */
+/* Names with paths stay as they are, and are cleaned when shown. */
 static void pack_names(struct wtl_pack *pack, struct wtl_tree *tree, bool are_files)
 {
 	size_t n = wtl_pack_texts(pack, &tree->names, &tree->n_names, sizeof(*tree->names));
@@ -100,7 +100,7 @@ static int by_module(const void *a, const void *b)
 	return (*x)->address < (*y)->address ? -1 : (*x)->address > (*y)->address;
 }
 
-/* Of all frames of one function, whose addresses may be anything within it: a symbol that has them all. */
+/* Adds a symbol that spans all frames seen of a function, or widens it to this frame. */
 static void add_symbol(struct wtl_pack *pack, const struct wtl_frame *frame, uint64_t address)
 {
 	struct wtl_module *module = frame->module;
@@ -141,8 +141,8 @@ static void add_symbols(struct wtl_pack *pack, const struct wtl_trace *trace,
 	free((void *)sorted);
 }
 
-/* Where the function of each native frame begins, and one more; 0: it is not known. What functions draw is learned by
- * that, when a profile is cut. */
+/* Packs the address of each native frame's function, + 1; 0: not known. It is needed to learn watts of functions
+ * when a profile is cut. */
 static void pack_functions(struct wtl_pack *pack, struct wtl_trace *trace)
 {
 	const struct wtl_tree *tree = &trace->tree;
@@ -180,7 +180,7 @@ static void pack_threads(struct wtl_pack *pack, struct wtl_trace *trace)
 		WTL_PACK_CHARS(pack, trace->threads[i].name);
 }
 
-/* When threads ran, and with what they were seen. */
+/* Packs threads, slices and samples. */
 static void pack_seen(struct wtl_pack *pack, struct wtl_trace *trace)
 {
 	size_t n;
@@ -244,7 +244,7 @@ void wtl_saved_pack_calls(struct wtl_pack *pack, struct wtl_saved *saved)
 
 /* ---- Parts ---- */
 
-/* Of modules that were read, those that are new; the rest is freed. */
+/* Appends those modules of `more` that are new to `all`; frees the rest. */
 static void add_modules(struct wtl_pack *pack, struct wtl_modules *all, struct wtl_modules *more,
 			uint64_t first)
 {

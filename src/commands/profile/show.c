@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Profiles from files: the same views and formats as those of a command that has just run. */
+/* Profiles from files: the same views and formats as for a command that has just run. */
 #include "commands/profile/show.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "commands/profile/saved.h"
 #include "commands/profile/write.h"
 
-/* Of one that runs, not of one that has run. */
+/* Options for taking a profile, not for showing one. */
 static const char *const of_live[] = {"--rate",	      "--stack",     "--pid",	      "--duration",
 				      "--idle-first", "--idle-file", "--interval",    "--gpus",
 				      "--root",	      "--tape",	     "--tape-record", "--nvml",
@@ -39,7 +39,7 @@ static int check_diff(struct wtl_app *app)
 	return 0;
 }
 
-/* What show and diff do not take, and what they are to be written as. 0, or negative after wtl_complain(). */
+/* Refuses what show and diff do not take, and finds the format. 0, or negative after wtl_complain(). */
 static int check(struct wtl_app *app)
 {
 	const struct wtl_profile_settings *settings = app->own;

@@ -4,7 +4,7 @@
 
 struct wtl_app;
 
-/* `wattle profile show FILE` and `wattle profile diff A B`: the exit code. */
+/* `wattle profile show FILE` and `wattle profile diff A B`: returns the exit code. */
 int wtl_profile_of_files(struct wtl_app *app);
 
 #endif

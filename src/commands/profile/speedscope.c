@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* speedscope's JSON: a profile for each cost, of the same frames. (It has no unit of energy: such profiles say theirs in
- * their names.) */
+/* speedscope's JSON: one profile per cost, all with the same frames. (It has no unit of energy: the profiles' names
+ * have it.) */
 #include <inttypes.h>
 
 #include "base/buf.h"
@@ -28,7 +28,7 @@ static void put_frame(struct wtl_buf *buf, const struct wtl_stacks *stacks, uint
 	wtl_buf_printf(buf, "%" PRIu32, wtl_stacks_function(stacks, node));
 }
 
-/* Weights are millionths of a joule, and the like, as decimals. */
+/* Weights are decimals in the unit for people, such as joules. */
 static void put_profile(struct wtl_buf *buf, const struct wtl_stacks *stacks, size_t metric)
 {
 	const struct wtl_stacks_metric *what = &stacks->metrics[metric];

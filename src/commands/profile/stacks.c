@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "commands/profile/places.h"
 
-/* What is the program's without a stack: the first ones of enum wtl_split_row. */
+/* The program's costs without a stack: the first rows of enum wtl_split_row. */
 enum { ROWS = WTL_SPLIT_UNKNOWN + 1 };
 
 static const struct {
@@ -110,7 +110,7 @@ static int list_metrics(struct wtl_stacks *stacks)
 	return 0;
 }
 
-/* What is at a place of the result: a node of the trace, or a row behind them. */
+/* Adds the costs at a place of the result: a node of the trace, or a row after the nodes. */
 static void add_costs(const struct wtl_stacks *stacks, size_t place, uint64_t *to)
 {
 	const struct wtl_profile *profile = stacks->profile;
@@ -133,7 +133,7 @@ static void add_costs(const struct wtl_stacks *stacks, size_t place, uint64_t *t
 struct making {
 	struct wtl_stacks *stacks;
 	bool has_lines;
-	struct wtl_line lines[WTL_LINES_MAX]; /* of the frame that is added, outermost first */
+	struct wtl_line lines[WTL_LINES_MAX]; /* of the frame being added, the outermost first */
 	size_t n_lines;
 };
 
@@ -151,7 +151,7 @@ static int64_t add_call(struct making *making, int64_t parent, const char *name,
 	return frame < 0 ? frame : wtl_tree_child(&stacks->tree, (uint32_t)parent, (uint32_t)frame);
 }
 
-/* The calls between those of a node's parent and its own, outermost first. */
+/* Adds the calls between those of a node's parent and its own, the outermost first. */
 static int64_t add_calls(struct making *making, uint32_t call, uint32_t until, int64_t parent,
 			 size_t n_behind)
 {
@@ -189,7 +189,7 @@ static int add_nodes(struct making *making)
 	return 0;
 }
 
-/* What the program used without a stack is a function of its own, so that a format's sum is the program's. */
+/* Costs without a stack become functions of their own, so that a format's sum is the program's. */
 static int add_rows(struct making *making, uint32_t rows[ROWS])
 {
 	static const char *const names[ROWS] = {"[not seen]", "[at an unknown time]"};
@@ -206,7 +206,7 @@ static int add_rows(struct making *making, uint32_t rows[ROWS])
 
 /* ---- Functions ---- */
 
-/* Files are called what they are called; formats take text. "": no memory. */
+/* Cleans a file name, which may be any bytes, to text. "": no memory. */
 static const char *clean_file(struct wtl_stacks *stacks, const char *file)
 {
 	char clean[PATH_MAX];
@@ -216,7 +216,7 @@ static const char *clean_file(struct wtl_stacks *stacks, const char *file)
 	return number < 0 ? "" : stacks->files.names[number];
 }
 
-/* Where a Python function is stands in the frame's name: "fit (/home/me/train.py:12)". */
+/* A Python function's file and line are in its frame's name: "fit (/home/me/train.py:12)". */
 static void place_python(struct wtl_stacks *stacks, struct wtl_stacks_function *function,
 			 const struct wtl_frame *frame)
 {
@@ -233,7 +233,7 @@ static void place_python(struct wtl_stacks *stacks, struct wtl_stacks_function *
 	function->label = clean_file(stacks, part);
 }
 
-/* The first of its frames that is known says where a function is. */
+/* A function's file and line are those of its first frame that has them. */
 static int place_functions(struct making *making)
 {
 	struct wtl_stacks *stacks = making->stacks;
@@ -287,7 +287,7 @@ static void add(uint64_t *to, const uint64_t *more, size_t n)
 		to[i] += more[i];
 }
 
-/* Growth is a cost as any other. Peaks are not added up: the highest counts. */
+/* Growth is a cost like others. Peaks are not added up: the highest counts. */
 static int add_memory(struct wtl_stacks *stacks, const uint32_t rows[ROWS])
 {
 	const struct wtl_profile *profile = stacks->profile;

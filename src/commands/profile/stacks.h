@@ -5,8 +5,8 @@
 #include "commands/profile/profile.h"
 
 /*
- * A profile as formats have it: a tree of calls with several costs each. Made for the format that was asked for: with
- * a node for each line of a function, or one for all of them.
+ * A profile for formats: a tree of calls with several costs each. It has a node per line of a function, or one for all
+ * lines, as the format needs.
  */
 
 enum wtl_stacks_unit {
@@ -18,54 +18,54 @@ enum wtl_stacks_unit {
 	WTL_STACKS_UNITS
 };
 
-/* The first ones are always there, and in this order; then come the domains, then what memory grew by, if that is known. */
+/* These always come first; then the domains, then waiting time and memory growth, if recorded. */
 enum { WTL_METRIC_SAMPLES, WTL_METRIC_CPU, WTL_METRIC_ENERGY, WTL_METRIC_CO2E, WTL_METRIC_DOMAINS };
 
 struct wtl_stacks_metric {
 	char name[64];	 /* "energy", "package-0 energy" */
 	char title[128]; /* for people */
 	enum wtl_stacks_unit unit;
-	size_t domain; /* of those of domains */
+	size_t domain; /* which domain, for domains' metrics */
 };
 
 struct wtl_stacks_function {
 	const char *name;
-	const char *label; /* where file and line stand beside it: "fit" of "fit (train.py:12)" */
-	const char *file;  /* "" where it is not known */
-	uint32_t line;	   /* where it begins; 0: not known */
+	const char *label; /* without file and line: "fit" of "fit (train.py:12)" */
+	const char *file;  /* "": not known */
+	uint32_t line;	   /* its first line; 0: not known */
 };
 
 struct wtl_stacks {
 	const struct wtl_profile *profile;
 	struct wtl_stacks_metric *metrics;
-	size_t n_metrics, end_domains; /* behind those of domains */
-	size_t main;   /* of formats with one: energy, or CPU time if there is none */
-	size_t wait;   /* time on no processor; 0: nobody asked */
-	size_t growth; /* of memory; 0: it was not looked at */
-	/* Names are functions' numbers, and lines frames' addresses (0: all of them). Node 0 is the root. */
+	size_t n_metrics, end_domains; /* the first metric after the domains' */
+	size_t main;   /* for formats with one metric: energy, or CPU time without it */
+	size_t wait;   /* metric of time on no processor; 0: not recorded */
+	size_t growth; /* metric of memory growth; 0: not recorded */
+	/* A frame's name is the function's number, its address the line (0: all lines). Node 0 is the root. */
 	struct wtl_tree tree;
-	struct wtl_tree files;		       /* its names: those of files */
-	struct wtl_stacks_function *functions; /* by number */
-	uint32_t *of_nodes;		       /* the node of each node of the trace */
-	uint64_t *own, *all; /* n_metrics a node: itself; with all that it called */
+	struct wtl_tree files;		       /* its names: file names */
+	struct wtl_stacks_function *functions; /* by function number */
+	uint32_t *of_nodes;		       /* the node here of each node of the trace */
+	uint64_t *own, *all; /* n_metrics per node: itself; with all that it called */
 	uint64_t *functions_own,
-		*functions_all; /* n_metrics a function; recursion is counted once */
-	/* Doubts of the total's energy (profile/split.h), of each node and function: itself, and with all. */
+		*functions_all; /* n_metrics per function; recursion is counted once */
+	/* Doubts of the total's energy (profile/split.h), two per node and function: itself, and with calls. */
 	uint64_t *doubts, *functions_doubts;
-	/* The most that processes had in each node and function, with calls, in bytes; 0: not known. NULL: nobody asked. */
+	/* Peak memory of processes in each node and function, with calls, in bytes; 0: not known. NULL: for all. */
 	uint64_t *peaks, *functions_peaks;
 };
 
-/* Of a profile with places. 0 or -ENOMEM; done() in any case. */
+/* The profile must have places. 0 or -ENOMEM; done() in any case. */
 int wtl_stacks_make(struct wtl_stacks *stacks, const struct wtl_profile *profile, bool has_lines);
 void wtl_stacks_done(struct wtl_stacks *stacks);
 
-/* No energy may be known, nor then what it emits. */
+/* Whether a metric is known: if no energy is, neither are its emissions. */
 bool wtl_stacks_is_known(const struct wtl_stacks *stacks, size_t metric);
 uint32_t wtl_stacks_function(const struct wtl_stacks *stacks, size_t node); /* not of the root */
 uint32_t wtl_stacks_line(const struct wtl_stacks *stacks, size_t node);	    /* 0: not known */
 
-/* What formats call the units: "microjoules"; and the one that people read, as a factor of it: "J", 1e6. */
+/* The unit's name in formats: "microjoules"; and the unit for people with its factor: "J", 1e6. */
 const char *wtl_stacks_unit_name(enum wtl_stacks_unit unit);
 const char *wtl_stacks_unit_symbol(enum wtl_stacks_unit unit, double *ret_factor);
 

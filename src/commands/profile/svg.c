@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A flame graph that stands still, for pages and papers: widths are energy, or CPU time where no energy is known. */
+/* A static flame graph, for pages and papers: widths are energy, or CPU time if no energy is known. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ struct svg {
 	struct wtl_buf *buf;
 	const struct wtl_stacks *stacks;
 	size_t metric;
-	double *lefts; /* where the next child of each node begins */
+	double *lefts; /* where each node's next child begins */
 	double per_pixel;
 };
 
@@ -46,7 +46,7 @@ static void put_value(struct svg *svg, uint64_t value)
 	wtl_buf_puts(svg->buf, " %");
 }
 
-/* So much of a name as has room, whole characters. */
+/* As many whole characters of a name as fit. */
 static void put_name(struct svg *svg, const char *name, double room)
 {
 	size_t letters = room > 3 * LETTER ? (size_t)(room / LETTER) : 0, n = 0;
@@ -55,7 +55,7 @@ static void put_name(struct svg *svg, const char *name, double room)
 
 	for (; *at && n < letters; n++)
 		at = wtl_text_next(at);
-	if (*at && n > 1) { /* the last one gives way to dots */
+	if (*at && n > 1) { /* the last one is replaced by an ellipsis */
 		for (n = 0, at = name; n + 1 < letters; n++)
 			at = wtl_text_next(at);
 		wtl_text_copy(cut,
@@ -121,7 +121,7 @@ static bool is_drawn(const struct svg *svg, uint32_t node)
 	return (double)all_of(svg, node) / svg->per_pixel >= LEAST;
 }
 
-/* Parents come before their children: each child takes the next of its parent's width. */
+/* Parents come before their children: each child takes the next piece of its parent's width. */
 static void put_boxes(struct svg *svg)
 {
 	const struct wtl_stacks *stacks = svg->stacks;

@@ -34,7 +34,7 @@ uint64_t wtl_profile_energy_uj(const struct wtl_profile *profile, const struct w
 	return wtl_profile_total_uj(profile, cost->dynamic_uj);
 }
 
-/* Of that in the program's energy, as samples and learned watts have it. */
+/* The uncertainty of a part of the program's energy, by samples and learned watts. */
 static double doubt_within_uj(const struct wtl_profile *profile, double energy_uj, uint64_t n,
 			      uint64_t doubt_uj)
 {
@@ -55,7 +55,7 @@ double wtl_profile_uncertainty_uj(const struct wtl_profile *profile, double ener
 							 (double)profile->dynamic_uj * energy_uj
 					       : 0.0;
 
-	/* A part is not less than nothing, nor more than all. */
+	/* A part is between nothing and all. */
 	return hypot(fmin(doubt_within_uj(profile, energy_uj, n, doubt_uj),
 			  fmax(energy_uj, (double)profile->dynamic_uj - energy_uj)),
 		     whole);
@@ -111,7 +111,7 @@ bool wtl_profile_is_by_energy(const struct wtl_profile *profile)
 	return profile->dynamic_uj > 0;
 }
 
-/* What a tree is by: energy or CPU time; where waiting is told, time on a processor and without one. */
+/* What a tree is sorted by: energy or CPU time; with --wall, time on a processor and waiting. */
 static uint64_t rank_of_call(const struct wtl_profile *profile, const struct wtl_calls_cost *cost)
 {
 	if (profile->split->wait_ns)
@@ -167,7 +167,7 @@ static void put_row(struct wtl_buf *buf, const struct wtl_profile *profile,
 	wtl_buf_putc(buf, ' ');
 }
 
-/* A function behind so many columns; on a terminal as much of its name as fits, NAME_LEAST at the least. */
+/* A function's name after `columns` columns; on a terminal as much of it as fits, but at least NAME_LEAST. */
 enum { NAME_LEAST = 24, TREE_COLUMNS = 39, TABLE_COLUMNS = 57, WAIT_COLUMNS = 12 };
 
 static void put_name(struct wtl_buf *buf, const char *name, unsigned columns,
@@ -177,14 +177,14 @@ static void put_name(struct wtl_buf *buf, const char *name, unsigned columns,
 	size_t most = style->columns > columns + NAME_LEAST ? style->columns - columns : NAME_LEAST;
 
 	wtl_layout_text(buf, name, style);
-	/* "fit (train.py:12)" ends in what tells it apart, "at::mm(at::Tensor const&)" does not. */
+	/* The end of "fit (train.py:12)" tells it apart, that of "at::mm(at::Tensor const&)" does not. */
 	if (style->columns > 0)
 		(strstr(name, " (") ? wtl_layout_cut_middle : wtl_layout_cut)(buf, start, most,
 									      style);
 	wtl_buf_putc(buf, '\n');
 }
 
-/* What is not shown. */
+/* A sum of rows that are not shown. */
 struct cut {
 	size_t n;
 	uint64_t energy_uj;
@@ -231,10 +231,10 @@ struct tree {
 	const struct wtl_output_style *style;
 	uint64_t least; /* of rank_of_call() */
 	size_t rows_max;
-	uint32_t *first, *next; /* children of each node, those with most first */
-	uint32_t *n_below;	/* with itself */
+	uint32_t *first, *next; /* children of each node, largest first */
+	uint32_t *n_below;	/* descendants and itself */
 	bool *is_shown, *is_folded;
-	struct cut small, many; /* too little of each; too many of them */
+	struct cut small, many; /* rows below the least; rows beyond --rows */
 	size_t n_folded;
 };
 
@@ -257,7 +257,7 @@ static bool is_small(const struct tree *tree, uint32_t node)
 	return rank_of_call(tree->profile, &tree->profile->calls->all[node]) < tree->least;
 }
 
-/* A library's call that only leads to the next one: all of it but a small part is one call's. */
+/* Whether a library's call only leads to the next one: all but a small part of it is in one child. */
 static bool is_led_through(const struct tree *tree, const bool *is_library, uint32_t node)
 {
 	const struct wtl_calls_cost *all = tree->profile->calls->all;
@@ -269,7 +269,7 @@ static bool is_led_through(const struct tree *tree, const bool *is_library, uint
 		       tree->least;
 }
 
-/* Of such calls below each other, the first one is shown, as what the program called. None is folded alone. */
+/* In a chain of such calls the first one is shown, as the program called it. A single call is not folded. */
 static void fold(struct tree *tree)
 {
 	const struct wtl_calls *calls = tree->profile->calls;
@@ -287,7 +287,7 @@ static void fold(struct tree *tree)
 	free(is_library);
 }
 
-/* Chooses what is shown: those with most, below each other, as no call has more than the one that it is below. */
+/* Chooses the largest calls to show. Their parents are shown too, as no call has more than its parent. */
 static void choose(struct tree *tree, const struct child *sorted, size_t n)
 {
 	size_t n_rows = 0;
@@ -321,10 +321,10 @@ static int list_children(struct tree *tree, bool is_unfolded)
 	for (size_t i = 1; i < n; i++)
 		all[i - 1] =
 			(struct child){(uint32_t)i, rank_of_call(tree->profile, &calls->all[i])};
-	for (size_t i = n; i-- > 1;) /* children have higher numbers */
+	for (size_t i = n; i-- > 1;) /* children have higher numbers than parents */
 		tree->n_below[calls->tree.nodes[i].parent] += ++tree->n_below[i];
 	qsort(all, n - 1, sizeof(*all), by_rank_of_call);
-	for (size_t i = n - 1; i-- > 0;) { /* the largest is put last, at the front */
+	for (size_t i = n - 1; i-- > 0;) { /* the largest is inserted last, at the front */
 		uint32_t node = all[i].node, parent = calls->tree.nodes[node].parent;
 
 		tree->next[node] = tree->first[parent];
@@ -350,7 +350,7 @@ static unsigned indent_of(const struct tree *tree, unsigned depth)
 	return TREE_COLUMNS + (tree->profile->split->wait_ns ? WAIT_COLUMNS : 0) + 2 * depth;
 }
 
-/* A line for folded calls, behind the columns of figures. The call that they lead to. */
+/* Writes a line for folded calls, indented past the columns. Returns the call that they lead to. */
 static uint32_t put_folded(struct tree *tree, uint32_t node, unsigned depth)
 {
 	size_t n = 0;
@@ -364,7 +364,7 @@ static uint32_t put_folded(struct tree *tree, uint32_t node, unsigned depth)
 	return node;
 }
 
-/* With those below it. */
+/* Writes a call and those below it. */
 static void put_call(struct tree *tree, uint32_t node, unsigned depth)
 {
 	const struct wtl_calls *calls = tree->profile->calls;
@@ -444,7 +444,7 @@ static int by_rank(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-/* Those that most is told of first; what each row has to have, at the least. */
+/* Functions by rank, highest first; *ret_least: the lowest rank that is shown. */
 static struct function *list_functions(const struct wtl_profile *profile,
 				       const struct wtl_profile_settings *settings,
 				       uint64_t *ret_least)
@@ -518,7 +518,7 @@ static void put_table(struct wtl_buf *buf, const struct wtl_profile *profile,
 	free(functions);
 }
 
-/* ---- Beside the stacks ---- */
+/* ---- Around the stacks ---- */
 
 uint64_t wtl_profile_co2e_ug(const struct wtl_profile *profile, uint64_t energy_uj)
 {
@@ -548,8 +548,8 @@ void wtl_profile_sums(const struct wtl_profile *profile, int domain,
 		uint64_t own_uj = profile->calls->all[0].dynamic_uj[i] + unsampled_uj + unknown_uj +
 				  outside_uj;
 		uint64_t running_uj = ledger->live_uj + ledger->exited_uj;
-		/* Idle parts are rounded process by process in the ledger, and here of the program at once:
-		 * that may be a microjoule of idle energy more than others have. */
+		/* The ledger rounds idle parts per process, but here they are of the whole program: its own energy
+		 * may be a microjoule more than the ledger's. */
 		uint64_t excess_uj = own_uj > running_uj ? own_uj - running_uj : 0;
 		uint64_t others_uj = running_uj + excess_uj - own_uj;
 		uint64_t profiler_uj = profile->domains[i].profiler_uj < others_uj
@@ -670,7 +670,7 @@ static void put_waits(struct wtl_buf *buf, const struct wtl_profile *profile)
 			     "kernel.perf_event_paranoid=1, or CAP_PERFMON, tells it exactly\n");
 }
 
-/* What went wrong with samples. */
+/* Lost or incomplete samples. */
 static void put_losses(struct wtl_buf *buf, const struct wtl_trace *trace, const char *of)
 {
 	const struct {
@@ -696,7 +696,7 @@ static void put_losses(struct wtl_buf *buf, const struct wtl_trace *trace, const
 		wtl_buf_putc(buf, '\n');
 }
 
-/* Where more than one stack in so many ends early, it is because no more of it was copied. */
+/* If more than one stack in BROKEN_PART ends early, --stack is suggested, unless it is STACK_MOST already. */
 enum { BROKEN_PART = 20, STACK_MOST = 65528 };
 
 static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile,

@@ -11,7 +11,7 @@
 #include "commands/profile/format.h"
 #include "document/format.h"
 
-/* Slices of a thread so near to each other are drawn as one. */
+/* A thread's slices this near to each other are drawn as one. */
 #define NEAR_NS INT64_C(100000)
 
 struct events {
@@ -75,7 +75,7 @@ static void put_name(struct events *events, const char *of, int pid, int tid, co
 	wtl_buf_puts(events->buf, "}}");
 }
 
-/* A process is called what its first thread is. */
+/* A process has the name of its first thread. */
 static void put_names(struct events *events)
 {
 	const struct wtl_trace *trace = events->stacks->profile->trace;

@@ -19,10 +19,10 @@
 #include "profile/looks.h"
 #include "profile/seed.h"
 
-/* A record may come so much later than its time. */
+/* A record may be in its ring this much later than its time. */
 #define LATE_NS (2 * WTL_NS_PER_MS)
 
-/* However slow samples come, records of births and mappings are not left for longer. */
+/* Rings are read at least this often, for records of births and mappings. */
 #define LOOK_NS (100 * WTL_NS_PER_MS)
 enum { TAKE_SAMPLES = 8, AWAY_GLANCES = 8, PATHS_MAX = 65536 };
 
@@ -50,7 +50,7 @@ static void take(void *context, const struct wtl_ring_event *event)
 		wtl_memory_ended(&watch->memory, event->pid);
 }
 
-/* How many samples may come together: 1 if each is to be glanced at soon, UINT_MAX if nobody glances. */
+/* How many samples may collect: 1 if each is to be glanced at soon, UINT_MAX if none is. */
 static unsigned awaits(const struct wtl_profile_watch *watch, int64_t now_ns)
 {
 	return watch->has_memory || wtl_tails_are_needed(&watch->trace.tails, now_ns)
@@ -59,9 +59,9 @@ static unsigned awaits(const struct wtl_profile_watch *watch, int64_t now_ns)
 }
 
 /*
- * A thread that is glanced at should be where it was when its sample was taken. So it is, if the reader comes onto its
- * processor in its place, for some microseconds; on another one, a thread that calls fast has gone on, and is read again
- * and again. And no processor that rests is woken. Where any moment is as good, the reader runs wherever there is room,
+ * A thread should be glanced at where its sample was taken. On its processor the reader runs instead of it for some
+ * microseconds, so the thread stays there. From another processor, a thread that calls fast has moved on, and is read
+ * again and again; and an idle processor would be woken. Where any moment will do, the reader runs on any processor,
  * and the program does not wait for it.
  */
 static void follow(struct wtl_profile_watch *watch, int cpu)
@@ -82,8 +82,8 @@ static void follow(struct wtl_profile_watch *watch, int cpu)
 }
 
 /*
- * Where each sample is glanced at, they are taken some at a time: what that needs is in no cache after one. The processor
- * of a sample that was glanced at; negative: none was.
+ * Samples that are glanced at one by one are still taken several at a time, as that uses caches better. Returns the
+ * processor of a sample that was glanced at; negative: none was.
  */
 static int drain(struct wtl_profile_watch *watch, int64_t until_ns)
 {
@@ -112,7 +112,7 @@ static int drain(struct wtl_profile_watch *watch, int64_t until_ns)
 	return cpu;
 }
 
-/* A timer of the calling thread may run so much later, with another one of its processor. */
+/* Lets timers of the calling thread run this much later, together with others of its processor. */
 static void set_slack(struct wtl_profile_watch *watch, int64_t slack_ns)
 {
 	if (slack_ns != watch->slack_ns)
@@ -120,7 +120,7 @@ static void set_slack(struct wtl_profile_watch *watch, int64_t slack_ns)
 	watch->slack_ns = slack_ns;
 }
 
-/* The next sample is due in so long. false: the reader is to end. */
+/* Waits for samples; the next is due in due_ns. false: the reader is to end. */
 static bool wait_for_some(struct wtl_profile_watch *watch, int64_t due_ns)
 {
 	const int64_t period_ns = watch->pace.period_ns, rest_ns = wtl_rings_rest_ns(watch->rings);
@@ -136,12 +136,12 @@ static bool wait_for_some(struct wtl_profile_watch *watch, int64_t due_ns)
 		set_slack(watch, slack_ns);
 		return ppoll(&stop, 1, &wait, NULL) <= 0;
 	}
-	/* Samples wake it. A program of which none come, as it is in the kernel, has switches too. */
+	/* Samples wake the reader. A program without any, as it is in the kernel, still has switches. */
 	epoll_wait(wtl_rings_fd(watch->rings), &event, 1, LOOK_NS / WTL_NS_PER_MS);
 	return event.data.fd != watch->reader_stop;
 }
 
-/* A thread of its own: a ring fills up while the meter reads its sensors, and Python runs on. */
+/* Runs in its own thread: rings fill up while the meter reads sensors, and Python runs on. */
 static void *read_rings(void *context)
 {
 	struct wtl_profile_watch *watch = context;
@@ -188,7 +188,7 @@ static void *keep_looking(void *context)
 	return NULL;
 }
 
-/* Where perf_event_open is denied: 1, if that is as good as it gets. */
+/* If perf_event_open is denied, opens looks instead: 1; or rc if that does not help. */
 static int open_looks(struct wtl_profile_watch *watch, int rc)
 {
 	if (!watch->may_look || (rc != -EACCES && rc != -EPERM && rc != -ENOSYS))

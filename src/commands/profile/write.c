@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A profile goes to where the options say, in the format that they say. */
+/* Writes a profile where and in the format that the options say. */
 #include "commands/profile/write.h"
 
 #include <errno.h>
@@ -72,7 +72,7 @@ static int write_file(const struct wtl_profile_writing *writing, const struct wt
 	return rc;
 }
 
-/* "x.time.pstats" of "x.pstats". */
+/* Makes "x.time.pstats" of "x.pstats". */
 static void name_beside(char *name, size_t size, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
@@ -128,7 +128,7 @@ static int check_bounds(const struct wtl_profile_writing *writing,
 	return rc < 0 ? rc : 0;
 }
 
-/* All of it, or a part. */
+/* Writes a whole profile, or a part of one. */
 static int write_view(const struct wtl_profile_writing *writing, const struct wtl_profile *profile)
 {
 	const struct wtl_app *app = writing->app;
@@ -166,7 +166,7 @@ static void complain_no_window(struct wtl_app *app, const struct wtl_profile *pr
 	wtl_buf_done(&names);
 }
 
-/* What was measured is told, though not the part that was asked for. */
+/* Writes the whole profile as text, as the window that was asked for does not exist. */
 static void tell_no_window(const struct wtl_profile_writing *writing,
 			   const struct wtl_profile *profile, const char *name)
 {
@@ -192,7 +192,7 @@ static int write_window(const struct wtl_profile_writing *writing,
 	return rc;
 }
 
-/* Text alone asks no debug information. */
+/* Text alone needs no debug information. */
 static bool needs_places(const struct wtl_profile_settings *settings)
 {
 	return wtl_profile_format_at(settings->format)->write || settings->keep ||
@@ -248,7 +248,7 @@ static int find_format(struct wtl_app *app)
 	return 0;
 }
 
-/* What a window's name is of no use with. NULL: nothing. */
+/* Why --window cannot be used with these options; NULL: it can. */
 static const char *check_window(const struct wtl_profile_settings *settings)
 {
 	if (!settings->only)

@@ -11,20 +11,20 @@ struct wtl_profile_writing {
 	struct wtl_app *app;
 	struct wtl_io *io;
 	const struct wtl_profile_settings *settings;
-	bool *is_over; /* set where a bound of --fail-if is not kept */
-	bool is_saved; /* in a file: it can be had again, and no tree is told beside what is written */
+	bool *is_over; /* set if a bound of --fail-if is not kept */
+	bool is_saved; /* read from a file: no text is shown beside another format */
 };
 
-/* In the format and to the place that the options say; says so where that fails. Text goes where the report of a run
- * goes; beside a file of another format, to standard error. 0 or negative. */
+/* Writes to the place and in the format that the options say, with a message on failure. Text goes where the report
+ * of a run goes; beside another format, to standard error. 0 or negative. */
 int wtl_profile_write(const struct wtl_profile_writing *writing, const struct wtl_profile *profile);
-/* What is in the buffer, to the file, or to the descriptor where there is none; rc < 0: nothing. 0 or negative after
+/* Writes the buffer to the file, or if path is NULL to fd; rc < 0: writes nothing. 0 or negative after
  * wtl_complain(). */
 int wtl_profile_write_out(const struct wtl_profile_writing *writing, const struct wtl_buf *buf,
 			  int rc, const char *path, int fd);
-/* The format by what the file is called, and what options do not go together. 0, or negative after wtl_complain(). */
+/* Finds the format by the file's name, and checks options. 0, or negative after wtl_complain(). */
 int wtl_profile_check(struct wtl_app *app);
-/* Of a tree or a table. 0, or positive after wtl_complain(). */
+/* Refuses --sort without --table. 0, or positive after wtl_complain(). */
 int wtl_profile_check_sort(struct wtl_app *app);
 
 #endif
