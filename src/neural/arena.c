@@ -45,7 +45,7 @@ void *wtl_arena_add(struct wtl_arena *arena, void *list, size_t *n, size_t size)
 {
 	char **elements = list;
 
-	/* The room is always a power of two, so the number tells when it is full. */
+	/* A list's room is always a power of two, so n shows when it is full. */
 	if (*n == 0 || (*n >= FIRST_ELEMENTS && (*n & (*n - 1)) == 0)) {
 		size_t room = *n ? 2 * *n : FIRST_ELEMENTS;
 		char *larger = wtl_arena_new(arena, room, size);

@@ -21,7 +21,7 @@ static const char *const grades[WTL_N_GRADES] = {
 	[WTL_GRADE_CLAIMED] = "claimed",   [WTL_GRADE_UNCHECKED] = "unchecked",
 };
 
-/* What is measured in what. */
+/* Units and their dimensions. */
 struct unit {
 	char dimension; /* J, W, s */
 	const char *name;
@@ -34,7 +34,7 @@ static const struct unit units[] = {
 	{'W', "W", 1},	    {'s', "ns", 1e-9},	{'s', "us", 1e-6}, {'s', "ms", 1e-3},
 };
 
-/* The words of a constant. */
+/* How a constant is written. */
 struct form {
 	const char *name;
 	enum wtl_constant_kind kind;
@@ -85,7 +85,7 @@ static int parse_grade(struct wtl_lines *lines, const char *word, enum wtl_grade
 	return 0;
 }
 
-/* What precedes the value. */
+/* Parses a word before the value. */
 static int parse_argument(struct wtl_lines *lines, char argument, const char *word,
 			  struct wtl_constant *constant)
 {
@@ -248,7 +248,7 @@ static int parse_scope(struct wtl_lines *lines, struct wtl_device *device)
 	return 0;
 }
 
-/* What is no constant. 1: it is something else. */
+/* Parses a device's property. 1: it is something else. */
 static int parse_property(struct wtl_lines *lines, struct wtl_device *device)
 {
 	const char *word = lines->words[0];
@@ -272,7 +272,7 @@ static int parse_property(struct wtl_lines *lines, struct wtl_device *device)
 	return 0;
 }
 
-/* "operations DEVICE": those of one before it, each with its own grade and source. */
+/* "operations DEVICE": copies the operations of a device before this one, each with its own grade and source. */
 static int take_operations(struct wtl_lines *lines, const struct wtl_devices *devices,
 			   struct wtl_device *device)
 {
@@ -308,7 +308,7 @@ static int parse_statement(struct wtl_lines *lines, const struct wtl_devices *de
 	return wtl_lines_fail(lines, "'%s' is not known here", lines->words[0]);
 }
 
-/* A new device, or the one that it replaces. */
+/* Begins a new device, or one that replaces another of its name. */
 static int begin(struct wtl_devices *devices, struct wtl_lines *lines, struct wtl_device **ret)
 {
 	struct wtl_device *device = NULL;
@@ -333,7 +333,7 @@ static int begin(struct wtl_devices *devices, struct wtl_lines *lines, struct wt
 	return 0;
 }
 
-/* Whether the constants of a device can be added up. */
+/* Ends a device: it needs a source, and an all-in one must have no constants that would be added. */
 static int finish(struct wtl_lines *lines, struct wtl_device *device)
 {
 	if (!device)

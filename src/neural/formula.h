@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* Names with values. */
+/* Names and their values. */
 struct wtl_formula_names {
 	struct wtl_formula_name {
 		char name[32];
@@ -13,7 +13,7 @@ struct wtl_formula_names {
 	size_t n, room;
 };
 
-/* Sets or replaces. 0 or -ENOMEM. */
+/* Sets or replaces a value. 0 or -ENOMEM. */
 int wtl_formula_names_set(struct wtl_formula_names *names, const char *name, double value);
 /*
  * The value of a formula: numbers, names, + - * / ^ and parentheses, ceil(), log2(), sqrt(). 0; -EINVAL with the place in *ret_at;

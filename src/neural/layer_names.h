@@ -13,9 +13,9 @@ struct wtl_layer_names {
 	struct wtl_hash hash;
 };
 
-/* NULL: there is none of that name. */
+/* NULL: there is no layer of that name. */
 struct wtl_layer *wtl_layer_names_find(const struct wtl_layer_names *names, const char *name);
-/* The layer at that place, unless there is one of its name. 0 or -ENOMEM. */
+/* Adds the layer with that index, unless there is one of its name. 0 or -ENOMEM. */
 int wtl_layer_names_add(struct wtl_layer_names *names, size_t place);
 void wtl_layer_names_done(struct wtl_layer_names *names);
 

@@ -39,7 +39,7 @@ enum column {
 	COLUMNS
 };
 
-/* is_number: it has one or is empty; words: what else it may have. */
+/* is_number: a number, or empty; words: the only words allowed. */
 static const struct {
 	const char *name, *words;
 	bool is_number;
@@ -65,11 +65,11 @@ static const struct {
 
 union cell {
 	double number; /* NAN: empty */
-	/* Of a word and a precision, as it is spelt below; of a name, where it stands in the table. NULL: empty. */
+	/* A word or precision: its spelling in the lists. A name: its place in the table. NULL: empty. */
 	const char *at;
 };
 
-/* A table has up to ROWS_MAX of them: no texts are kept. */
+/* A table has up to ROWS_MAX rows, so texts are not copied. */
 struct row {
 	union cell cells[COLUMNS];
 	unsigned int line;
@@ -79,11 +79,11 @@ struct linter {
 	const char *at, *end, *file;
 	struct wtl_err *err;
 	unsigned int line;
-	int column_of[COLUMNS * 2]; /* by place; -1: unknown to us */
+	int column_of[COLUMNS * 2]; /* by position in the line */
 	size_t n_places;
 	struct row *rows;
 	size_t n, room;
-	struct wtl_hash names; /* of rows, the first one of each name */
+	struct wtl_hash names; /* of rows; the first one of each name */
 	struct wtl_lint *to;
 	int error;
 };
@@ -105,7 +105,7 @@ static int fail(struct linter *linter, const char *format, ...)
 
 /* ---- CSV ---- */
 
-/* The next cell of a line, without its quotes. true: there is another one behind it. */
+/* The next cell of a line, unquoted. true: another one follows. */
 static bool next_cell(const char **at, const char *end, char cell[CELL_MAX])
 {
 	size_t len = 0;
@@ -177,7 +177,7 @@ static int read_head(struct linter *linter)
 	return has_row ? 0 : fail(linter, "there is no column 'row'");
 }
 
-/* Where the word stands in a list of them; NULL: nowhere. */
+/* The word's place in a list of words; NULL: it is not there. */
 static const char *find_word(const char *words, const char *word)
 {
 	size_t len = strlen(word);
@@ -188,7 +188,7 @@ static const char *find_word(const char *words, const char *word)
 	return NULL;
 }
 
-/* A cell that is not empty; at: where it begins in the table. */
+/* Sets a cell that is not empty; at: where it begins in the table. */
 static int set_cell(struct linter *linter, union cell *to, enum column column, const char *cell,
 		    const char *at)
 {
@@ -212,7 +212,7 @@ static int set_cell(struct linter *linter, union cell *to, enum column column, c
 	return 0;
 }
 
-/* A name again: that of the row, or of what it is compared with. */
+/* Reads a name again from the table: a row's, or its baseline's. */
 static const char *name_of(const struct linter *linter, const struct row *row, enum column column,
 			   char name[CELL_MAX])
 {
@@ -309,7 +309,7 @@ static void find(struct linter *linter, const struct row *row, const char *rule,
 	va_end(args);
 }
 
-/* Of a word or a precision. */
+/* Whether a cell has that word or precision. */
 static bool is(const struct row *row, enum column column, const char *word)
 {
 	const char *at = row->cells[column].at;
@@ -323,7 +323,7 @@ static bool near(double a, double b)
 	return fabs(a - b) <= 0.01 * fabs(b);
 }
 
-/* Joules that a row's own inputs come to; NAN where they do not tell. */
+/* Joules by the row's own inputs; NAN: some are missing. */
 static double expected(const struct row *row)
 {
 	double energy = row->cells[OPERATIONS].number * row->cells[PRICE_PJ].number * 1e-12;
@@ -334,7 +334,7 @@ static double expected(const struct row *row)
 	       (is(row, RATE_PER, "inference") ? 1 : row->cells[STEPS].number);
 }
 
-/* What is printed, over what its inputs come to: each mistake leaves a factor of its own. */
+/* factor: the printed value over that of its inputs. Each mistake has a factor of its own. */
 static void check_factor(struct linter *linter, const struct row *row, double factor,
 			 const char *what)
 {
@@ -384,7 +384,7 @@ static void check_baseline(struct linter *linter, const struct row *row)
 		find(linter, row, "scope-mixed", "an %s price is compared with a %s one",
 		     is(row, SCOPE, "all-in") ? "all-in" : "per-term",
 		     is(baseline, SCOPE, "all-in") ? "all-in" : "per-term");
-	/* A ratio that is too high says that this row's energy was taken too low. */
+	/* A ratio is too high if this row's energy was computed too low. */
 	double ratio = expected(baseline) / expected(row);
 	check_factor(linter, row, ratio / row->cells[RATIO].number, "the ratio");
 }

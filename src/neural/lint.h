@@ -7,8 +7,8 @@
 struct wtl_err;
 
 /*
- * Looks through a table of energies (CSV, docs/estimate-papers.md has its columns) for mistakes that were made in published
- * ones: the spike rate multiplied twice, time steps forgotten, unlike things compared.
+ * Checks a table of energies (CSV; docs/estimate-papers.md has its columns) for mistakes that published ones had: the
+ * spike rate multiplied twice, time steps forgotten, unlike things compared.
  */
 enum { WTL_LINT_FINDINGS_MAX = 10000 };
 
@@ -26,7 +26,7 @@ struct wtl_lint {
 	size_t n_rows;
 };
 
-/* 0, -WTL_EFORMAT or -ENOMEM. *ret is to be given to wtl_lint_done() after success. */
+/* 0, -WTL_EFORMAT or -ENOMEM. After success, call wtl_lint_done() for *ret. */
 int wtl_lint_table(const char *text, size_t len, const char *file, struct wtl_lint *ret,
 		   struct wtl_err *err);
 void wtl_lint_done(struct wtl_lint *lint);

@@ -24,13 +24,13 @@ struct reader {
 	struct wtl_lines lines;
 	struct wtl_network *network;
 	struct wtl_layer_names names;
-	struct shape shape; /* of what the next layer gets */
+	struct shape shape; /* of the next layer's input */
 	enum wtl_precision weights, activations;
-	double rate; /* of that; NAN: not known */
+	double rate; /* of that input; NAN: not known */
 	bool has_input, is_analog;
 };
 
-/* What a layer's line says. */
+/* The words of a layer's line. */
 struct wanted {
 	struct shape kernel, stride, pad;
 	uint64_t groups;
@@ -113,7 +113,7 @@ static int parse_shape(struct wtl_lines *lines, const char *word, struct shape *
 	return 0;
 }
 
-/* One size for all axes, or one for each. */
+/* One size for all axes, or one per axis. */
 static int parse_axes(struct reader *reader, const char *word, uint64_t least, struct shape *ret)
 {
 	size_t n, wanted = reader->shape.n_axes;
@@ -167,7 +167,7 @@ static int parse_pair(struct reader *reader, const char *key, const char *word,
 	return 0;
 }
 
-/* All words behind the layer's size. */
+/* All words after the layer's size. */
 static int parse_wanted(struct reader *reader, size_t at, struct wanted *wanted)
 {
 	struct wtl_lines *lines = &reader->lines;
@@ -196,7 +196,7 @@ static int parse_wanted(struct reader *reader, size_t at, struct wanted *wanted)
 	return 0;
 }
 
-/* What a kernel leaves of the axes. */
+/* The output's axes, after the kernel has moved over the input. */
 static int slide(struct reader *reader, const struct wanted *wanted, struct shape *ret)
 {
 	ret->n_axes = reader->shape.n_axes;
@@ -210,7 +210,7 @@ static int slide(struct reader *reader, const struct wanted *wanted, struct shap
 	return 0;
 }
 
-/* What is the same of all layers: where its input comes from, how much it makes. */
+/* Adds a layer, with what all kinds have in common: its input and output. */
 static struct wtl_layer *new_layer(struct reader *reader, const char *op,
 				   const struct wanted *wanted, const struct shape *made,
 				   bool *overflows)
@@ -326,7 +326,7 @@ static int read_pool(struct reader *reader, const struct wanted *wanted, const s
 	return pass_on(reader, layer, &made, reader->rate, reader->is_analog, overflows);
 }
 
-/* Of numbers: three kinds of cells, by their gates. */
+/* Recurrent layers of numbers, not spikes: three kinds of cells, by their gates. */
 static int read_cells(struct reader *reader, const struct wanted *wanted, const struct shape *size,
 		      const char *op, uint64_t gates)
 {

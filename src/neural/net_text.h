@@ -11,15 +11,15 @@ struct wtl_err;
 
 /* Networks and spike rates as plain text, for what an ONNX file cannot say. docs/estimate-network.md has both formats. */
 
-/* Does it begin as such a text does: with the word "network"? */
+/* Whether it begins with the word "network", as such a text does. */
 bool wtl_net_text_is(const char *data, size_t len);
-/* Fills *ret, which is to be given to wtl_network_done() after success. 0, -WTL_EFORMAT, -ERANGE or -ENOMEM. */
+/* Fills *ret; after success, call wtl_network_done(). 0, -WTL_EFORMAT, -ERANGE or -ENOMEM. */
 int wtl_net_text_read(const char *text, size_t len, const char *file, struct wtl_network *ret,
 		      struct wtl_err *err);
 
 /*
- * Gives layers their rates. Each layer with MACs must have one, but for readouts; a name that no layer has, or
- * that comes twice, is -WTL_EFORMAT. A layer's input fires as the layer before it does, unless the text tells.
+ * Sets the layers' spike rates. Each layer with MACs needs one, except readouts; a name that no such layer has, or that
+ * comes twice, is -WTL_EFORMAT. A layer's input rate is that of the layer before, unless the text gives it.
  */
 int wtl_rates_apply(struct wtl_network *network, const char *text, size_t len, const char *file,
 		    struct wtl_err *err);

@@ -82,7 +82,7 @@ uint32_t wtl_network_add_branch(struct wtl_network *network, uint32_t around, ui
 int wtl_network_choose(const struct wtl_network *network, const double weights[], bool is_larger,
 		       bool ret[])
 {
-	/* Of each If: what its sides weigh, which one is chosen, and whether it runs itself. Number 0 is outside of all. */
+	/* For each If: its sides' weights, the one chosen, and whether the If itself runs. Index 0: outside of all. */
 	struct choice {
 		double weight[2];
 		uint8_t side;

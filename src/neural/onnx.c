@@ -176,7 +176,7 @@ static int read_file(int fd, const char *path, const struct wtl_onnx_options *op
 	if (data == MAP_FAILED)
 		return wtl_err_set(err, errno, "", path, "it cannot be mapped: %s",
 				   wtl_err_text(errno));
-	/* Reading ahead would bring weights into memory that nobody looks at. */
+	/* Reading ahead would load weights that nobody looks at. */
 	if (len > LARGE_BYTES)
 		(void)madvise(data, len, MADV_RANDOM);
 	directory = open_folder(path);

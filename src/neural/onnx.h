@@ -10,10 +10,10 @@
 struct wtl_err;
 
 /*
- * An ONNX file as a network: shapes are inferred, numbers counted. Opsets 1 to 25. The file is mapped, not read: weights
- * are never touched. Beside it, never more than WTL_ONNX_MEMORY_MAX bytes are taken.
+ * Reads an ONNX file as a network: infers shapes and counts. Opsets 1 to 25. The file is mapped: weights are never
+ * touched. Other memory is bounded by WTL_ONNX_MEMORY_MAX bytes.
  *
- * The caller guards against a file that somebody truncates meanwhile (cli/mapped.h does).
+ * The caller guards against truncation of the file meanwhile (cli/mapped.h does).
  */
 enum { WTL_ONNX_MEMORY_MAX = 32 << 20 };
 
@@ -26,14 +26,14 @@ struct wtl_onnx_options {
 
 struct wtl_onnx_model {
 	struct wtl_network network;
-	int64_t ir, opset; /* 0: not told */
+	int64_t ir, opset; /* 0: not in the file */
 	char producer[64];
 };
 
-/* 0, or a negative code with the error filled; then there is nothing to free. options may be NULL. */
+/* 0, or negative with the error filled and nothing to free. options may be NULL. */
 int wtl_onnx_read(const char *path, const struct wtl_onnx_options *options,
 		  struct wtl_onnx_model *ret, struct wtl_err *err);
-/* The same of a file in memory; external data are not looked for. */
+/* The same for a file in memory; external data are not read. */
 int wtl_onnx_read_memory(const void *data, size_t len, const struct wtl_onnx_options *options,
 			 struct wtl_onnx_model *ret, struct wtl_err *err);
 void wtl_onnx_done(struct wtl_onnx_model *model);

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "neural/onnx_state.h"
 
-/* What users say of sizes that a file leaves open: --dim and --input. */
+/* Sizes that a file leaves open, given by users: --dim and --input. */
 
 enum { NAME_MAX_SHOWN = 60, LIST_MAX = 180 };
 
@@ -58,7 +58,7 @@ static void put_name(struct wtl_buf *buf, struct wtl_span name)
 	wtl_buf_puts(buf, wtl_text_clean(shown, sizeof(shown), (const char *)name.at, name.len));
 }
 
-/* " --dim batch=N --input x=NxNx3": what to give. */
+/* " --dim batch=N --input x=NxN...": the options to give. */
 static const char *list_open(const struct wtl_onnx_state *state, struct wtl_buf *buf)
 {
 	wtl_buf_init(buf, 64 << 10);
@@ -261,7 +261,7 @@ int wtl_onnx_bind(struct wtl_onnx_state *state, const struct wtl_onnx_info input
 	return rc;
 }
 
-/* An input whose shape the file does not tell at all. */
+/* Takes the shape of an input from --input, if the file has none at all. */
 static int bound_shape(struct wtl_onnx_state *state, const struct wtl_onnx_info *input,
 		       struct wtl_onnx_value *ret)
 {

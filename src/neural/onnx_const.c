@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "neural/onnx_state.h"
 
-/* Constant tensors: how large they are, and the numbers of those that can be shapes. Weights are not touched. */
+/* Constant tensors: their sizes, and the numbers of those that can be shapes. Weights are not read. */
 
 enum { REALS_MAX = 16, LOCATION_MAX = 1024 };
 
@@ -96,7 +96,7 @@ static int open_external(struct wtl_onnx_state *state, const struct wtl_onnx_ten
 	return fail_tensor(state, fd, tensor, text);
 }
 
-/* Of an open file. */
+/* Checks an open file of external data, and reads `size` bytes of it. */
 static int look_into(struct wtl_onnx_state *state, const struct wtl_onnx_tensor *tensor, int fd,
 		     uint64_t wanted, void *buffer, size_t size)
 {
@@ -116,7 +116,7 @@ static int look_into(struct wtl_onnx_state *state, const struct wtl_onnx_tensor 
 	return 0;
 }
 
-/* Is it the file that was looked at before, and does it have them? */
+/* Whether it is the file that was checked last, and has the bytes. */
 static bool is_known_there(const struct wtl_onnx_state *state, const struct wtl_onnx_tensor *tensor,
 			   uint64_t wanted)
 {
@@ -125,7 +125,7 @@ static bool is_known_there(const struct wtl_onnx_state *state, const struct wtl_
 	       wanted <= state->last_size - tensor->external_offset;
 }
 
-/* Are the bytes there? `wanted` of them; numbers that can be a shape are read into buffer. */
+/* Checks that the file has the `wanted` bytes; `size` of them are read into buffer, if they can be a shape. */
 static int check_external(struct wtl_onnx_state *state, const struct wtl_onnx_tensor *tensor,
 			  uint64_t wanted, void *buffer, size_t size)
 {
@@ -166,14 +166,14 @@ static union wtl_onnx_scalar read_raw(int type, const uint8_t *at)
 	} else if (type == WTL_ONNX_INT32) {
 		value.whole = (int32_t)low;
 	} else {
-		memcpy(&value, &bits, sizeof(value)); /* double, int64, and what has no sign */
+		memcpy(&value, &bits, sizeof(value)); /* double, int64 and unsigned types */
 	}
 	if (type == WTL_ONNX_INT8)
 		value.whole = (int8_t)(uint8_t)low;
 	return value;
 }
 
-/* Those of small tensors whose numbers can be a shape, or what scales one. */
+/* Whether a small tensor's numbers can be a shape, or scales of one. */
 static bool wants_numbers(const struct wtl_onnx_tensor *tensor, uint64_t elements)
 {
 	switch (tensor->type) {
@@ -289,7 +289,7 @@ static int set_dims(struct wtl_onnx_state *state, const uint8_t *at,
 	return 0;
 }
 
-/* Values (1), indices (2) and the shape (3): what is stored are the values. */
+/* Fields: values (1), indices (2) and the shape (3). Only the values count as stored. */
 int wtl_onnx_const_sparse(struct wtl_onnx_state *state, struct wtl_span message,
 			  struct wtl_span *ret_name, struct wtl_onnx_value *ret)
 {

@@ -4,8 +4,8 @@
 #include "neural/onnx_rules.h"
 
 /*
- * MACs: one multiplication and one addition each. The rules are those that the literature and the other counters agree
- * on; docs/estimate.md lists them. What is added to a product as a bias is not counted.
+ * MACs: one multiplication and one addition each, by rules that the literature and other counters agree on
+ * (docs/estimate.md lists them). Adding a bias to a product is not counted.
  */
 
 static void set_precisions(struct wtl_onnx_call *call, size_t data, size_t weights)
@@ -14,7 +14,7 @@ static void set_precisions(struct wtl_onnx_call *call, size_t data, size_t weigh
 	call->layer->weights = wtl_onnx_precision(wtl_onnx_in(call, weights));
 }
 
-/* A product of several known numbers into the layer's MACs. */
+/* Adds a * b to the layer's MACs. */
 static int add_macs(struct wtl_onnx_call *call, uint64_t a, uint64_t b)
 {
 	int rc = wtl_onnx_multiply(call, &a, b);
@@ -59,7 +59,7 @@ static void set_geometry(struct wtl_onnx_call *call, const struct wtl_onnx_value
 	}
 }
 
-/* Outputs (of a transposed one: inputs) times the weights that each of them meets. */
+/* Outputs (transposed: inputs) times the weights that each of them meets. */
 static int count_conv(struct wtl_onnx_call *call, size_t weights_at, bool is_transposed)
 {
 	const struct wtl_onnx_value *weights = wtl_onnx_in(call, weights_at),
@@ -93,7 +93,7 @@ int wtl_onnx_count_conv_transpose(struct wtl_onnx_call *call)
 
 /* ---- Products ---- */
 
-/* Outputs times the length of what each of them sums. */
+/* Outputs times the length of the sum that makes each. */
 static int count_product(struct wtl_onnx_call *call, size_t a_at, size_t b_at)
 {
 	const struct wtl_onnx_value *a = wtl_onnx_in(call, a_at), *b = wtl_onnx_in(call, b_at);
@@ -109,7 +109,7 @@ static int count_product(struct wtl_onnx_call *call, size_t a_at, size_t b_at)
 	if (rc != 0)
 		return rc;
 	if (!wtl_onnx_has_rank(a) || a->rank == 0) {
-		wtl_onnx_product(call, a, 0, 1, &depth); /* notes what is open */
+		wtl_onnx_product(call, a, 0, 1, &depth); /* notes the open size */
 		return WTL_ONNX_UNKNOWN;
 	}
 	at = is_turned && a->rank > 1 ? a->rank - 2 : a->rank - 1;
@@ -154,7 +154,7 @@ int wtl_onnx_count_matmul_nbits(struct wtl_onnx_call *call)
 	return rc;
 }
 
-/* The letters of the operands, each once. WTL_ONNX_UNKNOWN: one that has no size of its own. */
+/* The product of the sizes of all letters, each once. WTL_ONNX_UNKNOWN: "...", or a letter without an axis. */
 static int multiply_letters(struct wtl_onnx_call *call, struct wtl_span equation, uint64_t *total)
 {
 	bool seen[256] = {false};
@@ -183,7 +183,7 @@ static int multiply_letters(struct wtl_onnx_call *call, struct wtl_span equation
 	return rc;
 }
 
-/* Of two operands: the product of the sizes of all letters. The output has all of those that are not summed over. */
+/* Two operands take the product of the sizes of all letters, as the output has those not summed over. */
 int wtl_onnx_count_einsum(struct wtl_onnx_call *call)
 {
 	const struct wtl_onnx_attr *equation = wtl_onnx_attr(call->node, "equation");
@@ -203,7 +203,7 @@ int wtl_onnx_count_einsum(struct wtl_onnx_call *call)
 
 /* ---- Recurrent layers ---- */
 
-/* Beside the products, per unit and step: activations of gates, and the sums and products between them. */
+/* Besides the products, per unit and step: gate activations, and sums and products between gates. */
 static int count_gates(struct wtl_onnx_call *call, uint64_t steps,
 		       struct wtl_onnx_number directions)
 {
@@ -271,7 +271,7 @@ static struct wtl_onnx_number with_past(struct wtl_onnx_number length,
 							    : length;
 }
 
-/* Each query with each key, and each weight with each value. widths: of all heads together. */
+/* Each query with each key, and each weight with each value. Widths are of all heads together. */
 static int count_heads(struct wtl_onnx_call *call, struct wtl_onnx_number batch,
 		       struct wtl_onnx_number queries, struct wtl_onnx_number keys,
 		       struct wtl_onnx_number width, struct wtl_onnx_number value_width)
@@ -306,7 +306,7 @@ int wtl_onnx_count_attention(struct wtl_onnx_call *call)
 			   value_width);
 }
 
-/* The projections are its own: [B, S, D] times [D, 3 H]. Input 4 is what was before: [2, B, heads, past, d]. */
+/* Projections included: [B, S, D] times [D, 3 H]. Input 4 (QAttention: 8): the past, [2, B, heads, past, d]. */
 int wtl_onnx_count_ms_attention(struct wtl_onnx_call *call)
 {
 	const struct wtl_onnx_value *x = wtl_onnx_in(call, 0), *w = wtl_onnx_in(call, 1);
@@ -350,9 +350,9 @@ int wtl_onnx_count_mha(struct wtl_onnx_call *call)
 			   out->dims[2]);
 }
 
-/* ---- What is no product ---- */
+/* ---- Not products ---- */
 
-/* One a number that is read: pools and reductions. */
+/* An operation per element read: pools and reductions. */
 int wtl_onnx_count_inputs(struct wtl_onnx_call *call)
 {
 	uint64_t n;
@@ -361,7 +361,7 @@ int wtl_onnx_count_inputs(struct wtl_onnx_call *call)
 	return rc == 0 ? wtl_onnx_sum(call, &call->layer->other_ops, n) : rc;
 }
 
-/* Rows of a table that is part of the model are an embedding. */
+/* Rows of a constant table are an embedding. */
 int wtl_onnx_count_rows(struct wtl_onnx_call *call)
 {
 	const struct wtl_onnx_value *table = wtl_onnx_in(call, 0);

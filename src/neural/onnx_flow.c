@@ -4,13 +4,13 @@
 #include "base/err.h"
 #include "neural/onnx_frame.h"
 
-/* Nodes that have graphs within them: one of two that runs, or one that runs several times. */
+/* Nodes with subgraphs: If runs one of two; Loop and Scan run one several times. */
 
 enum { LOOKS = 2 };
 
 /* ---- If ---- */
 
-/* What is the same whichever side runs. */
+/* Keeps in a only what is the same on both sides. */
 static void merge(struct wtl_onnx_value *a, const struct wtl_onnx_value *b)
 {
 	a->numbers = NULL;
@@ -40,7 +40,7 @@ static int copy_dims(struct wtl_onnx_frame *frame, struct wtl_onnx_value *value)
 	return 0;
 }
 
-/* Both sides, or the one that is known to run. */
+/* Both sides of an If, or the one that is known to run. */
 struct sides {
 	struct wtl_onnx_inner inner[2];
 	struct wtl_onnx_place place[2];
@@ -109,7 +109,7 @@ int wtl_onnx_run_if(struct wtl_onnx_frame *frame, struct wtl_onnx_call *call)
 
 /* ---- Loops ---- */
 
-/* Sizes of a carried value that a round changes are those of no round in particular. */
+/* Sizes of a carried value that an iteration changes become unknown. */
 static int settle(struct wtl_onnx_frame *frame, struct wtl_onnx_value *before,
 		  const struct wtl_onnx_value *after)
 {
@@ -125,14 +125,14 @@ static void set_scalar(struct wtl_onnx_value *value, int type, struct wtl_onnx_n
 	*value = (struct wtl_onnx_value){.type = type, .numbers = number, .n_numbers = 1};
 }
 
-/* A Loop's body first says whether it goes on. */
+/* Whether a Loop's condition, its body's first output, is always true. */
 static bool goes_on_always(const struct wtl_onnx_inner *body)
 {
 	return body->n_out > 0 && body->out[0].n_numbers == 1 && body->out[0].numbers[0].known &&
 	       body->out[0].numbers[0].is.whole;
 }
 
-/* Goes through the body: first for what its values look like after a round, then to count. */
+/* Runs through the body LOOKS times for shapes after an iteration, then once to count. */
 static int run_rounds(struct wtl_onnx_frame *frame, struct wtl_onnx_call *call,
 		      struct wtl_onnx_inner *body, size_t first_state, size_t n_states,
 		      size_t first_out, struct wtl_onnx_number rounds, bool asks_condition)
@@ -162,7 +162,7 @@ static int run_rounds(struct wtl_onnx_frame *frame, struct wtl_onnx_call *call,
 	return rc;
 }
 
-/* A value with one size more in front. */
+/* Output i stacks one value per iteration: `rounds` becomes its first size. */
 static int stack(struct wtl_onnx_frame *frame, struct wtl_onnx_call *call, size_t i,
 		 const struct wtl_onnx_value *each, struct wtl_onnx_number rounds)
 {
@@ -182,7 +182,7 @@ static int stack(struct wtl_onnx_frame *frame, struct wtl_onnx_call *call, size_
 	return 0;
 }
 
-/* Outputs: the states, then what each round made. */
+/* Outputs: the states, then values stacked over all iterations. */
 static int set_loop_outputs(struct wtl_onnx_frame *frame, struct wtl_onnx_call *call,
 			    const struct wtl_onnx_inner *body, size_t n_states, size_t first_out,
 			    struct wtl_onnx_number rounds)
@@ -238,7 +238,7 @@ int wtl_onnx_run_loop(struct wtl_onnx_frame *frame, struct wtl_onnx_call *call)
 	return rc < 0 ? rc : set_loop_outputs(frame, call, &body, n_states, 1, rounds);
 }
 
-/* A value without the axis that is gone along. */
+/* A scanned value without its scan axis. */
 static int slice_of(struct wtl_onnx_frame *frame, const struct wtl_onnx_value *whole, int64_t axis,
 		    struct wtl_onnx_value *ret)
 {
@@ -261,7 +261,7 @@ static int slice_of(struct wtl_onnx_frame *frame, const struct wtl_onnx_value *w
 	return 0;
 }
 
-/* The inputs of a Scan's body, and how often it runs. */
+/* Sets the inputs of a Scan's body, and how often it runs. */
 static int set_scan_inputs(struct wtl_onnx_frame *frame, struct wtl_onnx_call *call,
 			   struct wtl_onnx_inner *body, size_t n_states,
 			   struct wtl_onnx_number *rounds)
@@ -289,7 +289,7 @@ static int set_scan_inputs(struct wtl_onnx_frame *frame, struct wtl_onnx_call *c
 	return rc;
 }
 
-/* Since opset 9: states, then what is gone along. */
+/* Inputs since opset 9: states, then scanned values. */
 int wtl_onnx_run_scan(struct wtl_onnx_frame *frame, struct wtl_onnx_call *call)
 {
 	const struct wtl_onnx_attr *graph = wtl_onnx_attr(call->node, "body");

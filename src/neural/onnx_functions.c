@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "neural/onnx_state.h"
 
-/* Functions of a model: there may be thousands, and each node may be a call of one. */
+/* A model's functions, found by hash: there may be thousands, and each node may call one. */
 
 static uint32_t sum_of(const struct wtl_onnx_function *named)
 {

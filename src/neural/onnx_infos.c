@@ -2,7 +2,7 @@
 #include "base/err.h"
 #include "neural/onnx_frame.h"
 
-/* Shapes that the file itself tells of values between nodes: for ops that no rule knows, and for sizes that no rule finds. */
+/* Shapes in the file of values between nodes (ValueInfo): for ops without a rule, and sizes that no rule finds. */
 
 struct wtl_span wtl_onnx_info_name(struct wtl_span message)
 {

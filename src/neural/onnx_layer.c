@@ -11,7 +11,7 @@
 
 enum { UNCOUNTED_MAX = 200 };
 
-/* ---- What is not counted ---- */
+/* ---- Uncounted nodes ---- */
 
 static int not_counted(struct wtl_onnx_state *state, const struct wtl_onnx_node *node,
 		       enum wtl_uncounted why)
@@ -23,7 +23,7 @@ static int not_counted(struct wtl_onnx_state *state, const struct wtl_onnx_node 
 	wtl_text_clean(domain, sizeof(domain), (const char *)node->domain.at, node->domain.len);
 	if (snprintf(name, sizeof(name), "%s%s%s", domain, *domain ? "." : "", op) < 0)
 		name[0] = '\0';
-	/* A name that was cut within a character. */
+	/* The name may have been cut within a character. */
 	wtl_text_clean(op, sizeof(op), name, strlen(name));
 	for (size_t i = 0; i < to->n; i++)
 		if ((to->uncounted[i].why == why && strcmp(to->uncounted[i].op, op) == 0) ||
@@ -55,14 +55,14 @@ static bool is_parameter(const struct wtl_onnx_storage *storage, const struct wt
 		return false;
 	if (wtl_onnx_type_is_real(storage->type))
 		return true;
-	/* Weights of few bits; and biases of quantized layers, which are int32 and dequantized, or the layer has their scale. */
+	/* Weights of few bits, and int32 biases of quantized layers, which are dequantized or use the layer's scale. */
 	if (storage->type == WTL_ONNX_BOOL)
 		return false;
 	return bits <= 8 ||
 	       (bits == 32 && (value->stored || (wtl_onnx_op_is_product(op) && op->scales)));
 }
 
-/* In numbers. Several weights may be packed into each byte; then the node tells how many there are. */
+/* In elements. Packed weights have several per byte: then the node has their number (N times K). */
 static int count_elements(struct wtl_onnx_call *call, const struct wtl_onnx_storage *storage,
 			  size_t i, uint64_t *ret)
 {
@@ -103,9 +103,9 @@ static int use_constant(struct wtl_onnx_state *state, struct wtl_onnx_call *call
 	return rc == 0 ? wtl_onnx_sum(call, &layer->weight_bytes, storage->scale_bytes) : rc;
 }
 
-/* ---- What it reads and makes ---- */
+/* ---- Inputs and outputs ---- */
 
-/* Sizes that are not known are left out here: they are told by the node's own count. */
+/* Unknown sizes are left out here: the node's own count reports them. */
 static int add_traffic(struct wtl_onnx_call *call, const struct wtl_onnx_value *value,
 		       uint64_t *elements, uint64_t *bytes)
 {
@@ -170,7 +170,7 @@ static int count(struct wtl_onnx_call *call, const struct wtl_onnx_op *op)
 
 	if (rc != 0 || op->per_element == 0)
 		return rc;
-	/* An output that nobody gave a shape and that has none either is no tensor of numbers. */
+	/* Without outputs there are no elements; with an unknown shape the count is unknown. */
 	rc = call->n_out > 0 ? wtl_onnx_elements(call, call->out, &n) : 0;
 	if (rc == 0)
 		rc = wtl_onnx_multiply(call, &n, op->per_element);
@@ -196,14 +196,14 @@ static int repeat(struct wtl_onnx_call *call, struct wtl_onnx_place *place)
 
 /* ---- In a spiking network ---- */
 
-/* Not a constant, and no shape or scale, of which spikes could be made. */
+/* Whether an input can be spikes: it is not a constant, and no shape or scale. */
 static bool is_signal(const struct wtl_onnx_call *call, const struct wtl_onnx_op *op, size_t i)
 {
 	return call->in[i] && !call->in[i]->is_const &&
 	       !(op && has_bit(op->shapes | op->scales, i));
 }
 
-/* Numbers that no layer of spikes has made, also in a spiking network. */
+/* Whether an input is numbers, not spikes, even in a spiking network. */
 static bool takes_numbers(const struct wtl_onnx_call *call, const struct wtl_onnx_op *op)
 {
 	for (size_t i = 0; i < call->n_in; i++)
@@ -222,7 +222,7 @@ bool wtl_onnx_makes_numbers(const struct wtl_onnx_call *call, const struct wtl_o
 	       takes_numbers(call, op);
 }
 
-/* What its operations are made of, and what becomes of it; after its elements are known. */
+/* Sets the precision of its operations, and its role in a spiking network. Its elements must be known. */
 static void set_nature(struct wtl_onnx_call *call, const struct wtl_onnx_op *op)
 {
 	struct wtl_layer *layer = call->layer;
@@ -243,7 +243,7 @@ static void set_nature(struct wtl_onnx_call *call, const struct wtl_onnx_op *op)
 			      layer->input_elements == layer->output_elements;
 }
 
-/* Its name in the file, or one that is made up. */
+/* Adds a layer with its name in the file, or with op and number. */
 static struct wtl_layer *new_layer(struct wtl_onnx_state *state, const struct wtl_onnx_node *node)
 {
 	char name[256], op[64];

@@ -5,17 +5,17 @@
 #include "neural/onnx_ops.h"
 #include "neural/onnx_state.h"
 
-/* Where in loops and branches a node stands. */
+/* The loops and branches that a node is in. */
 struct wtl_onnx_place {
-	uint64_t times; /* that it runs in one inference */
+	uint64_t times; /* how often it runs in one inference */
 	bool repeats_unknown;
 	uint32_t branch;
 	uint8_t side;
 };
 
-/* Whether a node makes numbers that no layer of spikes has made, also in a spiking network. */
+/* Whether a node's outputs are numbers, not spikes, even in a spiking network. */
 bool wtl_onnx_makes_numbers(const struct wtl_onnx_call *call, const struct wtl_onnx_op *op);
-/* Makes a node whose shapes are known a layer, and counts it. op NULL: there is no rule for it. 0 or negative. */
+/* Adds a node with known shapes as a layer, and counts it. op NULL: there is no rule for it. 0 or negative. */
 int wtl_onnx_layer_add(struct wtl_onnx_state *state, struct wtl_onnx_call *call,
 		       const struct wtl_onnx_op *op, struct wtl_onnx_place *place);
 #endif

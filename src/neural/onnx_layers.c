@@ -4,7 +4,7 @@
 #include "base/err.h"
 #include "neural/onnx_rules.h"
 
-/* Shapes of what convolves, pools, repeats itself or attends. The formulas are those of ONNX's Operators.md. */
+/* Output shapes of convolutions, pools, recurrent layers and attention, by the formulas of ONNX's Operators.md. */
 
 static struct wtl_onnx_number list_at(const struct wtl_onnx_call *call, const char *name, int at,
 				      int64_t otherwise)
@@ -64,13 +64,13 @@ static struct wtl_onnx_number windows(const struct window *window)
 	if (rest < 0)
 		return wtl_onnx_known(0);
 	n = (window->rounds_up ? divide_up(rest, window->stride) : rest / window->stride) + 1;
-	/* A window that would begin behind the data is none. */
+	/* A window that would begin beyond the data does not count. */
 	if (window->rounds_up && (n - 1) * window->stride >= window->in.is.whole + window->pads)
 		n--;
 	return wtl_onnx_known(n);
 }
 
-/* From an input and a kernel whose sizes are dims[2..] of `weights`, or the attribute's. */
+/* The kernel's size along an axis: dims[2..] of `weights`, or the attribute's. */
 static struct wtl_onnx_number kernel_at(const struct wtl_onnx_call *call,
 					const struct wtl_onnx_value *weights, int axis)
 {
@@ -136,7 +136,7 @@ static struct wtl_onnx_number transposed_size(const struct wtl_onnx_call *call,
 	int64_t more = list_at(call, "output_padding", axis, 0).is.whole;
 
 	if (shape && shape->ints.n > (size_t)axis) {
-		/* It may also tell the batch and the channels. */
+		/* It may also have the batch and the channels. */
 		size_t skip = shape->ints.n - (size_t)(call->in[0]->rank - 2);
 
 		if (shape->ints.n >= (size_t)(call->in[0]->rank - 2))
@@ -190,7 +190,7 @@ int wtl_onnx_shape_pool(struct wtl_onnx_call *call)
 	if (!wtl_onnx_has_rank(in) || in->rank < 2)
 		return 0;
 	rc = shape_windows(call, NULL, in->dims[1]);
-	/* MaxPool's second output: where the largest ones were. */
+	/* MaxPool's second output: indices of the maxima. */
 	if (rc == 0 && call->n_out > 1) {
 		wtl_onnx_set_shape(call, 1, &call->out[0]);
 		call->out[1].type = WTL_ONNX_INT64;
@@ -278,7 +278,7 @@ int wtl_onnx_shape_recurrent(struct wtl_onnx_call *call)
 
 /* ---- Attention ---- */
 
-/* Of opset 23: 4 dimensions with heads apart, or 3 with heads within the last one. */
+/* Attention of opset 23: rank 4 with an axis of heads, or rank 3 with heads within the last axis. */
 static bool is_attention(const struct wtl_onnx_value *q, const struct wtl_onnx_value *k,
 			 const struct wtl_onnx_value *v)
 {
@@ -286,7 +286,7 @@ static bool is_attention(const struct wtl_onnx_value *q, const struct wtl_onnx_v
 	       q->rank == k->rank && q->rank == v->rank && (q->rank == 3 || q->rank == 4);
 }
 
-/* Outputs 1 and 2 are what it keeps: all keys and values so far. */
+/* Outputs 1 and 2 are the cache: all keys and values so far. */
 int wtl_onnx_shape_attention(struct wtl_onnx_call *call)
 {
 	const struct wtl_onnx_value *q = wtl_onnx_in(call, 0), *k = wtl_onnx_in(call, 1),
@@ -337,7 +337,7 @@ int wtl_onnx_shape_ms_attention(struct wtl_onnx_call *call)
 	return set_dims(call, 0, 3, out);
 }
 
-/* Of queries whose shape is known. */
+/* The output's width, for queries of known shape. */
 static struct wtl_onnx_number mha_width(const struct wtl_onnx_call *call, int64_t heads,
 					int64_t kv_heads, bool is_grouped)
 {
@@ -346,7 +346,7 @@ static struct wtl_onnx_number mha_width(const struct wtl_onnx_call *call, int64_
 	struct wtl_onnx_number width =
 		q->rank == 3 ? q->dims[2] : wtl_onnx_times(q->dims[2], q->dims[q->rank - 1]);
 
-	/* Queries, keys and values in one. */
+	/* Queries, keys and values in one tensor. */
 	if (is_grouped && !k)
 		return wtl_onnx_times(wtl_onnx_divide(width, heads + 2 * kv_heads),
 				      wtl_onnx_known(heads));
@@ -355,7 +355,7 @@ static struct wtl_onnx_number mha_width(const struct wtl_onnx_call *call, int64_
 	return v->rank == 4 ? wtl_onnx_times(v->dims[1], v->dims[3]) : v->dims[v->rank - 1];
 }
 
-/* MultiHeadAttention and GroupQueryAttention: [B, S, hidden]. Outputs 1 and 2 of the latter: what it keeps. */
+/* MultiHeadAttention and GroupQueryAttention: [B, S, hidden]. The latter's outputs 1 and 2 are the cache. */
 int wtl_onnx_shape_mha(struct wtl_onnx_call *call)
 {
 	const struct wtl_onnx_value *q = wtl_onnx_in(call, 0), *past = wtl_onnx_in(call, 3);
@@ -407,7 +407,7 @@ int wtl_onnx_shape_dynamic_quantize(struct wtl_onnx_call *call)
 	for (size_t i = 1; rc == 0 && i < call->n_out && i < 3; i++) {
 		rc = wtl_onnx_set_rank(call, i, 0);
 		call->out[i].type = i == 1 ? WTL_ONNX_FLOAT : WTL_ONNX_UINT8;
-		call->out[i].is_analog = false; /* one number for all */
+		call->out[i].is_analog = false; /* one number for the whole tensor */
 	}
 	return rc;
 }

@@ -241,7 +241,7 @@ int wtl_onnx_read_node(struct wtl_onnx_bytes *bytes, struct wtl_span message,
 		if (rc < 0)
 			return rc;
 	}
-	/* "ai.onnx" is the long name of the domain that has none. */
+	/* "ai.onnx" means the default domain, whose name is empty. */
 	if (wtl_span_is(ret->domain, "ai.onnx"))
 		ret->domain.len = 0;
 	return rc;
@@ -271,7 +271,7 @@ bool wtl_onnx_attr_is(const struct wtl_onnx_node *node, const char *name, const 
 
 /* ---- Tensors ---- */
 
-/* double_data, int32_data and the like: the first WTL_ONNX_NUMBERS_MAX of them. */
+/* double_data, int32_data and the like: the first WTL_ONNX_NUMBERS_MAX + 1 of them. */
 static int add_numbers(struct wtl_onnx_bytes *bytes, const struct wtl_proto_field *field,
 		       uint8_t wire, struct wtl_onnx_tensor *ret)
 {
@@ -296,7 +296,7 @@ static int add_numbers(struct wtl_onnx_bytes *bytes, const struct wtl_proto_fiel
 	return rc < 0 ? wrong_field(bytes, field) : 0;
 }
 
-/* One key and its value, both texts. */
+/* Reads a key and its value, both texts. */
 static int read_external(struct wtl_onnx_bytes *bytes, struct wtl_span message,
 			 struct wtl_onnx_tensor *ret)
 {
@@ -467,7 +467,7 @@ static int read_type(struct wtl_onnx_bytes *bytes, struct wtl_span message,
 	int rc;
 
 	while ((rc = wtl_onnx_next(bytes, &proto, &field)) > 0) {
-		/* tensor_type and sparse_tensor_type begin alike. */
+		/* tensor_type and sparse_tensor_type have the same first fields. */
 		if ((field.number == 1 || field.number == 8) && field.wire == WTL_WIRE_BYTES)
 			rc = read_tensor_type(bytes, field.bytes, ret);
 		if (rc < 0)

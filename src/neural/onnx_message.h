@@ -11,11 +11,9 @@
 
 struct wtl_err;
 
-/*
- * The messages of ONNX (onnx.proto, IR 3 to 14) as structs whose texts and data stay in the file. Lists are the arena's.
- */
+/* ONNX messages (onnx.proto, IR 3 to 14) as structs. Texts and data stay in the file; lists are in the arena. */
 
-/* Element types (TensorProto.DataType) that have a meaning here. */
+/* Element types (TensorProto.DataType) that are used here. */
 enum {
 	WTL_ONNX_FLOAT = 1,
 	WTL_ONNX_UINT8 = 2,
@@ -30,22 +28,22 @@ enum {
 	WTL_ONNX_TYPES = 27,
 };
 
-/* A model's file while it is read. */
+/* A model's file while it is being read. */
 struct wtl_onnx_bytes {
 	const uint8_t *at; /* its start */
 	size_t len;
 	const char *path;
 	struct wtl_arena arena;
 	struct wtl_err *err;
-	/* Where it is, for errors: what the current node is called, "" outside of nodes. */
+	/* For errors: the current node's name; "" outside of nodes. */
 	char where[128];
 };
 
-/* Fills the error with file, node and byte, and returns -code. at may be NULL. */
+/* Fills the error with file, node and byte (at is NULL: no byte), and returns -code. */
 int wtl_onnx_fail(struct wtl_onnx_bytes *bytes, int code, const uint8_t *at, const char *format,
 		  ...) __attribute__((format(printf, 4, 5)));
 int wtl_onnx_no_memory(struct wtl_onnx_bytes *bytes);
-/* wtl_proto_next(), which says what is wrong. */
+/* wtl_proto_next() that fills the error. */
 int wtl_onnx_next(struct wtl_onnx_bytes *bytes, struct wtl_proto *proto,
 		  struct wtl_proto_field *ret);
 
@@ -60,7 +58,7 @@ struct wtl_onnx_ints {
 
 struct wtl_onnx_attr {
 	struct wtl_span name, text,
-		reference; /* reference: the attribute of the function's caller that it stands for */
+		reference; /* reference: the attribute of the function's caller that it is replaced by */
 	struct wtl_span tensor, graph, sparse;
 	bool has_tensor, has_graph, has_sparse, has_int, has_float, is_text;
 	int64_t number;
@@ -79,7 +77,7 @@ struct wtl_onnx_node {
 	size_t n_attrs;
 };
 
-/* Which of the two goes by the element type. */
+/* The element type decides which one is valid. */
 union wtl_onnx_scalar {
 	int64_t whole;
 	double real;
@@ -95,13 +93,13 @@ struct wtl_onnx_tensor {
 	struct wtl_span location;
 	uint64_t external_offset, external_len;
 	bool has_external_len;
-	/* Numbers in fields of their own; of int32_data and the like only those of small tensors are kept. */
+	/* Numbers not in raw data; of int32_data and the like only the first ones are kept. */
 	size_t n_packed_floats;
 	union wtl_onnx_scalar *numbers;
 	size_t n_numbers;
 };
 
-/* What a file says of a value's type: type 0 and rank -1 where it does not. A size is -1 and has a name, or none. */
+/* A value's type in the file: type 0 and rank -1 if it is not there. An open size is -1, with or without a name. */
 struct wtl_onnx_dim {
 	int64_t size;
 	struct wtl_span name;
@@ -114,7 +112,7 @@ struct wtl_onnx_info {
 	struct wtl_onnx_dim *dims;
 };
 
-/* Numbers beyond that many are not kept: shapes are short. */
+/* Further numbers are not kept: shapes are short. */
 enum { WTL_ONNX_NUMBERS_MAX = 1024 };
 
 /* All return 0 or a negative code with the error filled. */
@@ -127,14 +125,14 @@ int wtl_onnx_read_tensor(struct wtl_onnx_bytes *bytes, struct wtl_span message,
 int wtl_onnx_read_info(struct wtl_onnx_bytes *bytes, struct wtl_span message,
 		       struct wtl_onnx_info *ret);
 
-/* NULL: it has none of that name. */
+/* NULL: the node has no such attribute. */
 const struct wtl_onnx_attr *wtl_onnx_attr(const struct wtl_onnx_node *node, const char *name);
 int64_t wtl_onnx_attr_int(const struct wtl_onnx_node *node, const char *name, int64_t otherwise);
 bool wtl_onnx_attr_is(const struct wtl_onnx_node *node, const char *name, const char *text);
 
-/* An OperatorSetIdProto: *opset is its version if it is ONNX's own, else it stays. */
+/* An OperatorSetIdProto: *opset becomes its version if the domain is ONNX's own; else it stays. */
 int wtl_onnx_read_opset(struct wtl_onnx_bytes *bytes, struct wtl_span message, int64_t *opset);
-/* A field of text in a message. */
+/* The bytes of a text field. */
 int wtl_onnx_read_text(struct wtl_onnx_bytes *bytes, const struct wtl_proto_field *field,
 		       struct wtl_span *ret);
 int wtl_onnx_add_span(struct wtl_onnx_bytes *bytes, const struct wtl_proto_field *field,

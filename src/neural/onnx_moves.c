@@ -4,9 +4,9 @@
 #include "base/err.h"
 #include "neural/onnx_rules.h"
 
-/* Shapes of what moves data, and of shapes that are data: where the numbers of an input are known, so are the output's. */
+/* Shapes of ops that move data, and of those that make shapes: known numbers of an input give those of the output. */
 
-/* The output has the same numbers in another shape. */
+/* The output has the input's numbers in another shape. */
 static void keep_numbers(struct wtl_onnx_call *call, const struct wtl_onnx_value *in)
 {
 	call->out[0].numbers = in->numbers;
@@ -70,7 +70,7 @@ int wtl_onnx_shape_size(struct wtl_onnx_call *call)
 
 /* ---- Other shapes for the same elements ---- */
 
-/* What is left for the size -1: the elements of the input over the product of the others. */
+/* The size for -1: the input's elements divided by the other sizes. */
 static struct wtl_onnx_number rest_of(const struct wtl_onnx_value *in,
 				      const struct wtl_onnx_value *out, int gap)
 {
@@ -87,7 +87,7 @@ static struct wtl_onnx_number rest_of(const struct wtl_onnx_value *in,
 				 : wtl_onnx_known(0);
 }
 
-/* How many dimensions there are may be known even where their sizes are not. */
+/* The rank may be known even if the sizes are not. */
 static int reshape_to_unknown(struct wtl_onnx_call *call, uint32_t open)
 {
 	const struct wtl_onnx_value *to = wtl_onnx_in(call, 1);
@@ -151,7 +151,7 @@ int wtl_onnx_shape_flatten(struct wtl_onnx_call *call)
 	return 0;
 }
 
-/* Which dimensions go. WTL_ONNX_UNKNOWN: that is not known. */
+/* Finds the dimensions to remove. WTL_ONNX_UNKNOWN: not known. */
 static int find_squeezed(struct wtl_onnx_call *call, const struct wtl_onnx_value *in, bool *gone)
 {
 	struct wtl_onnx_numbers axes = {0};
@@ -256,7 +256,7 @@ int wtl_onnx_shape_transpose(struct wtl_onnx_call *call)
 
 /* ---- Several into one, one into several ---- */
 
-/* Only in one dimension, as shapes have. */
+/* Only for rank 1, as of shapes. */
 static int concat_numbers(struct wtl_onnx_call *call)
 {
 	size_t n = 0, at = 0;
@@ -371,7 +371,7 @@ struct slice {
 	struct wtl_onnx_number start, end, step;
 };
 
-/* A place counted from the end, if it is below 0; -1: before the beginning. */
+/* An index counted from the end, if it is negative; -1: before the beginning. */
 static int64_t from_end(int64_t at, int64_t n)
 {
 	if (at >= 0)
@@ -379,7 +379,7 @@ static int64_t from_end(int64_t at, int64_t n)
 	return at < -n ? -1 : at + n;
 }
 
-/* Of n elements. */
+/* How many of n elements a slice takes; *start becomes an index in range. */
 static int64_t count_sliced(int64_t n, int64_t *start, int64_t end, int64_t step)
 {
 	*start = from_end(*start, n);
@@ -400,7 +400,7 @@ static struct wtl_onnx_number sliced_size(struct wtl_onnx_number size, const str
 	const struct wtl_onnx_number all[] = {size, slice->start, slice->end, slice->step};
 
 	*ret_start = 0;
-	/* All of it, whatever its size is. */
+	/* The whole axis, whatever its size. */
 	if (!size.known && wtl_onnx_is(slice->start, 0) && wtl_onnx_is(slice->step, 1) &&
 	    slice->end.known && slice->end.is.whole >= INT32_MAX)
 		return size;
@@ -433,7 +433,7 @@ static int slice_numbers(struct wtl_onnx_call *call, const struct wtl_onnx_value
 	return rc;
 }
 
-/* Number i of a list; of one that is not given: otherwise. */
+/* Number i of a list, or `otherwise` if the list is not given. */
 static struct wtl_onnx_number number_at(bool is_given, const struct wtl_onnx_numbers *numbers,
 					size_t i, int64_t otherwise)
 {

@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "neural/onnx_rules.h"
 
-/* Shapes of what moves data: growing it, making it, and the rest. */
+/* Shapes of more ops that move data, and of ops that make tensors. */
 
 /* GatherElements and the like: the shape of the second input, the type of the first. */
 int wtl_onnx_shape_second(struct wtl_onnx_call *call)
@@ -33,7 +33,7 @@ int wtl_onnx_shape_gather_nd(struct wtl_onnx_call *call)
 	return rc;
 }
 
-/* The larger of two sizes as broadcasting has it. */
+/* The size that two sizes broadcast to. */
 static struct wtl_onnx_number wider(struct wtl_onnx_number a, struct wtl_onnx_number b)
 {
 	if (wtl_onnx_is(a, 1))
@@ -41,7 +41,7 @@ static struct wtl_onnx_number wider(struct wtl_onnx_number a, struct wtl_onnx_nu
 	return wtl_onnx_is(b, 1) || a.known ? a : b;
 }
 
-/* The same number throughout, if there are few of them, in one dimension. */
+/* Fills a small output of rank 1 with one number. */
 static int fill_numbers(struct wtl_onnx_call *call, struct wtl_onnx_number value)
 {
 	struct wtl_onnx_value *out = call->out;
@@ -143,7 +143,7 @@ static struct wtl_onnx_number scaled(struct wtl_onnx_number size, double by)
 						  : wtl_onnx_unknown(0);
 }
 
-/* Scales by attributes, as opsets 1 and 7 of Upsample have them. */
+/* Applies scales in attributes, as in opsets 1 and 7 of Upsample. */
 static bool upsample_attr(struct wtl_onnx_call *call, const struct wtl_onnx_value *in)
 {
 	const struct wtl_onnx_attr *scales = wtl_onnx_attr(call->node, "scales"),
@@ -164,7 +164,7 @@ static bool upsample_attr(struct wtl_onnx_call *call, const struct wtl_onnx_valu
 	return scales || height || width;
 }
 
-/* What a size becomes by number i of the list. */
+/* A size resized by number i of the list. */
 static struct wtl_onnx_number resized(struct wtl_onnx_number size,
 				      const struct wtl_onnx_numbers *told, size_t i, bool is_size)
 {
@@ -175,7 +175,7 @@ static struct wtl_onnx_number resized(struct wtl_onnx_number size,
 	return scaled(size, told->of[i].is.real);
 }
 
-/* Its sizes (input 3) or its scales (input 2; 1 in opset 10 and of Upsample). */
+/* Sizes are input 3, scales input 2 (1 in opset 10 and of Upsample). */
 int wtl_onnx_shape_resize(struct wtl_onnx_call *call)
 {
 	struct wtl_onnx_value *in = wtl_onnx_in_with_rank(call, 0), *sizes = wtl_onnx_in(call, 3);
@@ -201,7 +201,7 @@ int wtl_onnx_shape_resize(struct wtl_onnx_call *call)
 	return 0;
 }
 
-/* ---- Channels to places and back ---- */
+/* ---- Channels to space and back ---- */
 
 static int shape_blocks(struct wtl_onnx_call *call, bool to_space)
 {
@@ -241,7 +241,7 @@ int wtl_onnx_shape_space_to_depth(struct wtl_onnx_call *call)
 	return shape_blocks(call, false);
 }
 
-/* ---- What makes tensors ---- */
+/* ---- Ops that make tensors ---- */
 
 static int set_shape_by(struct wtl_onnx_call *call, const struct wtl_onnx_numbers *shape)
 {
@@ -296,7 +296,7 @@ static struct wtl_onnx_number single(const struct wtl_onnx_value *value)
 	return wtl_onnx_unknown(value ? value->open : 0);
 }
 
-/* How many numbers there are from start to end. Below 0: it makes no sense. */
+/* The length of the range. Negative: not finite, or too large. */
 static double range_length(const struct wtl_onnx_number of[3], bool is_real)
 {
 	double n = is_real ? ceil((of[1].is.real - of[0].is.real) / of[2].is.real)
@@ -359,7 +359,7 @@ int wtl_onnx_shape_one_hot(struct wtl_onnx_call *call)
 	return rc;
 }
 
-/* How many there are, only running tells. */
+/* The number of nonzero elements is known only when it runs. */
 int wtl_onnx_shape_nonzero(struct wtl_onnx_call *call)
 {
 	struct wtl_onnx_value *in = wtl_onnx_in_with_rank(call, 0);

@@ -4,7 +4,7 @@
 
 #include "neural/onnx_rules.h"
 
-/* What element-wise ops make of small tensors: shapes are computed by them before they go into a Reshape. */
+/* Values of element-wise ops on small tensors: models compute shapes by them for Reshape. */
 
 static bool has_all_numbers(const struct wtl_onnx_call *call)
 {
@@ -16,7 +16,7 @@ static bool has_all_numbers(const struct wtl_onnx_call *call)
 
 /* ---- One or two operands ---- */
 
-/* Div and Mod, as ONNX has them: to zero, and with the divisor's sign. */
+/* Div and Mod as in ONNX: Div rounds to zero, Mod has the divisor's sign. */
 static bool divide_whole(struct wtl_span op, int64_t a, int64_t b, int64_t *ret)
 {
 	bool is_mod = wtl_span_is(op, "Mod");
@@ -69,7 +69,7 @@ static bool compute_real(struct wtl_span op, double a, double b, double *ret)
 	return true;
 }
 
-/* Words of comparisons, as bits for less, equal and greater. */
+/* Comparisons as bits for less, equal and greater. */
 static const struct {
 	const char *op;
 	unsigned int holds;
@@ -172,7 +172,7 @@ static struct wtl_onnx_number cast(struct wtl_onnx_number a, int from, int to)
 
 /* ---- All elements ---- */
 
-/* Where an operand's element is that belongs to the output's element `at`. */
+/* The index of an operand's element that broadcasts to the output's element `at`. */
 static size_t place_in(const struct wtl_onnx_value *out, const struct wtl_onnx_value *in, size_t at)
 {
 	size_t place = 0, step = 1;
@@ -225,7 +225,7 @@ static bool is_reduction(struct wtl_span op)
 	return op.len > 6 && memcmp(op.at, "Reduce", 6) == 0;
 }
 
-/* All elements to one. */
+/* Reduces all elements to one. */
 static int compute_reduction(struct wtl_onnx_call *call)
 {
 	const struct wtl_onnx_value *in = call->in[0];

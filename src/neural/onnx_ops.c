@@ -21,9 +21,9 @@ enum {
 	MOVES = WTL_ONNX_MOVES
 };
 
-/* ops: for an element of the output. Batch normalization 2 and layer normalization 5 as the other counters have it. */
+/* The number: ops per output element. Batch normalization's 2 and layer normalization's 5 are as in other counters. */
 static const struct wtl_onnx_op ops[] = {
-	/* Products: their MACs. */
+	/* Products: counted as MACs. */
 	OP("Conv", SHAPE(conv), 0, 0, .count = COUNT(conv)),
 	OP("FusedConv", SHAPE(conv), MS, 0, .count = COUNT(conv)),
 	OP("ConvInteger", SHAPE(conv), 0, 0, .count = COUNT(conv), .scales = IN(2) | IN(3)),
@@ -79,7 +79,7 @@ static const struct wtl_onnx_op ops[] = {
 	OP("LpNormalization", SHAPE(same), 0, 3),
 	OP("LRN", SHAPE(same), 0, 5),
 
-	/* Softmax and its kin: the largest, differences with exponentials, a sum, quotients. */
+	/* Softmax and the like: maximum, exponentials of differences, sum, quotients. */
 	OP("Softmax", SHAPE(same), 0, 3),
 	OP("LogSoftmax", SHAPE(same), 0, 4),
 	OP("Hardmax", SHAPE(same), 0, 1),
@@ -140,7 +140,7 @@ static const struct wtl_onnx_op ops[] = {
 	OP("Tanh", SHAPE(same), 0, 1),
 	OP("ThresholdedRelu", SHAPE(same), 0, 1),
 
-	/* Of two and more. */
+	/* Functions of two or more. */
 	OP("Add", SHAPE(broadcast), 0, 1),
 	OP("And", SHAPE(compare), 0, 1),
 	OP("BiasAdd", SHAPE(same), MS, 2),
@@ -167,7 +167,7 @@ static const struct wtl_onnx_op ops[] = {
 	OP("Where", SHAPE(where), 0, 1),
 	OP("Xor", SHAPE(compare), 0, 1),
 
-	/* Pools and reductions: an op for each number that they read. */
+	/* Pools and reductions: an op per element read. */
 	OP("ArgMax", SHAPE(arg), 0, 0, .count = COUNT(inputs)),
 	OP("ArgMin", SHAPE(arg), 0, 0, .count = COUNT(inputs)),
 	OP("AveragePool", SHAPE(pool), 0, 0, .count = COUNT(inputs)),
@@ -193,7 +193,7 @@ static const struct wtl_onnx_op ops[] = {
 	OP("RoiAlign", SHAPE(roi), 0, 1),
 	OP("TopK", SHAPE(topk), 0, 0, .count = COUNT(inputs), .shapes = REST(1)),
 
-	/* From numbers of many bits to few and back. */
+	/* Quantization and dequantization. */
 	OP("DequantizeLinear", SHAPE(dequantize), BOTH, 1, .scales = REST(1)),
 	OP("DynamicQuantizeLinear", SHAPE(dynamic_quantize), 0, 1),
 	OP("QLinearAdd", SHAPE(same), MS, 1,
@@ -202,7 +202,7 @@ static const struct wtl_onnx_op ops[] = {
 	   .scales = IN(1) | IN(2) | IN(4) | IN(5) | IN(6) | IN(7)),
 	OP("QuantizeLinear", SHAPE(quantize), BOTH, 1, .scales = REST(1)),
 
-	/* The same elements: nothing happens. */
+	/* The same elements: nothing is computed. */
 	OP("Cast", SHAPE(cast), MOVES, 0),
 	OP("CastLike", SHAPE(cast), MOVES, 0, .shapes = IN(1)),
 	OP("Dropout", SHAPE(same), VIEW, 0, .shapes = REST(1)),
@@ -214,7 +214,7 @@ static const struct wtl_onnx_op ops[] = {
 	OP("Squeeze", SHAPE(squeeze), VIEW, 0, .shapes = REST(1)),
 	OP("Unsqueeze", SHAPE(unsqueeze), VIEW, 0, .shapes = REST(1)),
 
-	/* Elements that go somewhere else: bytes, no ops. */
+	/* Moved elements: bytes, no ops. */
 	OP("Compress", NULL, MOVES, 0, .shapes = REST(1)),
 	OP("Concat", SHAPE(concat), 0, 0),
 	OP("DepthToSpace", SHAPE(depth_to_space), MOVES, 0),
@@ -235,12 +235,12 @@ static const struct wtl_onnx_op ops[] = {
 	OP("Transpose", SHAPE(transpose), MOVES, 0),
 	OP("Trilu", SHAPE(same), MOVES, 0, .shapes = REST(1)),
 
-	/* Pictures: an op for each number that is made. */
+	/* Images: an op per element made. */
 	OP("GridSample", SHAPE(grid_sample), 0, 1),
 	OP("Resize", SHAPE(resize), 0, 1, .shapes = REST(1)),
 	OP("Upsample", SHAPE(resize), 0, 1, .shapes = REST(1)),
 
-	/* What makes tensors. */
+	/* Ops that make tensors. */
 	OP("Bernoulli", SHAPE(same), RANDOM, 1),
 	OP("ConstantOfShape", SHAPE(fill), 0, 0, .shapes = REST(0)),
 	OP("EyeLike", SHAPE(eye), 0, 0),

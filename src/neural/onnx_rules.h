@@ -5,15 +5,14 @@
 #include "neural/onnx_tensor.h"
 
 /*
- * The rules that the table of ops (onnx_ops.c) is made of. Outputs begin without a shape, and with the type of the first
- * input. 0 or negative; a rule of shapes leaves unknown what it cannot tell. A rule that counts may also return
- * WTL_ONNX_UNKNOWN.
+ * Rules for the table of ops (onnx_ops.c). Outputs start without a shape, and with the type of the first input. 0 or
+ * negative. A shape rule leaves unknown what it cannot find. A count rule may also return WTL_ONNX_UNKNOWN.
  */
 typedef int wtl_onnx_rule(struct wtl_onnx_call *call);
 
 /* ---- Shapes of arithmetic (onnx_shapes.c) ---- */
-wtl_onnx_rule wtl_onnx_shape_same;	/* as its first input */
-wtl_onnx_rule wtl_onnx_shape_broadcast; /* all inputs together */
+wtl_onnx_rule wtl_onnx_shape_same;	/* that of the first input */
+wtl_onnx_rule wtl_onnx_shape_broadcast; /* all inputs broadcast together */
 wtl_onnx_rule wtl_onnx_shape_where, wtl_onnx_shape_compare, wtl_onnx_shape_test,
 	wtl_onnx_shape_cast, wtl_onnx_shape_quantize, wtl_onnx_shape_dequantize;
 wtl_onnx_rule wtl_onnx_shape_reduce, wtl_onnx_shape_arg, wtl_onnx_shape_topk;
@@ -27,7 +26,7 @@ wtl_onnx_rule wtl_onnx_shape_recurrent, wtl_onnx_shape_attention, wtl_onnx_shape
 wtl_onnx_rule wtl_onnx_shape_mha, wtl_onnx_shape_matmul_nbits;
 wtl_onnx_rule wtl_onnx_shape_dynamic_quantize;
 
-/* ---- Shapes of data that are moved, and of shapes themselves (onnx_moves.c, onnx_moves_more.c) ---- */
+/* ---- Shapes of moved data, and of shapes (onnx_moves.c, onnx_moves_more.c) ---- */
 wtl_onnx_rule wtl_onnx_shape_shape, wtl_onnx_shape_size, wtl_onnx_shape_reshape,
 	wtl_onnx_shape_flatten, wtl_onnx_shape_squeeze, wtl_onnx_shape_unsqueeze,
 	wtl_onnx_shape_transpose, wtl_onnx_shape_concat, wtl_onnx_shape_split, wtl_onnx_shape_slice,
@@ -37,8 +36,8 @@ wtl_onnx_rule wtl_onnx_shape_shape, wtl_onnx_shape_size, wtl_onnx_shape_reshape,
 	wtl_onnx_shape_range, wtl_onnx_shape_one_hot, wtl_onnx_shape_nonzero, wtl_onnx_shape_random,
 	wtl_onnx_shape_eye, wtl_onnx_shape_grid_sample;
 
-/* The numbers of small tensors that element-wise ops make, where their operands' are known (onnx_numbers.c). The shape of
- * the output is there. */
+/* Computes a small output's numbers by an element-wise op or a reduction, if the operands' are known
+ * (onnx_numbers.c). The output's shape must be set. */
 int wtl_onnx_compute(struct wtl_onnx_call *call);
 
 /* ---- Counts (onnx_counts.c) ---- */

@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "neural/onnx_tensor.h"
 
-/* The values of a graph by name. One within another also sees those around it; that of a function does not. */
+/* The values of a graph by name. A subgraph also sees those around it; a function does not. */
 
 struct wtl_onnx_named {
 	struct wtl_span name;
@@ -22,7 +22,7 @@ struct wtl_onnx_scope {
 /* NULL: nothing has that name. */
 struct wtl_onnx_value *wtl_onnx_scope_find(const struct wtl_onnx_scope *scope,
 					   struct wtl_span name);
-/* The value of a new name, or of one that is there, in this scope. NULL: no memory. */
+/* Sets a value in this scope, whether its name is new or not. Returns the copy; NULL: no memory. */
 struct wtl_onnx_value *wtl_onnx_scope_set(struct wtl_onnx_scope *scope, struct wtl_arena *arena,
 					  struct wtl_span name, const struct wtl_onnx_value *value);
 void wtl_onnx_scope_done(struct wtl_onnx_scope *scope);

@@ -35,7 +35,7 @@ static int broadcast_dim(struct wtl_onnx_call *call, struct wtl_onnx_number a,
 	return 0;
 }
 
-/* Output 0 becomes what output 0 and another shape are together, each without its last `skip` dimensions. */
+/* Broadcasts output 0's shape with another one, both without their last `skip` dimensions. */
 static int broadcast(struct wtl_onnx_call *call, const struct wtl_onnx_value *with, int skip)
 {
 	struct wtl_onnx_value before = call->out[0];
@@ -66,7 +66,7 @@ static int broadcast_all(struct wtl_onnx_call *call)
 			return 0;
 		}
 	wtl_onnx_set_shape(call, 0, call->in[0]);
-	/* Before opset 7 the second one is fitted to the first. */
+	/* Before opset 7 the second operand was broadcast to the first. */
 	if (call->opset < OPSET_BROADCAST && call->n_in == 2 && !call->node->domain.len)
 		return wtl_onnx_compute(call);
 	for (size_t i = 1; rc == 0 && i < call->n_in; i++)
@@ -153,7 +153,7 @@ static int shape_without(struct wtl_onnx_call *call, size_t out, const bool *gon
 	return rc;
 }
 
-/* The axes that are summed over: all, or those told. WTL_ONNX_UNKNOWN: which is not known. */
+/* Marks the axes to reduce: all, or those given. WTL_ONNX_UNKNOWN: not known. */
 static int find_gone(struct wtl_onnx_call *call, const struct wtl_onnx_numbers *axes, bool *gone)
 {
 	const struct wtl_onnx_value *in = call->in[0];
@@ -243,7 +243,7 @@ int wtl_onnx_shape_topk(struct wtl_onnx_call *call)
 
 /* ---- Products ---- */
 
-/* One of them, or both, is a vector. */
+/* The shape of a product in which one or both operands are vectors. */
 static int shape_vector_product(struct wtl_onnx_call *call, const struct wtl_onnx_value *a,
 				const struct wtl_onnx_value *b)
 {
@@ -260,7 +260,7 @@ static int shape_vector_product(struct wtl_onnx_call *call, const struct wtl_onn
 	return 0;
 }
 
-/* Of operands a and b as MatMul has them. */
+/* The shape of a product of a and b, as in MatMul. */
 static int shape_product(struct wtl_onnx_call *call, const struct wtl_onnx_value *a,
 			 const struct wtl_onnx_value *b, bool a_turned, bool b_turned)
 {
@@ -298,7 +298,7 @@ int wtl_onnx_shape_matmul(struct wtl_onnx_call *call)
 {
 	if (wtl_span_is(call->node->op, "MatMulInteger"))
 		set_type(call, WTL_ONNX_INT32);
-	/* DynamicQuantizeMatMul's and MatMulIntegerToFloat's results are floats. */
+	/* DynamicQuantizeMatMul's result is a float like its first input. */
 	else if (wtl_span_is(call->node->op, "MatMulIntegerToFloat"))
 		set_type(call, WTL_ONNX_FLOAT);
 	return shape_product(call, wtl_onnx_in(call, 0), wtl_onnx_in(call, 1),
@@ -307,7 +307,7 @@ int wtl_onnx_shape_matmul(struct wtl_onnx_call *call)
 
 int wtl_onnx_shape_gemm(struct wtl_onnx_call *call)
 {
-	/* QGemm: A, its scale and zero point, then B. */
+	/* QGemm's inputs: A, its scale and zero point, then B. */
 	bool is_quantized = wtl_span_is(call->node->op, "QGemm");
 
 	return shape_product(call, wtl_onnx_in(call, 0), wtl_onnx_in(call, is_quantized ? 3 : 1),
@@ -319,7 +319,7 @@ int wtl_onnx_shape_qlinear_matmul(struct wtl_onnx_call *call)
 	return shape_product(call, wtl_onnx_in(call, 0), wtl_onnx_in(call, 3), false, false);
 }
 
-/* The letters of one side, without blanks; "..." is kept as dots. */
+/* The letters of one operand, without blanks; "..." is kept as dots. */
 struct letters {
 	char of[WTL_ONNX_RANK_MAX];
 	int n;
@@ -340,7 +340,7 @@ static void next_term(struct wtl_span *rest, struct letters *ret)
 	}
 }
 
-/* The output of an equation that has no "...": each letter's size is that of an operand. */
+/* The output of an equation without "...": each letter's size is that in an operand. */
 int wtl_onnx_shape_einsum(struct wtl_onnx_call *call)
 {
 	const struct wtl_onnx_attr *equation = wtl_onnx_attr(call->node, "equation");

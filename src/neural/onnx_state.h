@@ -6,14 +6,14 @@
 #include "neural/onnx.h"
 #include "neural/onnx_tensor.h"
 
-/* What is kept while a model is read. */
+/* The state while a model is read. */
 
-/* A size of the model's inputs that the file leaves open: its name, or the input and axis of one that has none. */
+/* A size of the model's inputs that the file leaves open: its name or, without one, its input and axis. */
 struct wtl_onnx_open {
 	struct wtl_span name;
 	struct wtl_span input;
 	int axis;      /* -1: the whole shape */
-	int64_t bound; /* -1: it is not */
+	int64_t bound; /* -1: not bound */
 };
 
 struct wtl_onnx_function {
@@ -28,20 +28,20 @@ struct wtl_onnx_state {
 	size_t n_storages;
 	struct wtl_onnx_open *open;
 	size_t n_open;
-	bool asks; /* a count needed one that is open */
+	bool asks; /* a count needed an open size */
 	struct wtl_onnx_function *functions;
 	size_t n_functions;
 	struct wtl_hash functions_by_name;
 	int64_t opset;
-	int directory; /* where external data are; -1: they are not looked for */
+	int directory; /* folder of external data; -1: they are not read */
 	struct wtl_span last_location;
 	uint64_t last_size;
-	uint64_t n_nodes; /* all that were looked at */
+	uint64_t n_nodes; /* visited so far, repeats included */
 };
 
 /* ---- Functions (onnx_functions.c) ---- */
 
-/* Keeps a FunctionProto. Of several with one name, domain and overload, the first one is called. 0 or negative. */
+/* Adds a FunctionProto. Of several with one name, domain and overload, the first one is called. 0 or negative. */
 int wtl_onnx_function_add(struct wtl_onnx_state *state, struct wtl_span message);
 /* NULL: there is none. */
 const struct wtl_onnx_function *wtl_onnx_function_find(const struct wtl_onnx_state *state,
@@ -54,26 +54,26 @@ int wtl_onnx_const_tensor(struct wtl_onnx_state *state, struct wtl_span message,
 			  struct wtl_span *ret_name, struct wtl_onnx_value *ret);
 int wtl_onnx_const_sparse(struct wtl_onnx_state *state, struct wtl_span message,
 			  struct wtl_span *ret_name, struct wtl_onnx_value *ret);
-/* What a Constant node makes. */
+/* The value of a Constant node. */
 int wtl_onnx_const_node(struct wtl_onnx_state *state, const struct wtl_onnx_node *node,
 			struct wtl_onnx_value *ret);
-/* The storage of a constant, made where it has none yet. NULL: its size is not known, or an error (*ret_rc). */
+/* The storage of a constant, added if need be. NULL: its size is not known, or there is an error (*ret_rc). */
 struct wtl_onnx_storage *wtl_onnx_const_storage(struct wtl_onnx_state *state,
 						struct wtl_onnx_value *value, int *ret_rc);
 
 /* ---- Inputs (onnx_bind.c) ---- */
 
-/* Checks the options against the inputs (ValueInfo messages), and keeps what they leave open. */
+/* Checks the options against the inputs (ValueInfo messages), and lists the sizes that are open. */
 int wtl_onnx_bind(struct wtl_onnx_state *state, const struct wtl_onnx_info inputs[], size_t n);
-/* The value of an input after that. */
+/* The value of an input, after wtl_onnx_bind(). */
 int wtl_onnx_bound(struct wtl_onnx_state *state, const struct wtl_onnx_info *input,
 		   struct wtl_onnx_value *ret);
-/* The error that asks for what is open. */
+/* Fails with an error that lists the open sizes. */
 int wtl_onnx_ask(struct wtl_onnx_state *state);
 
 /* ---- Graphs (onnx_walk.c) ---- */
 
-/* Goes through the model's graph and counts. */
+/* Runs through the model's graph and counts. */
 int wtl_onnx_walk(struct wtl_onnx_state *state, struct wtl_span graph);
 
 #endif

@@ -30,13 +30,13 @@ static const struct {
 	[14] = {WTL_FP32, 64, false},  /* complex64 */
 	[15] = {WTL_FP64, 128, false}, /* complex128 */
 	[WTL_ONNX_BFLOAT16] = {WTL_BF16, 16, true},
-	[17] = {WTL_FP8, 8, true}, /* five forms of 8 bits */
+	[17] = {WTL_FP8, 8, true}, /* this and the next three: forms of 8 bits */
 	[18] = {WTL_FP8, 8, true},
 	[19] = {WTL_FP8, 8, true},
 	[20] = {WTL_FP8, 8, true},
 	[21] = {WTL_INT4, 4, false}, /* uint4 */
 	[22] = {WTL_INT4, 4, false},
-	[23] = {WTL_INT4, 4, true},  /* float4e2m1: bytes and price as of 4 bits */
+	[23] = {WTL_INT4, 4, true},  /* float4e2m1: priced like int4 */
 	[24] = {WTL_FP8, 8, true},   /* float8e8m0 */
 	[25] = {WTL_INT2, 2, false}, /* uint2 */
 	[26] = {WTL_INT2, 2, false},
@@ -167,7 +167,7 @@ void wtl_onnx_set_shape(struct wtl_onnx_call *call, size_t i, const struct wtl_o
 {
 	if (i >= call->n_out || !of)
 		return;
-	/* Shapes are never changed once a node is done, so they may be shared. */
+	/* Shapes do not change once a node is done, so they may be shared. */
 	call->out[i].rank = of->rank;
 	call->out[i].dims = of->dims;
 	call->out[i].open = of->open;
@@ -195,7 +195,7 @@ bool wtl_onnx_numbers_of(const struct wtl_onnx_call *call, size_t i, const char 
 			wtl_arena_new(&call->bytes->arena, n, sizeof(*numbers));
 
 		if (!numbers)
-			return true; /* as not known: the next one that asks for memory tells */
+			return true; /* as if unknown: the next allocation reports it */
 		for (size_t at = 0; at < n; at++)
 			numbers[at] =
 				wtl_onnx_known(found->has_int ? found->number : found->ints.of[at]);

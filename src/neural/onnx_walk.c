@@ -8,8 +8,8 @@
 #include "neural/onnx_frame.h"
 
 /*
- * Goes through a graph in the order of its nodes, which ONNX wants to be one in which they can run. Graphs within nodes
- * and functions are gone through where they are used, as often as they are used.
+ * Runs through a graph in the order of its nodes, which ONNX requires to be topological. Subgraphs and functions are
+ * run through where they are used, each time.
  */
 
 enum { DEPTH_MAX = 24, NODES_MAX = 2000000 };
@@ -32,7 +32,7 @@ static void done(struct wtl_onnx_frame *frame)
 
 /* ---- Graphs ---- */
 
-/* Initializers; then the numbers of all that a node before its maker may use are there. */
+/* Reads all initializers before the nodes that use them. */
 static int read_constants(struct wtl_onnx_frame *frame)
 {
 	struct wtl_onnx_state *state = frame->state;
@@ -56,7 +56,7 @@ static int read_constants(struct wtl_onnx_frame *frame)
 	return rc;
 }
 
-/* The messages of one field; NULL of: an error. */
+/* Lists the messages of one field. 0 or negative. */
 static int list_messages(struct wtl_onnx_frame *frame, uint32_t number, struct wtl_onnx_spans *ret)
 {
 	struct wtl_proto proto = wtl_proto_of(frame->message);
@@ -128,7 +128,7 @@ static int run_inner(struct wtl_onnx_frame *around, struct wtl_onnx_inner *inner
 
 /* ---- Functions ---- */
 
-/* A function has an opset of its own, and defaults of its attributes. */
+/* Reads a function's own opset and its default attributes. */
 static int read_function(struct wtl_onnx_frame *frame, struct wtl_onnx_node *defaults)
 {
 	struct wtl_onnx_bytes *bytes = &frame->state->bytes;
@@ -196,7 +196,7 @@ static int run_function(struct wtl_onnx_frame *around, struct wtl_onnx_call *cal
 	return rc;
 }
 
-/* Attributes that stand for those of the function's caller. */
+/* Replaces references to attributes by those of the function's caller, or defaults; drops those without either. */
 static void resolve(const struct wtl_onnx_frame *frame, struct wtl_onnx_node *node)
 {
 	size_t kept = 0;
@@ -235,7 +235,7 @@ static int find_inputs(struct wtl_onnx_frame *frame, struct wtl_onnx_call *call)
 		if (in->of[i].len == 0)
 			continue;
 		call->in[i] = wtl_onnx_scope_find(&frame->scope, in->of[i]);
-		/* An input of a function that its caller leaves out is not there. */
+		/* Inside a function an input may be missing, as its caller left it out. */
 		if (!call->in[i] && !frame->caller)
 			return wtl_onnx_fail(
 				call->bytes, WTL_EFORMAT, call->node->at,
@@ -255,7 +255,7 @@ static bool all_const(const struct wtl_onnx_call *call)
 	return call->n_in > 0;
 }
 
-/* Scales that go with constant weights count where those are used. */
+/* Scales of dequantized constants count where those are used. */
 static int keep_scales(struct wtl_onnx_frame *frame, struct wtl_onnx_call *call)
 {
 	for (size_t i = 1; i < call->n_in; i++) {
@@ -282,7 +282,7 @@ static int keep_scales(struct wtl_onnx_frame *frame, struct wtl_onnx_call *call)
 	return 0;
 }
 
-/* What a constant's results are stored as: views and parts of a stored tensor are that tensor. */
+/* Views, parts and dequantized forms of a stored constant keep its storage. */
 static int keep_storage(struct wtl_onnx_frame *frame, struct wtl_onnx_call *call,
 			const struct wtl_onnx_op *op)
 {
@@ -350,7 +350,7 @@ static int run_any(struct wtl_onnx_frame *frame, struct wtl_onnx_call *call)
 	static const struct {
 		const char *name;
 		int (*run)(struct wtl_onnx_frame *frame, struct wtl_onnx_call *call);
-		int64_t since; /* opset: a Scan was something else before */
+		int64_t since; /* opset; Scan was another op before */
 	} flows[] = {{"If", wtl_onnx_run_if, 0},
 		     {"Loop", wtl_onnx_run_loop, 0},
 		     {"Scan", wtl_onnx_run_scan, 9}};
@@ -414,7 +414,7 @@ static int run_node(struct wtl_onnx_frame *frame, struct wtl_span message)
 	return rc;
 }
 
-/* Field 1 of a graph, 7 of a function. */
+/* Nodes are field 1 of a graph, 7 of a function. */
 static int run_nodes(struct wtl_onnx_frame *frame, uint32_t field_of_nodes)
 {
 	struct wtl_proto proto = wtl_proto_of(frame->message);

@@ -71,7 +71,7 @@ static double half_digit(const char *digits)
 	return 0.5 * pow(10, point ? -(double)strlen(point + 1) : 0);
 }
 
-/* Behind "printed" or "expected": the value, and how far from it is as good as equal. */
+/* Reads what follows "printed" or "expected": a value, and its tolerance. */
 static int read_reference(struct reader *reader, char *tail, struct wtl_paper_line *line)
 {
 	char *state = NULL, *digits = strtok_r(tail, " ", &state);

@@ -8,28 +8,28 @@
 struct wtl_err;
 
 /*
- * Published figures, derived again from their inputs: share/estimate/papers.txt, built in. What a row is compared with was
- * printed by the authors, or is expected: somebody else's arithmetic with the same inputs. Measured results that no
- * estimate can derive stand beside them as anchors, and what could not be derived is listed with what is missing.
+ * Published figures, derived again from their inputs: share/estimate/papers.txt, built in. A row's reference was
+ * printed by the authors, or is expected: other people's arithmetic with the same inputs. Measured results that no
+ * estimate can derive are listed as anchors; what could not be derived, with what is missing.
  */
 
 enum wtl_paper_line_kind {
 	WTL_PAPER_ROW,	   /* derived, and compared with a reference */
-	WTL_PAPER_ANCHOR,  /* measured: to be kept in mind, not derived */
+	WTL_PAPER_ANCHOR,  /* measured, not derived */
 	WTL_PAPER_MISSING, /* could not be derived, and why */
 	WTL_PAPER_NOTE,
 };
 
 struct wtl_paper_line {
 	enum wtl_paper_line_kind kind;
-	char text[240]; /* what it is; of a row also its name */
+	char text[240]; /* what it is; a row's name */
 	char formula[400];
 	char unit[16];
 	double derived, reference;
-	bool is_printed;   /* the reference stands in the paper; else it is only expected */
-	double tolerance;  /* of the reference, as a part of it; 0: half of its last digit */
-	char digits[32];   /* the reference as it was written */
-	double half_digit; /* of it */
+	bool is_printed;   /* the reference is in the paper; else only expected */
+	double tolerance;  /* relative to the reference; 0: half of its last digit */
+	char digits[32];   /* the reference as written */
+	double half_digit; /* of the reference */
 	bool agrees;
 };
 

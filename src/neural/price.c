@@ -16,7 +16,7 @@ const char *const wtl_memory_places[] = {"local", "dram-once", "dram-per-use", "
 const char *const wtl_price_rules[] = {"own", "lemaire-2022", NULL};
 const char *const wtl_sram_models[] = {"horowitz", "lemaire-2022", "packed64", NULL};
 
-/* The prices that are tried: a value for each constant of the device. */
+/* One set of prices: a value for each constant of the device. */
 struct view {
 	const struct wtl_device *device;
 	const struct wtl_price_choice *choice;
@@ -52,7 +52,7 @@ static double find(const struct view *view, enum wtl_constant_kind kind,
 	return constant ? view->value[constant - view->device->constants] : (double)NAN;
 }
 
-/* 0 where the device has none: a part that it may lack. */
+/* 0: the device has none, as it may lack that part. */
 static double find_or_none(const struct view *view, enum wtl_constant_kind kind)
 {
 	return wtl_device_constant(view->device, kind, WTL_PRECISION_UNKNOWN)
@@ -73,7 +73,7 @@ static double mac_price(const struct view *view, enum wtl_precision precision)
 	return mul + find(view, WTL_CONSTANT_ADD, precision);
 }
 
-/* Of what is no MAC; shapes are computed in integers that few devices price. */
+/* The price of an operation that is no MAC: an addition's, or if there is none, that of fp32 or int32. */
 static double other_price(const struct view *view, enum wtl_precision precision)
 {
 	double price = find(view, WTL_CONSTANT_ADD, precision);
@@ -88,13 +88,13 @@ static bool has_synop(const struct wtl_device *device)
 	return wtl_device_constant(device, WTL_CONSTANT_SYNOP, WTL_PRECISION_UNKNOWN);
 }
 
-/* A term that is not there costs nothing, whatever its price. */
+/* A count of 0 costs nothing, even if its price is NAN. */
 static double term(double count, double price)
 {
 	return count > 0 ? count * price : 0;
 }
 
-/* On a chip for spikes, which has its memory in its prices. */
+/* Energy on a spiking chip, whose prices include memory. */
 static double spiking_chip(const struct view *view, const struct wtl_layer_counts *counts)
 {
 	double hops = view->choice->hops ? view->choice->hops : 1;
@@ -148,7 +148,7 @@ static struct joules price_layer(const struct view *view, const struct wtl_layer
 	return joules;
 }
 
-/* ---- What cannot be priced ---- */
+/* ---- Missing prices ---- */
 
 static int refuse(struct wtl_err *err, const struct wtl_device *device, const char *what)
 {
@@ -229,7 +229,7 @@ static double total_of(const struct view *view, const struct wtl_network *networ
 	return total;
 }
 
-/* The other models of SRAM are the bounds of the first one, where the device has them. */
+/* Whether the other SRAM models bound the first one: the device must have their prices. */
 static bool bounds_sram(const struct view *view)
 {
 	return view->choice->sram == WTL_SRAM_HOROWITZ && view->choice->memory != WTL_MEMORY_NONE &&
@@ -290,7 +290,7 @@ static void add_at(struct wtl_energy *to, const struct wtl_energy *energy, enum 
 			  : &to->nominal) += at_bound(energy, bound);
 }
 
-/* Of each If, the side that takes more; for the lower bound, the one that takes less. runs: of the nominal sum. */
+/* Sums layers, with the side of each If that takes more; for the lower bound, less. runs: those of the nominal sum. */
 static int sum_layers(const struct wtl_network *network, struct wtl_price *price, bool runs[])
 {
 	static const enum bound bounds[] = {LOW, HIGH, NOMINAL};
@@ -338,7 +338,7 @@ static void add_swing(struct wtl_price *price, const struct wtl_constant *consta
 		price->swings[price->n_swings++] = (struct wtl_swing){constant, low, high};
 }
 
-/* Which constant moves the total how far, all others at their nominal values. */
+/* How far each constant moves the total, with all others nominal. */
 static void find_swings(const struct wtl_network *network, const struct wtl_price_choice *choice,
 			const struct wtl_layer_counts counts[], const bool runs[],
 			struct wtl_price *price)
@@ -366,7 +366,7 @@ static void find_swings(const struct wtl_network *network, const struct wtl_pric
 	qsort(price->swings, price->n_swings, sizeof(*price->swings), by_width);
 }
 
-/* ---- What was taken for granted ---- */
+/* ---- Assumptions ---- */
 
 static void assume_memory(const struct wtl_price_choice *choice, struct wtl_buf *to)
 {
@@ -466,7 +466,7 @@ static void assume(const struct wtl_network *network, const struct wtl_price_cho
 		     "not priced: leakage and idle power, clocks, the host, reading the input\n");
 }
 
-/* ---- ---- */
+/* ---- Pricing ---- */
 
 static int count_all(const struct wtl_network *network, const struct wtl_price_choice *choice,
 		     struct wtl_layer_counts **ret, struct wtl_err *err)
@@ -536,7 +536,7 @@ unsigned int wtl_price_bits_of_steps(unsigned int steps)
 	return bits;
 }
 
-/* Energy is linear in the rate: where it meets that of the ordinary layer. */
+/* Energy is linear in the rate: the rate at which it equals the ordinary layer's. */
 static double meet(double ordinary, double at_0, double at_1)
 {
 	double rate = (ordinary - at_0) / (at_1 - at_0);
@@ -553,7 +553,7 @@ static struct wtl_break_even meet_all(struct joules ordinary, struct joules at_0
 					    at_1.compute + at_1.memory)};
 }
 
-/* Of each If the side on which the ordinary network takes more: both networks are compared on the same one. */
+/* Chooses of each If the side on which the ordinary network takes more, and compares both networks on that. */
 static int choose_sides(const struct wtl_network *network, const struct view *view,
 			const struct wtl_layer_counts counts[], bool **ret, struct wtl_err *err)
 {

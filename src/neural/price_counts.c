@@ -7,8 +7,8 @@
 #include "base/err.h"
 
 /*
- * Of a neuron in a time step, beside its synapses. LIF and TC-LIF: Zhang et al. 2023 (arXiv:2308.13250), table 4. ALIF: the three updates (threshold,
- * adaptation, potential) of Yin et al. 2020's authors. IF: an addition of its input, and one of the reset.
+ * A neuron's cost per time step, without synapses. LIF, TC-LIF: Zhang et al. 2023 (arXiv:2308.13250), table 4. ALIF:
+ * the updates of threshold, adaptation, potential of Yin et al. 2020. IF: additions of its input and of the reset.
  */
 static const struct wtl_neuron_cost neurons[WTL_N_NEURONS] = {
 	[WTL_NEURON_NONE] = {"none", 0, 0, 0, 0},
@@ -56,7 +56,7 @@ static enum wtl_precision precision_of(enum wtl_precision own,
 	return own == WTL_PRECISION_UNKNOWN ? WTL_FP32 : own;
 }
 
-/* What both kinds of network have. */
+/* Sets what both kinds of network have in common. */
 static void count_memories(const struct wtl_layer *layer, const struct wtl_price_choice *choice,
 			   struct wtl_layer_counts *counts)
 {
@@ -71,7 +71,7 @@ static void count_memories(const struct wtl_layer *layer, const struct wtl_price
 	counts->output_bytes = (double)layer->output_elements * counts->activation_bits / 8;
 }
 
-/* Weights come from where they lie. `reads` of them are needed. */
+/* Counts `reads` of weights, from memory on the chip or from DRAM. */
 static void count_weights(const struct wtl_layer *layer, const struct wtl_price_choice *choice,
 			  double reads, struct wtl_layer_counts *counts)
 {
@@ -155,14 +155,14 @@ static int count_spiking(const struct wtl_layer *layer, const struct wtl_price_c
 	return 0;
 }
 
-/* Without MACs: for each spike that comes in. What neurons do anyway is in their update. */
+/* A layer without MACs works for each incoming spike; a neuron's own work is in its update. */
 static int count_passive(const struct wtl_layer *layer, const struct wtl_price_choice *choice,
 			 double steps, double runs, struct wtl_layer_counts *counts,
 			 struct wtl_err *err)
 {
 	double rate = isnan(choice->rate) ? layer->rate_in : choice->rate;
 
-	/* Numbers, and sizes and places, go through once. */
+	/* Numbers, and int64 sizes and indices, are processed once. */
 	if (layer->input_analog || layer->activations == WTL_INT64) {
 		count_ordinary(layer, choice, runs, counts);
 		return 0;

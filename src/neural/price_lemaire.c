@@ -4,9 +4,9 @@
 #include "neural/price_counts.h"
 
 /*
- * Lemaire et al. 2022 (arXiv:2210.13107), with the corrections that the authors' code has: the sum over an input's neurons
- * once, and the reset of each spike. Operations are of integers of 32 bits; every MAC of an ordinary network reads its
- * weight and its input. Inputs and outputs of a spiking layer are queues, as long as an image has pixels.
+ * Lemaire et al. 2022 (arXiv:2210.13107), with corrections from the authors' code: the sum over an input's neurons
+ * once, and the reset of each spike. Operations are on 32-bit integers; every MAC of an ordinary network reads its
+ * weight and its input. A spiking layer's inputs and outputs are queues, as long as an image has pixels.
  */
 
 static double pixels(uint64_t elements, uint64_t channels)
@@ -14,7 +14,7 @@ static double pixels(uint64_t elements, uint64_t channels)
 	return (double)elements / (double)(channels ? channels : 1);
 }
 
-/* Weights that a spike of the input meets, as the kernel has them, and those that a stride leaves of it. */
+/* Weights that an input spike meets: by the whole kernel, and those that are left with its stride. */
 static void fans(const struct wtl_layer *layer, double *ret_all, double *ret_met)
 {
 	double of_channels = (double)layer->out_channels / (double)layer->groups;
@@ -59,7 +59,7 @@ void wtl_lemaire_spiking(const struct wtl_layer *layer, double steps, double rat
 {
 	double n = (double)layer->output_elements, updates = steps * n;
 	double in = steps * rate_in * (double)layer->input_elements, out = updates * rate_out;
-	/* Spikes that come back. */
+	/* ACs of the layer's own spikes that are fed back. */
 	double own = n > 0 ? out * (double)layer->recurrent_macs / n : 0;
 	double all, met;
 

@@ -62,7 +62,7 @@ static int read_bytes(struct wtl_proto *proto, struct wtl_span *ret)
 	return 0;
 }
 
-/* Its key and its value, groups as they are. */
+/* Reads a key and its value; of a group only the key. */
 static int read_field(struct wtl_proto *proto, struct wtl_proto_field *ret)
 {
 	uint64_t key;

@@ -7,11 +7,11 @@
 #include <stdint.h>
 
 /*
- * Protocol Buffers as they lie in a file: a message is a row of fields, each a key (number and wire type) and a value.
- * Nothing is copied; what is read stays in the file's memory. Source: protobuf.dev/programming-guides/encoding.
+ * Protocol Buffers in a file: a message is a sequence of fields, each a key (number and wire type) and a value. Nothing
+ * is copied: what is read stays in the file's memory. Source: protobuf.dev/programming-guides/encoding.
  */
 
-/* Bytes of somebody else's, without a NUL at the end. */
+/* Borrowed bytes, without a NUL at the end. */
 struct wtl_span {
 	const uint8_t *at;
 	size_t len;
@@ -22,24 +22,23 @@ enum { WTL_WIRE_VARINT = 0, WTL_WIRE_64 = 1, WTL_WIRE_BYTES = 2, WTL_WIRE_32 = 5
 struct wtl_proto_field {
 	uint32_t number;
 	uint8_t wire;
-	uint64_t value;	       /* of the three that are numbers */
+	uint64_t value;	       /* of the three numeric wire types */
 	struct wtl_span bytes; /* of WTL_WIRE_BYTES */
 	const uint8_t *at;     /* where its key is */
 };
 
-/* What is left of a message. */
+/* The rest of a message. */
 struct wtl_proto {
 	const uint8_t *at, *end;
-	const char *wrong; /* after a failure: what, static */
+	const char *wrong; /* after a failure: why; static */
 };
 
 struct wtl_proto wtl_proto_of(struct wtl_span bytes);
-/* 1 and the next field, 0 at the end; -WTL_EFORMAT: at is where it is wrong. Groups, which nobody writes any more, are
- * skipped. */
+/* 1: the next field; 0: the end; -WTL_EFORMAT: `at` is the malformed place. Groups, which are obsolete, are skipped. */
 int wtl_proto_next(struct wtl_proto *proto, struct wtl_proto_field *ret);
 
-/* The numbers of a repeated field, packed or one by one: 1 and the next one of this field, 0, or -WTL_EFORMAT. Begin with
- * a zeroed place. */
+/* The numbers of a repeated field, packed or single. 1: the next one of this field; 0: the end; or -WTL_EFORMAT.
+ * Start with a zeroed place. */
 struct wtl_proto_place {
 	size_t used;
 	bool done;

@@ -10,20 +10,20 @@
 #include "base/err.h"
 #include "base/text.h"
 
-enum { WORD_BYTES = 8 };  /* of the accesses that are priced */
-#define OTHER_OP_MACS 0.5 /* an operation is half a multiplication with an addition */
+enum { WORD_BYTES = 8 };  /* of a priced access */
+#define OTHER_OP_MACS 0.5 /* another operation counts as half a MAC */
 
-/* Seconds and joules of one thing; joules are NAN where they are not known. */
+/* Seconds and joules of one operation or byte; joules are NAN if not known. */
 struct price {
 	double s[WTL_BOUNDS], j[WTL_BOUNDS];
 };
 
 struct prices {
-	struct price macs[WTL_N_PRECISIONS]; /* s[WTL_NOMINAL] is 0 where none was measured */
-	struct price cache, dram;	     /* of a byte */
+	struct price macs[WTL_N_PRECISIONS]; /* s[WTL_NOMINAL] is 0 if not measured */
+	struct price cache, dram;	     /* per byte */
 	double idle_w[WTL_BOUNDS];
 	double cache_bytes;
-	bool lacks_energy; /* of something */
+	bool lacks_energy; /* of any price */
 };
 
 static const struct wtl_constant *find(const struct wtl_device *device, const char *name)
@@ -83,7 +83,7 @@ bool wtl_roofline_fits(const struct wtl_device *device)
 	return true;
 }
 
-/* As what a layer is priced, where its own precision was not measured. */
+/* The precision by which a layer is priced, as its own may not have been measured. */
 static enum wtl_precision precision_of(const struct prices *prices, const struct wtl_layer *layer,
 				       enum wtl_precision given)
 {
@@ -97,8 +97,8 @@ static enum wtl_precision precision_of(const struct prices *prices, const struct
 	return bits == 64 && prices->macs[WTL_FP64].s[WTL_NOMINAL] > 0 ? WTL_FP64 : WTL_FP32;
 }
 
-/* Which bytes lie in the cache: weights if all of them fit beside the largest layer, else a layer's own inputs and outputs
- * if they do. The bounds: all, and none. */
+/* Which bytes are in the cache: weights if all fit beside the largest layer's inputs and outputs; a layer's own
+ * inputs and outputs if they fit. Bounds: all, and none. */
 struct traffic {
 	bool weights_fit;
 	double cache_bytes;
@@ -119,7 +119,7 @@ static void find_traffic(const struct wtl_network *network, const struct prices 
 	ret->cache_bytes = prices->cache_bytes;
 }
 
-/* Traffic by where its bytes come from, and its bounds: all of them from wherever that takes least, or most. */
+/* Prices traffic by its source; the bounds take all of it from the cheaper or the dearer one. */
 static void price_bytes(double in_cache, double in_dram, const double cache[WTL_BOUNDS],
 			const double dram[WTL_BOUNDS], double ret[WTL_BOUNDS])
 {
@@ -154,7 +154,7 @@ static void price_layer(const struct prices *prices, const struct traffic *traff
 	}
 }
 
-/* At the lower bound of each If the side counts that takes less time, else the one that takes more. */
+/* Sums layers, with the side of each If that takes more time; for the lower bound, less. */
 static int sum_up(const struct wtl_network *network, struct wtl_roofline *roofline)
 {
 	double *weights = calloc(network->n + 1, sizeof(*weights));
@@ -181,7 +181,7 @@ static int sum_up(const struct wtl_network *network, struct wtl_roofline *roofli
 	return rc;
 }
 
-/* ---- What it says ---- */
+/* ---- Assumptions ---- */
 
 static void assume_precisions(const struct wtl_network *network, const struct wtl_roofline *of,
 			      struct wtl_buf *to)

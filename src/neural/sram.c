@@ -3,7 +3,7 @@
 
 #include "neural/price.h"
 
-/* The nearest memory of at most that size, and the nearest above. Either may be -1. */
+/* Finds the largest memory of at most that size, and the smallest above it; -1: there is none. */
 static void around(const struct wtl_device *device, double bytes, int *ret_below, int *ret_above)
 {
 	int below = -1, above = -1;
@@ -29,8 +29,8 @@ static double per_bit(const struct wtl_device *device, const double value[], int
 }
 
 /*
- * By size: between two memories the logarithms are interpolated. A smaller one than the smallest takes as much as that;
- * a larger one than the largest is made of banks of that size. Nothing is extrapolated.
+ * The price per bit by size, interpolated between two memories on logarithmic scales. Below the smallest memory its
+ * price holds; a memory above the largest is made of banks of that size. Nothing is extrapolated.
  */
 static double by_size(const struct wtl_device *device, const double value[], double bytes)
 {
