@@ -172,10 +172,10 @@ static int by_address(const void *a, const void *b)
 
 	if (x->address != y->address)
 		return x->address < y->address ? -1 : 1;
-	/* Of several at one address, the last one is used: one without a size, or with the longest name. */
+	/* Of several at one address, the last one is used: one with a size, and with the shortest name. */
 	if (!x->size != !y->size)
-		return x->size ? -1 : 1;
-	return strlen(x->name) < strlen(y->name) ? -1 : strlen(x->name) > strlen(y->name);
+		return x->size ? 1 : -1;
+	return strlen(x->name) > strlen(y->name) ? -1 : strlen(x->name) < strlen(y->name);
 }
 
 static void read_table(const struct wtl_dw *dw, struct wtl_module *module, Elf *elf,

@@ -663,6 +663,22 @@ def test_a_stripped_program(profile, program, tmp_path):
     assert "heavy" not in seen.functions and seen.json["not_whole"] == 0
 
 
+def test_several_names_of_one_function(profile, tmp_path):
+    """The shortest one is told, of those that say how long the function is."""
+    (tmp_path / "names.c").write_text("""
+static volatile unsigned long sink;
+__asm__(".text\\n.p2align 4\\n.globl w\\n.type w, %function\\nw:\\n");
+__attribute__((noinline)) void work(void) { for (unsigned i = 0; i < 200000000u; i++) sink += i; }
+void work_by_another_name(void) __attribute__((alias("work")));
+int main(void) { work(); return 0; }
+""")
+    subprocess.run(["gcc", "-O1", "-fno-toplevel-reorder", "-o", tmp_path / "names", tmp_path / "names.c"], check=True)
+    symbols = subprocess.run(["nm", "-S", tmp_path / "names"], stdout=subprocess.PIPE, check=True, text=True).stdout
+    assert re.search(r"^([0-9a-f]+) T w\n\1 [0-9a-f]+ T work$", symbols, re.M), symbols
+    seen = profile(program=tmp_path / "names")
+    assert "work" in seen.functions and not {"w", "work_by_another_name"} & set(seen.functions), seen.functions.keys()
+
+
 def test_a_program_that_is_gone(profile, program, tmp_path):
     """Its file is removed while it runs: whether it could be read in time or not, its time is there."""
     copy = tmp_path / "copy"
