@@ -229,6 +229,16 @@ static int count_consumer(void *context, const struct wtl_stored_consumer *row)
 	return 0;
 }
 
+/* Rows that follow one another and cannot be reached are one line. */
+static size_t count_unreached(const struct lines *lines)
+{
+	size_t n = 0;
+
+	for (const char *at = lines->text; (at = strstr(at, "from here on")); at++)
+		n++;
+	return n;
+}
+
 /* What can still be read is right; what cannot is known. Returns how many values; UINT64_MAX: it cannot be
  * opened. */
 static uint64_t read_damaged(const struct store_bench *bench, uint64_t n_put, uint64_t *ret_lost)
@@ -242,6 +252,7 @@ static uint64_t read_damaged(const struct store_bench *bench, uint64_t n_put, ui
 	int checked;
 
 	checked = check_lines(bench, &lines);
+	assert_in_range(count_unreached(&lines), 0, 1);
 	if (wtl_store_open(bench->path, &reader, &err) < 0) {
 		assert_true(err.text[0] && checked < 0);
 		return UINT64_MAX;
