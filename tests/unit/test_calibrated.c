@@ -185,6 +185,9 @@ static void test_keep(void **state)
 	one.gain_ppm = 1;
 	assert_int_equal(wtl_calibration_keep(io, path, &one), -EINVAL);
 	expect_file(dir, HEAD);
+	one.gain_ppm = 1000000;
+	assert_int_equal(wtl_calibration_keep(io, path, &one), 0);
+	expect_file(dir, HEAD "one 1000000 7 0 0 0 0 0\n");
 	wtl_io_free(io);
 	free(path);
 	unit_rmtree(dir);
