@@ -99,6 +99,7 @@ static void test_known_before(void **state)
 	assert_int_equal(wtl_known_add(&gpu.programs, &known), 0);
 	for (int i = 0; i < 20 && !wtl_gpu_learned_has(gpu.learned); i++)
 		pass(&gpu, 0.4, 0.4);
+	assert_int_equal(gpu.second, 4);
 	assert_true(wtl_gpu_learned_watts(gpu.learned, gpu.slots[0], &light));
 	assert_true(fabs(light.w - 77) < 20);
 	wtl_known_done(&gpu.programs);
