@@ -85,7 +85,7 @@ int wtl_devices_parse(struct wtl_devices *devices, const char *text, size_t len,
 		      struct wtl_err *err);
 int wtl_devices_builtin(struct wtl_devices *devices, struct wtl_err *err);
 const struct wtl_device *wtl_devices_find(const struct wtl_devices *devices, const char *name);
-/* The first constant of a kind, and of a precision unless that is UNKNOWN; NULL: there is none. */
+/* The first constant of a kind that is of this precision (UNKNOWN: of whatever one), or of any; NULL: there is none. */
 const struct wtl_constant *wtl_device_constant(const struct wtl_device *device,
 					       enum wtl_constant_kind kind,
 					       enum wtl_precision precision);

@@ -26,7 +26,7 @@ int wtl_layer_count(const struct wtl_network *network, const struct wtl_layer *l
 
 /* ---- By the rules of Lemaire et al. 2022 (price_lemaire.c) ---- */
 
-/* Replace a layer's counts by wattle's own rules (docs/estimate-energy.md); rates as there. */
+/* Replace the counts of a layer, which were made by wattle's own rules (docs/estimate-energy.md); rates as there. */
 void wtl_lemaire_ordinary(const struct wtl_layer *layer, double runs,
 			  const struct wtl_price_choice *choice, struct wtl_layer_counts *counts);
 void wtl_lemaire_spiking(const struct wtl_layer *layer, double steps, double rate_in,

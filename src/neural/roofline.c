@@ -23,7 +23,7 @@ struct prices {
 	struct price cache, dram;	     /* per byte */
 	double idle_w[WTL_BOUNDS];
 	double cache_bytes;
-	bool lacks_energy; /* of any price */
+	bool lacks_energy; /* at least one price has none */
 };
 
 static const struct wtl_constant *find(const struct wtl_device *device, const char *name)

@@ -175,7 +175,7 @@ static void add_inlined(struct walk *walk, Dwarf_Die *outer, size_t parent, unsi
 		}
 }
 
-/* Fills a scope's inner level. It is attached first, as reading a truncated file may crash at any point. */
+/* Fills a scope's inner level, which stays NULL without memory. */
 static void look_into(const struct wtl_dw *dw, struct scope *scope)
 {
 	struct walk walk = {.scopes = calloc(1, sizeof(*walk.scopes)), .dw = dw};

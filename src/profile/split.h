@@ -16,7 +16,7 @@
 
 /* What belongs to no stack. */
 enum wtl_split_row {
-	WTL_SPLIT_UNSAMPLED, /* a thread ran, but has no sample */
+	WTL_SPLIT_UNSAMPLED, /* a thread ran, but no sample of it is near */
 	WTL_SPLIT_UNKNOWN,   /* billed, but no thread is known to have run */
 	WTL_SPLIT_OUTSIDE,   /* outside the stretches that are asked for */
 	WTL_SPLIT_ROWS

@@ -20,7 +20,7 @@ struct wtl_tail_need {
 	int64_t cut_ns;	 /* when a stack was last cut */
 	size_t size;	 /* bytes */
 	unsigned n_vain; /* tails in a row that led nowhere */
-	uint64_t far;	 /* where a stack was last cut beyond those; 0: none was */
+	uint64_t far;	 /* the address where a stack was last cut beyond those; 0: none was */
 };
 
 struct wtl_tail {

@@ -15,7 +15,7 @@
  * What a table says of an address is computed once and kept as a row.
  */
 
-/* Callee-saved registers, by which a caller's frame may be found: how many; and DWARF's numbers of others. */
+/* Callee-saved registers, by which a caller's frame may be found: how many; and DWARF's numbers of some. */
 #if defined(__aarch64__)
 enum {
 	WTL_UNWIND_KEPT = 12,
@@ -47,7 +47,7 @@ struct wtl_unwind_row {
 	bool is_end;	/* the outermost function (_start) */
 	bool is_bad;	/* no table, or one that is not understood */
 	bool is_signal; /* a signal frame: its caller was interrupted, and is at no call */
-	bool is_plt;	/* the frame's address is that of x86-64's PLT */
+	bool is_plt;	/* the frame's address is by the rule of x86-64's PLT */
 	uint8_t base;	/* the frame's address (CFA) is this register's value + offset; */
 	bool is_deref;	/* or what lies there */
 	int32_t offset;

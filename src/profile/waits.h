@@ -28,7 +28,7 @@ struct wtl_waits {
 	uint32_t node;		       /* where it was last shown to leave; 0: nowhere yet */
 	uint32_t n_turns;	       /* times that it left since then */
 	struct wtl_waits_moment shown; /* when it was shown there */
-	/* Waits since then, not placed yet: they may be nearer to the next shown one. If too many, two are joined. */
+	/* Waits since then, by time, not placed yet: the next shown one may be nearer. If too many, two are joined. */
 	unsigned n;
 	struct wtl_waits_open open[WTL_WAITS_OPEN];
 };

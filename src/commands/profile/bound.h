@@ -33,8 +33,8 @@ struct wtl_bounds {
 /* For the option: its target is a struct wtl_bounds. */
 int wtl_bound_set(struct wtl_app *app, const struct wtl_option *option, const char *text);
 
-/* Says which bounds fail, and which are not decided, as the value is too uncertain. 0: all are kept; 1: some are
- * not; negative after wtl_complain(). */
+/* Says which bounds fail, and which are not decided, as the value is too uncertain or not known. 0: all are kept; 1:
+ * some are not; negative after wtl_complain(). */
 int wtl_bounds_check(struct wtl_app *app, const struct wtl_bounds *bounds,
 		     const struct wtl_stacks *stacks);
 /* The same for what the second side uses more than the first; % is of the first. */

@@ -20,7 +20,7 @@
 struct wtl_profile_format {
 	const char *name;      /* as --format takes it */
 	const char *suffixes;  /* of file names, separated by blanks */
-	const char *beginning; /* or how their names begin; NULL: any */
+	const char *beginning; /* or how their names begin; NULL: by suffix alone */
 	bool has_lines;	       /* has costs of lines, not only of functions */
 	/* Appends to buf. 0 or the buffer's error. NULL: text. */
 	int (*write)(struct wtl_buf *buf, const struct wtl_stacks *stacks);

@@ -21,7 +21,8 @@ struct wtl_profile_parts {
 int wtl_profile_parts_take(struct wtl_profile_parts *parts, const int64_t values[], size_t n);
 /* Call when the trace is sound: uses the names from the recording's end. false: it has no proper end. */
 bool wtl_profile_parts_use_names(struct wtl_profile_parts *parts);
-/* Otherwise: takes names from the program's files as they are now, if unchanged. 0, or negative with the reason. */
+/* Otherwise: opens the program's files, if they are still the same ones (by inode), for names. 0, or negative with the
+ * reason. */
 int wtl_profile_parts_open_files(struct wtl_profile_parts *parts, struct wtl_err *err);
 
 #endif

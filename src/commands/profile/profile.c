@@ -301,7 +301,7 @@ static int end_window(struct session *session)
 	return wtl_thread_call(tell_in_thread, &telling);
 }
 
-/* The command's exit code, unless wattle failed or a bound is not kept. */
+/* The command's exit code, unless wattle failed or, if that code is 0, a bound is not kept. */
 static int exit_code(const struct session *session, int rc, int code)
 {
 	if (rc < 0 && session->app->settings.command)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cProfile's file format (a marshalled dict), for SnakeViz, gprof2dot and Python's pstats. It has one cost, which
- * readers take for seconds: joules in the file itself, CPU seconds in the one beside it. One function, whose name says
- * what is counted, calls all others: SnakeViz drops functions without caller and callee.
+ * readers take for seconds: joules in the file itself, CPU seconds in the one beside it. All stacks are below one
+ * function, whose name says what is counted: SnakeViz drops functions without caller and callee.
  */
 #include <string.h>
 

@@ -7,7 +7,7 @@ struct wtl_history;
 struct wtl_saved;
 
 /*
- * Makes the profile of a recording (keep.h): samples are read, and joules are computed from what was recorded by the
+ * Makes the profile of a recording (keep.h): samples are read, and joules are computed from what was recorded, by the
  * code that does so live. The result is like that of a .wprof file. The history must not have been stepped yet. 0, or
  * negative after wtl_complain(); wtl_saved_done() in any case.
  */
