@@ -193,11 +193,12 @@ struct wtl_python_seen *wtl_python_seen_of(struct wtl_python_process *process, i
 	return seen;
 }
 
-static void forget_readings(struct wtl_python_seen *seen, int64_t since_ns, int64_t now_ns)
+static void forget_readings(struct wtl_python_seen *seen, const struct wtl_python_when *when)
 {
 	for (size_t i = 0; i < seen->n; i++)
-		if (seen->readings[i].t_ns > since_ns && seen->readings[i].gone_ns > now_ns)
-			seen->readings[i].gone_ns = now_ns;
+		if (seen->readings[i].t_ns > when->apart_ns &&
+		    seen->readings[i].gone_ns > when->back_ns)
+			seen->readings[i].gone_ns = when->back_ns;
 }
 
 /* The code object `gone` was freed: readings with it are not used for samples after now_ns. */
@@ -217,11 +218,11 @@ static void note_gone(struct wtl_python_process *process, const struct wtl_pytho
 		}
 }
 
-void wtl_python_forget(struct wtl_python *python, int64_t now_ns)
+void wtl_python_forget(struct wtl_python *python)
 {
 	for (size_t i = 0; i < python->n; i++)
 		for (size_t k = 0; k < python->list[i]->n_seen; k++)
-			forget_readings(&python->list[i]->seen[k], python->when.apart_ns, now_ns);
+			forget_readings(&python->list[i]->seen[k], &python->when);
 }
 
 static void name_frames(struct wtl_python *python, struct wtl_python_process *process,
@@ -314,8 +315,10 @@ void wtl_python_glance(struct wtl_python *python, int pid, int tid, int64_t t_ns
 	rc = wtl_python_read(&process->target, &python->memory, tid, now_ns, may_run,
 			     python->stack);
 	python->n_hasty += rc == -EAGAIN;
-	if (wtl_python_when_read(&python->when, python->stack->n_tries)) {
-		wtl_python_forget(python, now_ns);
+	if (wtl_python_when_read(&python->when, python->stack->n_moves, now_ns)) {
+		wtl_python_forget(python);
+		seen->read_ns =
+			now_ns; /* not once more before the reader is in the thread's place */
 		return;
 	}
 	if (rc < 0 || python->stack->n == 0)

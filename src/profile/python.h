@@ -138,8 +138,8 @@ bool wtl_python_is_calling(const char *name);
 /* A sample came: reads its thread's frames, if it is time to. may_run: the thread may be running, on another processor. */
 void wtl_python_glance(struct wtl_python *python, int pid, int tid, int64_t t_ns, int64_t now_ns,
 		       bool may_run);
-/* What was read since when.apart_ns is not used for samples after now_ns. */
-void wtl_python_forget(struct wtl_python *python, int64_t now_ns);
+/* What was read since when.apart_ns is not used for samples after when.back_ns. */
+void wtl_python_forget(struct wtl_python *python);
 /* The node of a sample's stack; negative: no memory. */
 int64_t wtl_python_merge(struct wtl_python *python, struct wtl_python_process *process,
 			 const struct wtl_ring_event *sample,

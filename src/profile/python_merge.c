@@ -470,7 +470,7 @@ static bool choose_reading(struct merge *merge, const struct wtl_python_seen *se
 static void note_merged(struct merge *merge, bool is_known)
 {
 	if (wtl_python_when_merged(&merge->python->when, is_known, merge->sample->t_ns))
-		wtl_python_forget(merge->python, merge->sample->t_ns);
+		wtl_python_forget(merge->python);
 }
 
 /* ---- Putting ---- */
@@ -575,6 +575,8 @@ static void choose_callers(struct merge *merge, const struct wtl_python_seen *se
 {
 	struct around around = look_around(seen, merge->sample->t_ns);
 
+	if (around.before && merge->sample->t_ns > around.before->gone_ns)
+		around.before = NULL;
 	note_merged(merge, around.own || (around.before && around.before == around.after));
 	merge->reading = around.own;
 	if (!around.own && around.before) {

@@ -176,6 +176,7 @@ struct walk {
 	struct wtl_python_thread *thread;
 	uint64_t frame;	   /* the innermost one */
 	uint64_t base;	   /* the outermost one reached */
+	unsigned n_moves;  /* tries in which the thread moved */
 	unsigned n_doubts; /* tries with a new outermost frame */
 };
 
@@ -346,7 +347,10 @@ static int begin_walk(struct walk *walk)
 		}
 		note_cframe(thread, before.top);
 	}
-	return memcmp(&before, &after, sizeof(before)) == 0 ? 0 : -EAGAIN;
+	if (memcmp(&before, &after, sizeof(before)) == 0)
+		return 0;
+	walk->n_moves++;
+	return -EAGAIN;
 }
 
 /* As begin_walk(); -EAGAIN: what was seen is not of one moment. */
@@ -401,7 +405,7 @@ static bool is_same(const struct wtl_python_layout *layout, const uint8_t *then,
  * A thread that runs may be at the same place before and after it was read, and was elsewhere meanwhile: whether the
  * innermost frames are the same each time that they are read again. Once or twice that may be by chance.
  */
-static bool is_unchanged(const struct walk *walk, const struct wtl_python_stack *stack)
+static bool is_unchanged(struct walk *walk, const struct wtl_python_stack *stack)
 {
 	const struct wtl_python_layout *layout = &walk->target->layout;
 	const size_t n = stack->n < CHECKED_FRAMES ? stack->n : CHECKED_FRAMES;
@@ -416,8 +420,10 @@ static bool is_unchanged(const struct walk *walk, const struct wtl_python_stack 
 			return false;
 		for (size_t i = 0; i < n; i++)
 			if (get(walk, parts[i].address, then, parts[i].size) < 0 ||
-			    !is_same(layout, then, now[i]))
+			    !is_same(layout, then, now[i])) {
+				walk->n_moves++;
 				return false;
+			}
 	}
 	return true;
 }
@@ -429,13 +435,17 @@ int wtl_python_read(struct wtl_python_target *target, const struct wtl_python_me
 	int rc = find_thread(target, memory, tid, now_ns, &walk.thread);
 
 	ret_stack->n = 0;
-	ret_stack->n_tries = 0;
+	ret_stack->n_tries = ret_stack->n_moves = 0;
 	if (rc < 0)
 		return rc;
 	while (ret_stack->n_tries++ < TRIES) {
+		bool is_read;
+
 		rc = try_walk(&walk, ret_stack);
-		if (rc == 0 && is_likely(&walk, ret_stack) &&
-		    (!may_run || is_unchanged(&walk, ret_stack))) {
+		is_read = rc == 0 && is_likely(&walk, ret_stack) &&
+			  (!may_run || is_unchanged(&walk, ret_stack));
+		ret_stack->n_moves = walk.n_moves;
+		if (is_read) {
 			ret_stack->snapshot = &walk.thread->snapshot;
 			return 0;
 		}

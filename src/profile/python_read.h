@@ -53,8 +53,8 @@ struct wtl_python_target {
 struct wtl_python_stack {
 	struct wtl_python_frame frames[WTL_PYTHON_DEPTH]; /* the innermost first */
 	size_t n;
-	bool is_cut; /* the outermost frames are missing */
-	unsigned n_tries;
+	bool is_cut;		   /* the outermost frames are missing */
+	unsigned n_tries, n_moves; /* n_moves: tries in which the thread was seen to move */
 	struct wtl_python_snapshot *snapshot; /* it was read through; valid until the next read */
 };
 

@@ -6,7 +6,7 @@
 enum { TRY_SAMPLES = 128, TRY_MISFITS = 6, TRY_FEW = 2, HASTE_MAX = 16384, TOGETHER_MAX = 24 };
 
 /* With APART_TORN of APART_READINGS readings torn, the thread is too fast. With functions in C one in a hundred is. */
-enum { APART_READINGS = 16, APART_TORN = 2, APART_TRIES = 2, PATIENCE_MAX = 128 };
+enum { APART_READINGS = 16, APART_TORN = 2, APART_MOVES = 2, PATIENCE_MAX = 128 };
 
 void wtl_python_when_init(struct wtl_python_when *when)
 {
@@ -37,18 +37,22 @@ static void go_apart(struct wtl_python_when *when, int64_t now_ns)
 static bool come_back(struct wtl_python_when *when)
 {
 	when->is_apart = false;
+	when->back_ns = when->now_ns;
+	when->n_tried = when->n_misfits = 0;
 	when->patience = when->n_good > when->patience ? 1 : doubled(when->patience, PATIENCE_MAX);
 	when->n_good = 0;
 	return true;
 }
 
-bool wtl_python_when_read(struct wtl_python_when *when, unsigned n_tries)
+bool wtl_python_when_read(struct wtl_python_when *when, unsigned n_moves, int64_t now_ns)
 {
+	when->now_ns = now_ns;
 	if (!when->is_apart)
 		return false;
-	if (when->n_apart++ == APART_READINGS)
+	if (when->n_apart == APART_READINGS)
 		when->n_apart = when->n_torn = 0;
-	when->n_torn += n_tries > APART_TRIES;
+	when->n_apart++;
+	when->n_torn += n_moves >= APART_MOVES;
 	return when->n_torn >= APART_TORN && come_back(when);
 }
 
@@ -81,6 +85,9 @@ bool wtl_python_when_merged(struct wtl_python_when *when, bool is_known, int64_t
 		when->n_hasten--;
 		return false;
 	}
+	/* It was read apart, and is merged only now. */
+	if (t_ns <= when->back_ns)
+		return false;
 	when->n_tried++;
 	when->n_misfits += !is_known;
 	if (when->n_misfits <= TRY_MISFITS && when->n_tried < TRY_SAMPLES)

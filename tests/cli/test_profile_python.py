@@ -257,15 +257,15 @@ def test_c_with_more_stack_than_is_copied(python, tmp_path):
     assert used["one"] < 0.15 + 0.1 and used["three"] < 0.45 + 0.1 and used["one"] + used["three"] > 0.8 * used["burn"], used
 
 
-@pytest.mark.parametrize("python", FOUND[-1:])
+@pytest.mark.parametrize("python", [one for one in FOUND if not re.match(r"3\.(8|9|10)-", one.id)][-1:])
 def test_small_functions_are_read_seldom(python, tmp_path):
     """In the place of a thread that calls them the reader sees a stack whole (since 3.11), and it is good for many samples."""
     script = tmp_path / "small.py"
     script.write_text("pass\n")
     profile(python, script)  # or it is said why not
-    script.write_text("def leaf(x): return x + 1\ndef middle(x): return leaf(x) - leaf(x - 1)\n"
+    script.write_text("import time\ndef leaf(x): return x + 1\ndef middle(x): return leaf(x) - leaf(x - 1)\n"
                       "def fib(n): return middle(n) if n < 2 else fib(n - 1) + fib(n - 2)\n"
-                      "for _ in range(60000):\n    fib(12)\n")
+                      "end = time.thread_time() + 2.5\nwhile time.thread_time() < end:\n    for _ in range(20): fib(12)\n")
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw
     done = run_wattle("profile", "-q", "--rate", "1000", "-o", tmp_path / "p.json", "--", python, script)
     turns = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw - before
@@ -284,7 +284,7 @@ def test_calls_of_several_programs_at_once(python, tmp_path):
         f"def l{x.lower()}(x): return x + 1\ndef {x}(x): return l{x.lower()}(x) + l{x.lower()}(x)\ndef {y}(x): return {x}(x) + {x}(x)\n"
         for x, y in ("AP", "BQ", "CR")) + "def step():\n    for i in range(20):\n        P(i); Q(i); R(i)\n"
         "end = time.thread_time() + 2\nwhile time.thread_time() < end:\n    step()\n")
-    at_once = " & ".join([f"'{python}' '{script}'"] * (len(os.sched_getaffinity(0)) + 1))
+    at_once = " & ".join([f"'{python}' '{script}'"] * (min(len(os.sched_getaffinity(0)), 3) + 1))
     done = run_wattle("profile", "-q", "--rate", "1000", "-o", tmp_path / "p.json", "--", "sh", "-c", f"{at_once} & wait", timeout=120)
     assert done.code == 0, done
     calls = parse_json((tmp_path / "p.json").read_text())["calls"]
@@ -309,7 +309,7 @@ def has_pinned_thread(pid):
 @pytest.mark.parametrize("python", FOUND[:1])
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one processor only")
 def test_the_reader_makes_way(python, tmp_path):
-    """While small functions call each other, the reader is pinned to the program's processor. It is not where samples can wait."""
+    """While small functions call each other, the reader is pinned to the program's processor. Soon it is not, where C does the work."""
     script = tmp_path / "sums.py"
     script.write_text("pass\n")
     profile(python, script)  # or it is said why not

@@ -496,6 +496,7 @@ struct merging {
 	struct wtl_python python;
 	struct memory *memory;
 	int64_t t_ns;
+	bool may_run;
 	enum function runs[4]; /* in its loops, the innermost first */
 	char path[512];
 };
@@ -588,7 +589,7 @@ static const char *merge(struct merging *merging, const uint64_t addresses[], si
 	sample.sample.stack = (const uint8_t *)words;
 	if (is_read)
 		wtl_python_glance(&merging->python, PID, TID, sample.t_ns, sample.t_ns + 50000,
-				  false);
+				  merging->may_run);
 	node = wtl_python_merge(&merging->python, wtl_python_find(&merging->python, PID), &sample,
 				places, n, is_whole);
 	assert_true(node >= 0);
@@ -713,13 +714,13 @@ static bool merge_when(struct wtl_python_when *when, unsigned n, unsigned misfit
 	return is_back;
 }
 
-/* So many readings, each of which took so many. */
-static bool read_when(struct wtl_python_when *when, unsigned n, unsigned n_tries)
+/* So many readings, in each of which the thread moved that often. */
+static bool read_when(struct wtl_python_when *when, unsigned n, unsigned n_moves)
 {
 	bool is_back = false;
 
 	for (unsigned i = 0; i < n; i++)
-		is_back |= wtl_python_when_read(when, n_tries);
+		is_back |= wtl_python_when_read(when, n_moves, when->now_ns);
 	return is_back;
 }
 
@@ -741,16 +742,20 @@ static void test_where_frames_are_read(void **state)
 	assert_int_equal(when.apart_ns, 3);
 	/* A reading now and then that has to be repeated is nothing. */
 	for (unsigned i = 0; i < 10; i++)
-		assert_false(read_when(&when, 1, 9) || read_when(&when, 16, 2));
-	assert_true(read_when(&when, 2, 3));
+		assert_false(read_when(&when, 1, 9) || read_when(&when, 15, 1));
+	assert_true(read_when(&when, 2, 2));
 	assert_false(when.is_apart);
 	/* The next time it takes twice as many samples; and once nothing fits, twice as many again, without haste. */
 	merge_when(&when, 255, 0, 4);
 	assert_false(when.is_apart);
 	merge_when(&when, 1, 0, 5);
 	assert_true(when.is_apart);
+	read_when(&when, 1, 0);
+	when.now_ns = 6;
 	assert_true(merge_when(&when, 7, 7, 6));
 	assert_false(when.is_apart);
+	/* Those that were on their way by then say nothing of the thread's place. */
+	assert_false(merge_when(&when, 20, 20, 6));
 	assert_true(wtl_python_when_awaits(&when) > 1);
 	merge_when(&when, 511, 0, 7);
 	assert_false(when.is_apart);
@@ -760,9 +765,12 @@ static void test_where_frames_are_read(void **state)
 	assert_true(when.is_apart && read_when(&when, 2, 3));
 	merge_when(&when, 128, 0, 10);
 	assert_true(when.is_apart);
+	assert_false(merge_when(&when, 6, 6, 10));
 	assert_true(read_when(&when, 2, 3));
-	/* In the thread's place, haste is what is left. */
-	assert_false(merge_when(&when, 7, 7, 11));
+	/* In the thread's place, haste is what is left; misfits of before do not count. */
+	assert_false(merge_when(&when, 6, 6, 11));
+	assert_true(wtl_python_when_awaits(&when) > 1);
+	assert_false(merge_when(&when, 1, 1, 11));
 	assert_int_equal(wtl_python_when_awaits(&when), 1);
 }
 
@@ -781,6 +789,9 @@ static void test_readings_of_several_moments(void **state)
 	assert_true(merging.python.when.is_apart);
 	put_u64(merging.memory, merging.memory->top, FRAMES);
 	run_codes(&merging, INNER, MAIN, UNKNOWN);
+	assert_string_equal(MERGE(true, true, LOOP, LOOP, START), whole);
+	merging.may_run = true;
+	merging.memory->aside = merging.memory->n_reads + 1;
 	assert_string_equal(MERGE(true, true, LOOP, LOOP, START), whole);
 	merging.t_ns += 1000000000;
 	assert_string_equal(MERGE(true, false, LOOP, LOOP, START), whole);

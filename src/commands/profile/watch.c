@@ -97,7 +97,7 @@ static int drain(struct wtl_profile_watch *watch, int64_t until_ns)
 	n_awaited = awaits(watch, until_ns);
 	is_in_place =
 		n_awaited == 1 || (n_awaited < UINT_MAX && !watch->trace.python.when.is_apart);
-	if (is_in_place && !watch->is_in_place)
+	if (is_in_place != watch->is_in_place)
 		watch->n_away = AWAY_GLANCES; /* at once */
 	watch->is_in_place = is_in_place;
 	if (n_awaited > 1 ||
