@@ -126,6 +126,9 @@ static enum place kind_of(struct wtl_python *python, const struct wtl_python_pro
 
 /* ---- Merging ---- */
 
+/* Which of the two pointers of a loop, to its frame and into its instructions, must be where the loop usually keeps it. */
+enum need { NEEDS_BOTH, NEEDS_FRAME, NEEDS_NONE };
+
 struct merge {
 	struct wtl_python *python;
 	struct wtl_python_process *process;
@@ -137,7 +140,7 @@ struct merge {
 	const size_t *loops; /* the places that are loops, the innermost first */
 	size_t n_loops;
 	uint64_t words[WTL_PYTHON_MARKS / 64]; /* marks of all words seen of the innermost loop */
-	bool is_strict;	  /* a pointer must be where the loop usually keeps it */
+	enum need need;
 	bool is_whole;	  /* the outermost place is where the program began */
 	bool is_guess;	  /* the reading is not of this sample */
 	bool is_doubtful; /* it may not match the sample: each loop is compared */
@@ -298,11 +301,13 @@ static bool runs_frame(const struct merge *merge, const struct seen *seen,
 {
 	const struct wtl_python_process *process = merge->process;
 
-	if (!merge->is_strict)
+	if (merge->need == NEEDS_NONE)
 		return has(seen, frame->address, 0) && runs(seen, frame);
-	return frame->end > frame->begin &&
-	       has_as_usual(&process->frame, seen, frame->address, 0) &&
-	       has_as_usual(&process->instruction, seen, frame->begin, frame->end - frame->begin);
+	if (frame->end <= frame->begin || !has_as_usual(&process->frame, seen, frame->address, 0))
+		return false;
+	return merge->need == NEEDS_FRAME ? runs(seen, frame)
+					  : has_as_usual(&process->instruction, seen, frame->begin,
+							 frame->end - frame->begin);
 }
 
 static void learn_habits(const struct merge *merge)
@@ -437,6 +442,12 @@ static size_t choose_fitting(struct merge *merge, const struct wtl_python_seen *
 	return n;
 }
 
+/* Whether the chosen reading is the sample's own, or its callers were there before and after. */
+static bool is_sure(const struct merge *merge, const struct around *around)
+{
+	return merge->reading == around->own || lasts(around, merge->reading, merge->innermost);
+}
+
 /*
  * Returns whether the sample's stack is known. If no reading fits, its own shows what ran soon after it; without one,
  * the last reading, if not old, is a guess.
@@ -449,13 +460,12 @@ static bool choose_reading(struct merge *merge, const struct wtl_python_seen *se
 
 	note_words(merge);
 	merge->is_guess = false;
-	merge->is_strict = true;
-	n = choose_fitting(merge, seen, &around);
-	merge->is_strict = false;
-	if (n == 0)
+	for (merge->need = NEEDS_BOTH; merge->need <= NEEDS_NONE; merge->need++) {
 		n = choose_fitting(merge, seen, &around);
-	if (n > 0)
-		return n == 1;
+		if (n > 0 && (merge->need != NEEDS_FRAME || is_sure(merge, &around)))
+			return n == 1;
+	}
+	merge->need = NEEDS_NONE;
 	merge->innermost = 0;
 	merge->is_guess = !around.own;
 	merge->reading = around.own;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -652,6 +653,7 @@ void wtl_trace_glance(void *context, const struct wtl_ring_glance *glance)
 	if (found)
 		wtl_tails_glance(&trace->tails, &trace->threads[*found].tail, glance,
 				 wtl_thread_clock_ns());
+	/* It cannot run while the caller is in its place. Elsewhere it may go on at any time. */
 	wtl_python_glance(&trace->python, glance->pid, glance->tid, glance->t_ns,
-			  wtl_thread_clock_ns(), !glance->is_off);
+			  wtl_thread_clock_ns(), !glance->is_off || sched_getcpu() != glance->cpu);
 }

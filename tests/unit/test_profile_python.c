@@ -497,6 +497,7 @@ struct merging {
 	struct memory *memory;
 	int64_t t_ns;
 	bool may_run;
+	bool has_outer; /* the innermost loop has what outer left there, and its instruction elsewhere */
 	enum function runs[4]; /* in its loops, the innermost first */
 	char path[512];
 };
@@ -580,9 +581,15 @@ static const char *merge(struct merging *merging, const uint64_t addresses[], si
 						      .stack = 0x7000 + sizeof(words[0]) * i};
 		if (addresses[i] == LOOP)
 			run_code(merging, merging->runs[n_loops++], words[i]);
-		if (addresses[i] == LOOP && n_loops == 1) {
+		if (addresses[i] == LOOP && (n_loops == 1 || merging->has_outer))
 			memcpy(places[i].kept, words[i], sizeof(words[i]));
+		if (addresses[i] == LOOP && n_loops == 1) {
 			memset(words[i], 0, sizeof(words[i]));
+			if (merging->has_outer) {
+				places[i].kept[2] = places[i].kept[0];
+				places[i].kept[0] = 0;
+				run_code(merging, OUTER, &places[i].kept[3]);
+			}
 		}
 	}
 	sample.sample.stack_len = sizeof(words[0]) * n;
@@ -774,6 +781,29 @@ static void test_where_frames_are_read(void **state)
 	assert_int_equal(wtl_python_when_awaits(&when), 1);
 }
 
+/* Callers left pointers where they called from, and were seen without what they call: a callee is not left out for that. */
+static void test_what_callers_left(void **state)
+{
+	struct merging merging;
+
+	(void)state;
+	begin_merging(&merging, 12);
+	put_u64(merging.memory, merging.memory->top, FRAMES + 0x100);
+	run_codes(&merging, OUTER, MAIN, UNKNOWN);
+	assert_string_equal(MERGE(true, true, LOOP, LOOP, START),
+			    "main (/a/b.py:30);outer (/a/b.py:20)");
+	put_u64(merging.memory, merging.memory->top, FRAMES);
+	run_codes(&merging, INNER, MAIN, UNKNOWN);
+	for (unsigned i = 0; i < WTL_PYTHON_HASTE; i++)
+		MERGE(true, true, LOOP, LOOP, START);
+	wtl_python_glance(&merging.python, PID, TID, merging.t_ns + 10000000,
+			  merging.t_ns + 10000000, false);
+	merging.has_outer = true;
+	assert_string_equal(MERGE(true, false, PLUGIN, LOOP, LOOP, START),
+			    "main (/a/b.py:30);outer (/a/b.py:20);inner (/a/b.py:10);sha256");
+	end_merging(&merging);
+}
+
 /* What was read of a thread apart from it may be of several moments: once that shows, no sample is told by it. */
 static void test_readings_of_several_moments(void **state)
 {
@@ -955,6 +985,7 @@ int main(void)
 		cmocka_unit_test(test_merging),
 		cmocka_unit_test(test_samples_that_are_not_read),
 		cmocka_unit_test(test_where_frames_are_read),
+		cmocka_unit_test(test_what_callers_left),
 		cmocka_unit_test(test_readings_of_several_moments),
 		cmocka_unit_test(test_code_that_is_freed),
 		cmocka_unit_test(test_calls_that_a_sample_takes),
