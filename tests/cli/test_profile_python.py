@@ -257,15 +257,21 @@ def test_c_with_more_stack_than_is_copied(python, tmp_path):
     assert used["one"] < 0.15 + 0.1 and used["three"] < 0.45 + 0.1 and used["one"] + used["three"] > 0.8 * used["burn"], used
 
 
+def script_to_profile(python, path, text):
+    """Where no profile can be taken, it is said why not."""
+    path.write_text("pass\n")
+    profile(python, path)
+    path.write_text(text)
+    return path
+
+
 @pytest.mark.parametrize("python", [one for one in FOUND if not re.match(r"3\.(8|9|10)-", one.id)][-1:])
 def test_small_functions_are_read_seldom(python, tmp_path):
     """In the place of a thread that calls them the reader sees a stack whole (since 3.11), and it is good for many samples."""
-    script = tmp_path / "small.py"
-    script.write_text("pass\n")
-    profile(python, script)  # or it is said why not
-    script.write_text("import time\ndef leaf(x): return x + 1\ndef middle(x): return leaf(x) - leaf(x - 1)\n"
-                      "def fib(n): return middle(n) if n < 2 else fib(n - 1) + fib(n - 2)\n"
-                      "end = time.thread_time() + 2.5\nwhile time.thread_time() < end:\n    for _ in range(20): fib(12)\n")
+    script = script_to_profile(python, tmp_path / "small.py", (
+        "import time\ndef leaf(x): return x + 1\ndef middle(x): return leaf(x) - leaf(x - 1)\n"
+        "def fib(n): return middle(n) if n < 2 else fib(n - 1) + fib(n - 2)\n"
+        "end = time.thread_time() + 2.5\nwhile time.thread_time() < end:\n    for _ in range(20): fib(12)\n"))
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw
     done = run_wattle("profile", "-q", "--rate", "1000", "-o", tmp_path / "p.json", "--", python, script)
     turns = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw - before
@@ -277,10 +283,7 @@ def test_small_functions_are_read_seldom(python, tmp_path):
 def test_calls_of_several_programs_at_once(python, tmp_path):
     """The reader is in the place of one of them; the others run while they are read, and come to the same places over and over."""
     callers = {"la": "A", "lb": "B", "lc": "C", "A": "P", "B": "Q", "C": "R", "P": "step", "Q": "step", "R": "step"}
-    script = tmp_path / "alike.py"
-    script.write_text("pass\n")
-    profile(python, script)  # or it is said why not
-    script.write_text("import sys, time\n" + "".join(
+    script = script_to_profile(python, tmp_path / "alike.py", "import time\n" + "".join(
         f"def l{x.lower()}(x): return x + 1\ndef {x}(x): return l{x.lower()}(x) + l{x.lower()}(x)\ndef {y}(x): return {x}(x) + {x}(x)\n"
         for x, y in ("AP", "BQ", "CR")) + "def step():\n    for i in range(20):\n        P(i); Q(i); R(i)\n"
         "end = time.thread_time() + 2\nwhile time.thread_time() < end:\n    step()\n")
@@ -310,12 +313,10 @@ def has_pinned_thread(pid):
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one processor only")
 def test_the_reader_makes_way(python, tmp_path):
     """While small functions call each other, the reader is pinned to the program's processor. Soon it is not, where C does the work."""
-    script = tmp_path / "sums.py"
-    script.write_text("pass\n")
-    profile(python, script)  # or it is said why not
-    script.write_text("import os\ndef fib(n):\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\n"
-                      "while not os.path.exists('seen'):\n    fib(15)\n"
-                      "while not os.path.exists('enough'):\n    for _ in range(100):\n        sum(range(20000))\n")
+    script = script_to_profile(python, tmp_path / "sums.py", (
+        "import os\ndef fib(n):\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\n"
+        "while not os.path.exists('seen'):\n    fib(15)\n"
+        "while not os.path.exists('enough'):\n    for _ in range(100):\n        sum(range(20000))\n"))
     running = start_wattle("profile", "-q", "--rate", "1000", "-o", tmp_path / "p.json", "--", python, script, cwd=tmp_path)
     looks = []
 
