@@ -317,8 +317,8 @@ void wtl_python_glance(struct wtl_python *python, int pid, int tid, int64_t t_ns
 	python->n_hasty += rc == -EAGAIN;
 	if (wtl_python_when_read(&python->when, python->stack->n_moves, now_ns)) {
 		wtl_python_forget(python);
-		seen->read_ns =
-			now_ns; /* not once more before the reader is in the thread's place */
+		/* Not once more before the reader is in the thread's place. */
+		seen->read_ns = now_ns;
 		return;
 	}
 	if (rc < 0 || python->stack->n == 0)

@@ -11,9 +11,9 @@ enum {
 	TRIES = 8,
 	DOUBTS = 4,
 	INTERPRETERS_MAX = 64,
-	FRAME_BYTES = 128, /* at the most, up to the last field that is read */
-	CHECKS = 3,
-	CHECKED_FRAMES = 32,
+	FRAME_BYTES = 128,   /* at the most, up to the last field that is read */
+	CHECKS = 3,	     /* of the frames of a thread that may run */
+	CHECKED_FRAMES = 32, /* at most: the innermost ones */
 	OWNED_BY_C = 3,	   /* or higher: a frame that only marks a call of the loop from C (3.12) */
 	CFRAME_WALKS = 64, /* walks until the range of _PyCFrames is renewed */
 	BACKOFF_LEAST_NS = 5000000,

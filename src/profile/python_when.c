@@ -6,6 +6,7 @@
 enum { TRY_SAMPLES = 128, TRY_MISFITS = 6, TRY_FEW = 2, HASTE_MAX = 16384, TOGETHER_MAX = 24 };
 
 /* With APART_TORN of APART_READINGS readings torn, the thread is too fast. With functions in C one in a hundred is. */
+/* After coming back, at most PATIENCE_MAX good tries pass until it is apart again. */
 enum { APART_READINGS = 16, APART_TORN = 2, APART_MOVES = 2, PATIENCE_MAX = 128 };
 
 void wtl_python_when_init(struct wtl_python_when *when)

@@ -27,12 +27,12 @@ struct wtl_python_when {
 	unsigned haste;	   /* samples between tries */
 	unsigned together; /* samples that share a reading, without haste */
 	bool is_apart;
-	int64_t apart_ns, back_ns; /* when it last became so, and ended to be */
-	int64_t now_ns;		   /* the newest time that is known */
-	unsigned n_apart,
-		n_torn;	   /* recent readings; those that saw the thread move, and more than once */
-	unsigned n_good;   /* tries that went well since is_apart changed */
-	unsigned patience; /* good tries until it is apart again */
+	int64_t apart_ns, back_ns; /* when it last became so, and when that ended */
+	int64_t now_ns;		   /* of the newest reading */
+	unsigned n_apart;	   /* recent readings */
+	unsigned n_torn;	   /* those of them in which the thread moved, more than once */
+	unsigned n_good;	   /* tries that went well since is_apart changed */
+	unsigned patience;	   /* good tries until it is apart again */
 };
 
 void wtl_python_when_init(struct wtl_python_when *when);
@@ -40,7 +40,7 @@ void wtl_python_when_init(struct wtl_python_when *when);
 unsigned wtl_python_when_awaits(const struct wtl_python_when *when);
 /* A sample was merged; is_known: its stack is. true: readings since apart_ns are not for samples after back_ns. */
 bool wtl_python_when_merged(struct wtl_python_when *when, bool is_known, int64_t t_ns);
-/* In so many tries of a reading the thread moved. Returns the same. */
+/* A reading was made at now_ns, and the thread moved in n_moves of its tries. Returns the same. */
 bool wtl_python_when_read(struct wtl_python_when *when, unsigned n_moves, int64_t now_ns);
 
 #endif
