@@ -387,6 +387,9 @@ def test_waiting(program, tmp_path):
     for name in ("p.speedscope.json", "p.html", "p.pb.gz"):
         assert run_wattle("profile", "show", tmp_path / "p.wprof", "-o", tmp_path / name).code == 0
     assert "time waiting" in (tmp_path / "p.speedscope.json").read_text() and "time waiting" in (tmp_path / "p.html").read_text()
+    pictures = {one["name"]: one for one in json.loads((tmp_path / "p.speedscope.json").read_text())["profiles"]}
+    both_s = sum(pictures[f"{name} [s]"]["endValue"] for name in ("CPU time", "time waiting"))
+    assert pictures["time (CPU and waiting) [s]"]["endValue"] == pytest.approx(both_s) and "time (CPU and waiting)" in (tmp_path / "p.html").read_text()
     both = run_wattle("profile", "--wall", "--window", "w", "--", "true")
     assert both.code == 125 and "exclude each other" in both.err
 

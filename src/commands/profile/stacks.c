@@ -74,7 +74,7 @@ static int list_metrics(struct wtl_stacks *stacks)
 	const struct wtl_profile *profile = stacks->profile;
 	enum wtl_profile_gpu_by gpu_by = wtl_profile_gpu_by(profile);
 
-	stacks->metrics = calloc(WTL_METRIC_DOMAINS + profile->calls->n_domains + 2,
+	stacks->metrics = calloc(WTL_METRIC_DOMAINS + profile->calls->n_domains + 3,
 				 sizeof(*stacks->metrics));
 	if (!stacks->metrics)
 		return -ENOMEM;
@@ -102,6 +102,9 @@ static int list_metrics(struct wtl_stacks *stacks)
 		stacks->wait = stacks->n_metrics++;
 		stacks->metrics[stacks->wait] =
 			(struct wtl_stacks_metric){"waiting", "time waiting", WTL_STACKS_NS, 0};
+		stacks->clock = stacks->n_metrics++;
+		stacks->metrics[stacks->clock] = (struct wtl_stacks_metric){
+			"time", "time (CPU and waiting)", WTL_STACKS_NS, 0};
 	}
 	if (profile->memory) {
 		stacks->growth = stacks->n_metrics++;
@@ -124,6 +127,8 @@ static void add_costs(const struct wtl_stacks *stacks, size_t place, uint64_t *t
 			to[WTL_METRIC_ENERGY] += energies[i];
 	if (stacks->wait && place < split->n_nodes)
 		to[stacks->wait] += (uint64_t)split->wait_ns[place];
+	if (stacks->clock)
+		to[stacks->clock] = to[WTL_METRIC_CPU] + to[stacks->wait];
 	for (size_t i = WTL_METRIC_DOMAINS; i < stacks->end_domains; i++)
 		to[i] += energies[stacks->metrics[i].domain];
 }

@@ -18,7 +18,7 @@ enum wtl_stacks_unit {
 	WTL_STACKS_UNITS
 };
 
-/* These always come first; then the domains, then waiting time and memory growth, if recorded. */
+/* These always come first; then the domains, then waiting, time in all and memory growth, if recorded. */
 enum { WTL_METRIC_SAMPLES, WTL_METRIC_CPU, WTL_METRIC_ENERGY, WTL_METRIC_CO2E, WTL_METRIC_DOMAINS };
 
 struct wtl_stacks_metric {
@@ -41,6 +41,7 @@ struct wtl_stacks {
 	size_t n_metrics, end_domains; /* the first metric after the domains' */
 	size_t main;   /* for formats with one metric: energy, or CPU time without it */
 	size_t wait;   /* metric of time on no processor; 0: not recorded */
+	size_t clock;  /* CPU time and waiting together; 0: not recorded */
 	size_t growth; /* metric of memory growth; 0: not recorded */
 	/* A frame's name is the function's number, its address the line (0: all lines). Node 0 is the root. */
 	struct wtl_tree tree;
