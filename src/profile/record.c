@@ -170,6 +170,7 @@ static void read_registers(struct fields *fields, struct wtl_ring_event *event)
 	for (size_t i = 0; i < sizeof(dwarf_number) / sizeof(dwarf_number[0]); i++)
 		event->sample.registers[dwarf_number[i]] = take_u64(fields);
 	event->sample.has_registers = abi == PERF_SAMPLE_REGS_ABI_64;
+	event->sample.is_narrow = abi == PERF_SAMPLE_REGS_ABI_32;
 }
 
 static void read_stack(struct fields *fields, struct wtl_ring_event *event)

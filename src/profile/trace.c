@@ -313,9 +313,9 @@ static bool is_running(const struct wtl_trace_thread *thread)
 	return behind && strncmp(behind, ") R", 3) == 0;
 }
 
-/* The node for all threads of a command name, or negative. */
-static int64_t name_node(struct wtl_trace *trace, const struct wtl_trace_thread *thread,
-			 const char *why)
+/* The node below `parent` for all threads of a command name, or negative. */
+static int64_t name_node(struct wtl_trace *trace, int64_t parent,
+			 const struct wtl_trace_thread *thread, const char *why)
 {
 	struct wtl_frame frame = {.kind = WTL_FRAME_NAMED};
 	int64_t number;
@@ -326,7 +326,8 @@ static int64_t name_node(struct wtl_trace *trace, const struct wtl_trace_thread 
 	frame.name = (uint32_t)number;
 	if (number >= 0)
 		number = wtl_tree_frame(&trace->tree, &frame);
-	return number < 0 ? number : wtl_tree_child(&trace->tree, 0, (uint32_t)number);
+	return number < 0 ? number
+			  : wtl_tree_child(&trace->tree, (uint32_t)parent, (uint32_t)number);
 }
 
 void wtl_trace_name_unseen(struct wtl_trace *trace)
@@ -337,7 +338,7 @@ void wtl_trace_name_unseen(struct wtl_trace *trace)
 
 		if (thread->n_samples > 0 || thread->cpu_ns == 0)
 			continue;
-		number = name_node(trace, thread, "too short");
+		number = name_node(trace, 0, thread, "too short");
 		if (number < 0)
 			trace->is_full = true;
 		else
@@ -455,7 +456,7 @@ static void take_look(struct wtl_trace *trace, size_t thread, const struct wtl_r
 		python ? wtl_python_looked(&trace->python, python, event->tid, event->t_ns) : 0;
 
 	if (node == 0)
-		node = name_node(trace, &trace->threads[thread], "native code");
+		node = name_node(trace, 0, &trace->threads[thread], "native code");
 	show_place(trace, &trace->threads[thread], node < 0 ? 0 : (uint32_t)node, event);
 	trace->seen_node = node < 0 ? 0 : (uint32_t)node;
 	if (node < 0)
@@ -494,6 +495,17 @@ static size_t unwind(struct wtl_trace *trace, struct wtl_trace_thread *thread,
 	return n;
 }
 
+/* The node of a sample without a place, or negative. */
+static int64_t unresolved_node(struct wtl_trace *trace, size_t thread,
+			       const struct wtl_ring_event *event)
+{
+	int64_t node = wtl_tree_child(&trace->tree, 0, trace->unresolved);
+
+	return node >= 0 && event->sample.is_narrow
+		       ? name_node(trace, node, &trace->threads[thread], "32-bit code")
+		       : node;
+}
+
 static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl_ring_event *event)
 {
 	struct wtl_unwind_place *places = trace->places;
@@ -508,7 +520,7 @@ static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl
 		return;
 	}
 	if (n == 0)
-		node = wtl_tree_child(&trace->tree, 0, trace->unresolved);
+		node = unresolved_node(trace, thread, event);
 	else if (python)
 		node = wtl_python_merge(&trace->python, python, sample, places, n,
 					end == WTL_UNWIND_WHOLE);

@@ -541,6 +541,7 @@ def test_a_program_of_32_bits(profile, tmp_path):
     seen = profile(program=tmp_path / "s")
     assert seen.json["unresolved"] == seen.json["samples"] > 0
     assert seen.cpu_s("[unresolved]") > 0.9 * all_cpu_s(seen)
+    assert seen.cpu_s("[s: 32-bit code]") == seen.cpu_s("[unresolved]")
 
 
 def test_two_profilers(program, running, tmp_path):
