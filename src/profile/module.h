@@ -37,8 +37,8 @@ struct wtl_module_python {
 struct wtl_module {
 	char *path;
 	uint64_t device, inode;
-	int error; /* negative: unreadable, only its name is known; -ESTALE: the file was replaced */
-	int pid;   /* a process that has mapped it */
+	int error; /* negative: unreadable, only its name is known; -ESTALE: the file was replaced, -ENOENT: is gone */
+	int pid;	    /* a process that has mapped it */
 	bool is_jit;	    /* code that this process generated, in no file (jit.h) */
 	int own_pid;	    /* JIT: the PID in its own namespace */
 	int fd, debug_fd;   /* of the files; JIT: the folder of the map file */

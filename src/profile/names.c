@@ -46,6 +46,21 @@ static void clean_name(const struct naming *naming, const char *name, char clean
 	free(readable);
 }
 
+/* Why the functions of a file are not known. */
+static const char *why_unreadable(const struct wtl_module *module)
+{
+	switch (module->error) {
+	case -ESTALE:
+		return ": file was replaced";
+	case -ENOENT:
+		return ": file is gone";
+	case -EACCES:
+		return ": file may not be read";
+	default:
+		return "";
+	}
+}
+
 static void name_module(const struct wtl_module *module, char name[NAME_SIZE])
 {
 	const char *slash = strrchr(module->path, '/');
@@ -57,8 +72,7 @@ static void name_module(const struct wtl_module *module, char name[NAME_SIZE])
 	}
 	slash = slash ? slash + 1 : module->path;
 	wtl_text_clean(clean, sizeof(clean), slash, strlen(slash));
-	snprintf(name, NAME_SIZE, "[%s%s]", clean,
-		 module->error == -ESTALE ? ": file was replaced" : "");
+	snprintf(name, NAME_SIZE, "[%s%s]", clean, why_unreadable(module));
 }
 
 /* A Python frame's text has name, file and first line: "fit (/home/me/train.py:12)". */

@@ -533,6 +533,7 @@ static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl
 		return;
 	come(trace, thread, event);
 	trace->n_broken += n > 0 && end != WTL_UNWIND_WHOLE;
+	trace->n_cut += n > 0 && end == WTL_UNWIND_CUT;
 	trace->n_unresolved += n == 0;
 	trace->seen_node = node < 0 ? 0 : (uint32_t)node;
 	if (node < 0)

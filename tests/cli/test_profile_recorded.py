@@ -133,7 +133,7 @@ def test_a_recording_that_is_killed(place, program, endless):
     assert seen.functions["heavy"]["file"].endswith("profiled.c")
     program.rename(program.with_suffix(".away"))
     try:
-        assert "[profiled]" in show(place.file()).functions
+        assert "[profiled: file is gone]" in show(place.file()).functions
     finally:
         program.with_suffix(".away").rename(program)
 

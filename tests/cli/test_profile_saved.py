@@ -101,7 +101,7 @@ def test_files_that_are_none(kept, tmp_path):
     """Cut anywhere, and with any byte changed: one line. A few bits of what zstd wrote say nothing: then it is the same profile."""
     good = kept[0].read_bytes()
     sound = run_wattle("profile", "show", kept[0]).out
-    bad = {"empty": b"", "text": b"hello\n", "longer": good + b"\0", "newer": good.replace(b"profile 2\n", b"profile 3\n", 1),
+    bad = {"empty": b"", "text": b"hello\n", "longer": good + b"\0", "newer": good.replace(b"profile 3\n", b"profile 4\n", 1),
            "random": bytes(range(256)) * 40}
     bad.update({f"cut{n}": good[:n] for n in (1, 16, 20, HEAD, HEAD + 1, len(good) // 2, len(good) - 1)})
     for n in (0, 15, 17, 21, HEAD - 1, HEAD, HEAD + 20, len(good) - 30, len(good) - 1):

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "profile/names.h"
+#include "profile/split.h"
 #include "profile/trace.h"
 
 #define MS INT64_C(1000000)
@@ -316,6 +318,47 @@ static void test_short_processes(void **state)
 	}
 }
 
+/* Whether one of the calls has that name. */
+static bool is_called(const char *name)
+{
+	struct wtl_split split;
+	struct wtl_split_result result;
+	struct wtl_calls calls;
+	bool is_called = false;
+
+	wtl_split_init(&split, 0, 0);
+	assert_int_equal(wtl_split_compute(&split, &trace, &result), 0);
+	assert_int_equal(wtl_calls_make(&trace, &result, &calls), 0);
+	for (uint32_t i = 1; i < calls.tree.n_nodes; i++)
+		is_called |= strcmp(wtl_calls_name(&calls, i), name) == 0;
+	wtl_calls_done(&calls);
+	wtl_split_result_done(&result);
+	wtl_split_done(&split);
+	return is_called;
+}
+
+/* A library that was deleted, and that the kernel gives to nobody: no stack goes past it, however much is copied. */
+static void test_a_file_that_is_gone(void **state)
+{
+	const struct wtl_ring_event mapped = {
+		.kind = WTL_RING_MAP,
+		.pid = NOBODY,
+		.tid = NOBODY,
+		.map = {.start = 0x1000, .length = 0x1000, .inode = 7, .path = "/nowhere/gone.so"}};
+	struct wtl_ring_event seen = {
+		.kind = WTL_RING_SAMPLE, .pid = NOBODY, .tid = NOBODY, .t_ns = MS};
+
+	(void)state;
+	seen.sample.has_registers = true;
+	seen.sample.registers[WTL_UNWIND_PC] = 0x1800;
+	wtl_trace_take(&trace, &mapped);
+	wtl_trace_take(&trace, &seen);
+	wtl_trace_end(&trace, 2 * MS);
+	assert_true(is_called("[gone.so: file is gone]"));
+	assert_int_equal(trace.n_broken, 1);
+	assert_int_equal(trace.n_cut, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -330,6 +373,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_long_profiles, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_short_processes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_processes_that_ended, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_file_that_is_gone, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,7 @@
 #include "record/crc.h"
 
 #define MAGIC	"wattle profile "
-#define VERSION "2\n"
+#define VERSION "3\n"
 
 enum { HEAD = sizeof(MAGIC) + sizeof(VERSION) - 2, COMPRESSION = 6, DOMAINS_MAX = 1024 };
 /* The most bytes of a file's content, and of memory to read it. */

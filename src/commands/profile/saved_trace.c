@@ -187,6 +187,10 @@ static void pack_seen(struct wtl_pack *pack, struct wtl_trace *trace)
 
 	WTL_PACK_FIELD(pack, trace->n_lost);
 	WTL_PACK_FIELD(pack, trace->n_broken);
+	if (pack->out || pack->version >= 3)
+		WTL_PACK_FIELD(pack, trace->n_cut);
+	else
+		trace->n_cut = trace->n_broken; /* as far as is known */
 	WTL_PACK_FIELD(pack, trace->n_joined);
 	WTL_PACK_FIELD(pack, trace->n_unresolved);
 	WTL_PACK_FIELD(pack, trace->n_halved);

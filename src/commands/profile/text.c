@@ -696,8 +696,8 @@ static void put_losses(struct wtl_buf *buf, const struct wtl_trace *trace, const
 		wtl_buf_putc(buf, '\n');
 }
 
-/* If more than one stack in BROKEN_PART ends early, --stack is suggested, unless it is STACK_MOST already. */
-enum { BROKEN_PART = 20, STACK_MOST = 65528 };
+/* If more than one stack in CUT_PART is cut, --stack is suggested, unless it is STACK_MOST already. */
+enum { CUT_PART = 20, STACK_MOST = 65528 };
 
 static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile,
 		     const struct wtl_output_style *style)
@@ -713,7 +713,7 @@ static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile,
 	if (profile->only)
 		wtl_buf_printf(buf, "in the window '%s' only\n", profile->only);
 	put_losses(buf, trace, of);
-	if (trace->n_broken * BROKEN_PART > trace->n_samples && profile->stack_bytes < STACK_MOST)
+	if (trace->n_cut * CUT_PART > trace->n_samples && profile->stack_bytes < STACK_MOST)
 		wtl_buf_printf(buf, "%smore of them are whole with --stack %d\n", of, STACK_MOST);
 	if (trace->n_halved)
 		wtl_buf_printf(buf, "it was long: one of %" PRIu64 " samples is kept\n",
