@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """wattle record --profile: stacks in a recording, and joules of them computed from it again."""
 
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -72,6 +73,9 @@ def test_sums_are_the_reports(recorded, options):
         ledger = ledgers[row["domain"]]
         assert all(row[key] == ledger.get(key, 0) for key in ("total_j", "kernel_j", "unattributed_j")), (row, ledger)
     assert seen["energy_j"] == Decimal(told["command_energy"]["dynamic_j"])
+    policy = options[1] if options[:1] == ("--policy",) else None
+    shown = run_wattle("profile", "show", recorded, *options).out
+    assert re.findall(r"^computed again with --policy (.*)$", shown, re.M) == ([policy] if policy else [])
 
 
 def test_what_the_recorder_used(recorded):

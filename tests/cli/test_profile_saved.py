@@ -177,10 +177,13 @@ def test_what_rows_leave_out_is_counted(kept, tmp_path):
     """All calls that are not shown, with those that they called; their joules once. Folded ones are counted apart."""
     run_wattle("profile", "show", kept[0], "-o", tmp_path / "p.json")
     rows = [row for row in parse_json((tmp_path / "p.json").read_text())["calls"] if row["function"] not in ("[not seen]", "[at an unknown time]")]
-    shown = run_wattle("profile", "show", kept[0], "--rows", "1")
-    left_out = [int(n) for n in re.findall(r" J in (\d+) .*not shown$", shown.out, re.M)]
-    folded = int(re.search(r"^(\d+) calls of libraries", shown.out, re.M)[1])
-    assert sum(left_out) == len(rows) - 1 - folded > 2, shown.out
+    for n_rows in (1, 2, 4):
+        shown = run_wattle("profile", "show", kept[0], "--rows", str(n_rows)).out
+        left_out = [int(n) for n in re.findall(r" J in (\d+) .*not shown$", shown, re.M)]
+        folded = [int(n) for n in re.findall(r"^(\d+) calls of libraries", shown, re.M)]
+        assert sum(left_out) == len(rows) - n_rows - sum(folded) > 2, shown
+        assert sum(folded) == sum(map(int, re.findall(r"\[(\d+) calls folded\]$", shown, re.M))), shown
+        assert not re.search(r"calls folded\]\n(?! +~?\d+\.\d+ ±)", shown), "what they lead to is below"
 
 
 def test_the_status_of_the_command_is_not_lost(program, tmp_path):

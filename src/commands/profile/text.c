@@ -350,8 +350,8 @@ static unsigned indent_of(const struct tree *tree, unsigned depth)
 	return TREE_COLUMNS + (tree->profile->split->wait_ns ? WAIT_COLUMNS : 0) + 2 * depth;
 }
 
-/* Writes a line for folded calls, indented past the columns. Returns the call that they lead to. */
-static uint32_t put_folded(struct tree *tree, uint32_t node, unsigned depth)
+/* Writes a line for folded calls, indented past the columns, and leaves out what else they call. */
+static void put_folded(struct tree *tree, uint32_t node, unsigned depth)
 {
 	size_t n = 0;
 
@@ -361,20 +361,22 @@ static uint32_t put_folded(struct tree *tree, uint32_t node, unsigned depth)
 			leave_out_call(tree, other);
 	wtl_buf_printf(tree->buf, "%*s[%zu calls folded]\n", (int)indent_of(tree, depth), "", n);
 	tree->n_folded += n;
-	return node;
 }
 
 /* Writes a call and those below it. */
 static void put_call(struct tree *tree, uint32_t node, unsigned depth)
 {
 	const struct wtl_calls *calls = tree->profile->calls;
+	uint32_t folded = node;
 
-	if (tree->is_folded[node])
-		node = put_folded(tree, node, depth++);
+	while (tree->is_folded[node])
+		node = tree->first[node];
 	if (!tree->is_shown[node]) {
-		leave_out_call(tree, node);
+		leave_out_call(tree, folded);
 		return;
 	}
+	if (folded != node)
+		put_folded(tree, folded, depth++);
 	put_row(tree->buf, tree->profile, &calls->all[node], tree->style);
 	wtl_buf_printf(tree->buf, "%*s", (int)(2 * depth), "");
 	put_name(tree->buf, wtl_calls_name(calls, node), indent_of(tree, depth), tree->style);
@@ -700,6 +702,7 @@ static void put_losses(struct wtl_buf *buf, const struct wtl_trace *trace, const
 enum { CUT_PART = 20, STACK_MOST = 65528 };
 
 static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile,
+		     const struct wtl_profile_settings *settings,
 		     const struct wtl_output_style *style)
 {
 	const struct wtl_trace *trace = profile->trace;
@@ -710,6 +713,8 @@ static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile,
 	wtl_buf_printf(buf, ", %.3f s, %zu samples at %u Hz, %zu thread%s\n",
 		       (double)profile->window->duration_ns / 1e9, trace->n_samples, profile->hz,
 		       trace->n_threads, trace->n_threads == 1 ? "" : "s");
+	if (settings->policy)
+		wtl_buf_printf(buf, "computed again with --policy %s\n", settings->policy);
 	if (profile->only)
 		wtl_buf_printf(buf, "in the window '%s' only\n", profile->only);
 	put_losses(buf, trace, of);
@@ -747,7 +752,7 @@ void wtl_profile_text(struct wtl_buf *buf, const struct wtl_profile *profile,
 					    : (double)profile->dynamic_uj) *
 				   settings->least_percent / 100.0)};
 
-	put_head(buf, profile, style);
+	put_head(buf, profile, settings, style);
 	if (settings->is_table) {
 		put_table(buf, profile, settings, style);
 	} else {
