@@ -48,6 +48,9 @@ def test_several_runs(pair):
     found, _ = diff(pair[0], pair[0], "--", pair[1], pair[1], pair[1])
     assert (found["a_runs"], found["b_runs"]) == (2, 3)
     assert float(found["total"]["cpu_change_s"]) == pytest.approx(-0.4, abs=0.15)
+    one = run_wattle("profile", "diff", *pair).out
+    assert "One run a side: how much runs differ is not known" in one
+    assert "One run a side" not in run_wattle("profile", "diff", pair[0], "--", pair[1], pair[1]).out
 
 
 def test_text_and_csv(pair, tmp_path):

@@ -102,12 +102,30 @@ static void test_several_runs(void **state)
 	assert_false(row_of(&bench, 3, true).is_significant);
 }
 
+/* A single run is taken to spread as those of the other side do: by 2 J here, whatever its samples say. */
+static void test_one_run_against_several(void **state)
+{
+	struct bench bench = {.diff = {.n_runs = 0}};
+
+	(void)state;
+	for (uint64_t i = 0; i < 3; i++)
+		add_run(&bench, 10000000 + 2000000 * i, 5000);
+	add_run(&bench, 16000000, 5000);
+	for (size_t i = 0; i < RUNS_MAX; i++)
+		bench.runs[i].profile.uncertainty_uj = 0;
+	assert_true(is_near(row_of(&bench, 3, true).uncertainty, 4.302653 * 2e6 * sqrt(4.0 / 3.0)));
+	assert_false(row_of(&bench, 3, true).is_significant);
+	bench.cells[3].values[0] = 22000000;
+	assert_true(row_of(&bench, 3, true).is_significant);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_samples_and_the_whole),
 		cmocka_unit_test(test_what_was_not_seen),
 		cmocka_unit_test(test_several_runs),
+		cmocka_unit_test(test_one_run_against_several),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -143,7 +143,8 @@ struct side {
 	double mean;
 	double seen;	 /* variance of the mean, by samples or by the spread of the runs */
 	double relative; /* standard uncertainty of all energies of a run, relative */
-	size_t df;	 /* degrees of freedom of `seen`; 0: not from a spread of runs */
+	double spread;	 /* variance of one run; 0: there is only one */
+	size_t df;	 /* degrees of freedom of `spread`; 0: there is only one run */
 };
 
 /* The variance by the number of samples. */
@@ -192,20 +193,27 @@ static struct side side_of(const struct wtl_diff *diff, size_t function, enum wt
 	if (to - from < 2)
 		return side;
 	wtl_tally_statistics(&tally, &of_runs);
-	side.seen = of_runs.sd * of_runs.sd / (double)of_runs.n;
+	side.spread = of_runs.sd * of_runs.sd;
+	side.seen = side.spread / (double)of_runs.n;
 	side.df = of_runs.n - 1;
 	return side;
 }
 
-/* Student's t for Welch's degrees of freedom; k = 2 if no side has a spread of runs. */
+/* A single run is taken to spread as the runs of the other side do. */
+static void lend_spread(const struct side *from, struct side *to)
+{
+	if (to->df == 0)
+		to->seen = fmax(to->seen, from->spread);
+}
+
+/* Student's t for Welch's degrees of freedom, or those of the only spread; k = 2 if no side has one. */
 static double factor_of(const struct side *a, const struct side *b)
 {
-	double sum = a->seen + b->seen, parts = 0.0;
+	double sum = a->seen + b->seen, parts;
 
-	if (a->df > 0)
-		parts += a->seen * a->seen / (double)a->df;
-	if (b->df > 0)
-		parts += b->seen * b->seen / (double)b->df;
+	if (a->df == 0 || b->df == 0)
+		return a->df + b->df > 0 ? fmax(2.0, wtl_statistics_t95(a->df + b->df)) : 2.0;
+	parts = a->seen * a->seen / (double)a->df + b->seen * b->seen / (double)b->df;
 	if (!(parts > 0.0))
 		return 2.0;
 	return fmax(2.0, wtl_statistics_t95((size_t)fmax(1.0, floor(sum * sum / parts))));
@@ -229,8 +237,11 @@ void wtl_diff_row(const struct wtl_diff *diff, size_t function, enum wtl_diff_wh
 {
 	struct side a = side_of(diff, function, what, 0, diff->n_first);
 	struct side b = side_of(diff, function, what, diff->n_first, diff->n_runs);
-	double factor = factor_of(&a, &b);
+	double factor;
 
+	lend_spread(&a, &b);
+	lend_spread(&b, &a);
+	factor = factor_of(&a, &b);
 	*ret_row = (struct wtl_difference_row){.first = a.mean,
 					       .second = b.mean,
 					       .change = b.mean - a.mean,

@@ -159,6 +159,11 @@ static void put_text(struct wtl_buf *buf, const struct telling *telling, unsigne
 			       n - n_told - n_small, rows);
 	wtl_buf_printf(buf, "* differs by more than its %s (k = 2)\n",
 		       wtl_layout_plus_minus(style));
+	if (diff->n_runs == 2)
+		wtl_buf_printf(buf,
+			       "One run a side: how much runs differ is not known, and not in the "
+			       "%s (several: diff A1 A2 -- B1 B2)\n",
+			       wtl_layout_plus_minus(style));
 	if (!diff->has_energy)
 		wtl_buf_puts(buf, "No energy is known of one of them, or of both: they are "
 				  "compared by CPU time\n");
