@@ -2,6 +2,7 @@
 """wattle profile diff: two profiles side by side."""
 
 import re
+import sys
 
 import pytest
 
@@ -152,6 +153,26 @@ def test_bounds_of_differences(pair):
     assert differs("light > 0.05 s") == 124 and differs("total > 0.1 s") == 124
     assert differs("recursive > 0 s") == 0 and differs("total > 10 s") == 0
     assert differs("total > 1000000 %", "--fail-strict") == 0
+
+
+def test_bounds_of_a_name_that_libraries_have_too(tmp_path):
+    """`main` is the program's, though site-packages have one as well. Two of the program's own are not told apart."""
+    spin = "def main():\n    import time\n    end = time.process_time() + {}\n    while time.process_time() < end:\n        sum(range(999))\n"
+    for path, seconds in (("site-packages/one.py", 0.1), ("two.py", 0.4), ("three.py", 0.1)):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(spin.format(seconds))
+    code = f"import sys; sys.path[:0] = [{str(tmp_path)!r}, {str(tmp_path / 'site-packages')!r}]; import one, two, three; one.main(); two.main()"
+    for name, more in (("a", ""), ("b", "; two.main()"), ("c", "; three.main()")):
+        made = run_wattle("profile", "-q", "-o", tmp_path / f"{name}.wprof", "--", sys.executable, "-c", code + more)
+        assert made.code == 0, made
+    a, b, c = (tmp_path / f"{name}.wprof" for name in "abc")
+    for words in (("show", a), ("diff", a, b)):
+        for bound, code in (("main > 0.25 s", 124), ("main > 3 s", 0)):
+            result = run_wattle("profile", *words, "--fail-if", bound)
+            assert result.code == code, result
+    for words in (("show", c), ("diff", a, c)):
+        several = run_wattle("profile", *words, "--fail-if", "main > 1 s")
+        assert several.code == 125 and re.search(r"which one\? 'main \(.*(two|three).py.*' or 'main \(.*(two|three).py", several.err), several
 
 
 @pytest.mark.parametrize("bound", ["", "x", "x > 1", "x > J", "> 1 J", "x = 1 J", "x > 1 W", "x > nan J"])

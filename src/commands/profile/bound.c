@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/complain.h"
 #include "cli/option.h"
+#include "commands/profile/fold.h"
 #include "commands/profile/stacks.h"
 
 static const char *const units[] = {[WTL_BOUND_J] = "J",
@@ -133,11 +134,34 @@ bool wtl_bound_unknown(struct wtl_app *app, const struct wtl_bounds *bounds,
 
 enum { TOTAL = -1, NOT_SEEN = -2, SEVERAL = -3 };
 
+void wtl_bound_match(struct wtl_bound_search *search, size_t number, const char *name,
+		     bool is_installed)
+{
+	if (search->name && (is_installed || !search->is_installed)) {
+		if (is_installed == search->is_installed)
+			search->other = name;
+		return;
+	}
+	*search = (struct wtl_bound_search){
+		.number = number, .name = name, .is_installed = is_installed};
+}
+
+int wtl_bound_found(struct wtl_app *app, const struct wtl_bound *bound,
+		    const struct wtl_bound_search *search)
+{
+	if (!search->other)
+		return search->name ? 0 : 1;
+	wtl_complain(app, "--fail-if '%s': which one? '%s' or '%s'", bound->text, search->name,
+		     search->other);
+	return -EINVAL;
+}
+
 /* Finds a function by its whole name, or by its name without file and line. */
 static int64_t find_function(struct wtl_app *app, const struct wtl_bound *bound,
 			     const struct wtl_stacks *stacks)
 {
-	int64_t found = NOT_SEEN;
+	struct wtl_bound_search search = {.name = NULL};
+	int rc;
 
 	if (wtl_bound_is_of(bound, "total", strlen("total")))
 		return TOTAL;
@@ -146,16 +170,12 @@ static int64_t find_function(struct wtl_app *app, const struct wtl_bound *bound,
 
 		if (wtl_bound_is_of(bound, function->name, strlen(function->name)))
 			return (int64_t)i;
-		if (!wtl_bound_is_of(bound, function->label, strlen(function->label)))
-			continue;
-		if (found >= 0)
-			wtl_complain(app, "--fail-if '%s': which one? '%s' or '%s'", bound->text,
-				     stacks->functions[found].name, function->name);
-		if (found >= 0)
-			return SEVERAL;
-		found = (int64_t)i;
+		if (wtl_bound_is_of(bound, function->label, strlen(function->label)))
+			wtl_bound_match(&search, i, function->name,
+					wtl_profile_is_installed(function->file));
 	}
-	return found;
+	rc = wtl_bound_found(app, bound, &search);
+	return rc == 0 ? (int64_t)search.number : rc < 0 ? SEVERAL : NOT_SEEN;
 }
 
 /* The uncertainty (k = 2) by the number of samples alone. */

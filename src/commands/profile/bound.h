@@ -44,6 +44,21 @@ int wtl_bounds_check_diff(struct wtl_app *app, const struct wtl_bounds *bounds,
 /* ---- One bound ---- */
 
 bool wtl_bound_is_of(const struct wtl_bound *bound, const char *name, size_t len);
+
+/* The function that a bound's name without a file stands for: one of the program's before those of libraries. */
+struct wtl_bound_search {
+	size_t number;
+	const char *name;  /* NULL: none was found */
+	const char *other; /* another one that it may be; NULL: there is none */
+	bool is_installed; /* it is of a library */
+};
+
+/* Takes a function of that name. */
+void wtl_bound_match(struct wtl_bound_search *search, size_t number, const char *name,
+		     bool is_installed);
+/* 0; 1: none was found; -EINVAL after wtl_complain(): it may be several. */
+int wtl_bound_found(struct wtl_app *app, const struct wtl_bound *bound,
+		    const struct wtl_bound_search *search);
 /* Says what the value is, if it is not certain that the bound is kept. */
 bool wtl_bound_is_kept(struct wtl_app *app, const struct wtl_bounds *bounds,
 		       const struct wtl_bound *bound, double value, double uncertainty);

@@ -20,7 +20,8 @@ static size_t label_len(const char *key)
 static int find(struct wtl_app *app, const struct wtl_bound *bound, const struct wtl_diff *diff,
 		size_t *ret_function)
 {
-	size_t n = diff->keys.n_names, found = n;
+	struct wtl_bound_search search = {.name = NULL};
+	size_t n = diff->keys.n_names;
 
 	*ret_function = n;
 	if (wtl_bound_is_of(bound, "total", strlen("total")))
@@ -31,17 +32,11 @@ static int find(struct wtl_app *app, const struct wtl_bound *bound, const struct
 		*ret_function = i;
 		if (wtl_bound_is_of(bound, key, strlen(key)))
 			return 0;
-		if (!wtl_bound_is_of(bound, key, label_len(key)))
-			continue;
-		if (found < n) {
-			wtl_complain(app, "--fail-if '%s': which one? '%s' or '%s'", bound->text,
-				     diff->keys.names[found], key);
-			return -EINVAL;
-		}
-		found = i;
+		if (wtl_bound_is_of(bound, key, label_len(key)))
+			wtl_bound_match(&search, i, key, !wtl_diff_is_own(diff, i));
 	}
-	*ret_function = found;
-	return found < n ? 0 : 1;
+	*ret_function = search.number;
+	return wtl_bound_found(app, bound, &search);
 }
 
 static bool check_one(struct wtl_app *app, const struct wtl_bounds *bounds,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commands/profile/fold.h"
 #include "commands/profile/stacks.h"
 #include "energy/statistics.h"
 
@@ -72,11 +73,14 @@ static int fill(struct wtl_diff *diff, const struct wtl_stacks *stacks, uint32_t
 		size_t n = stacks[run].n_metrics;
 		uint64_t all = stacks[run].doubts[1];
 
-		for (size_t i = 0; i < stacks[run].tree.n_names; i++)
-			add_function(cell_of(diff, numbers[run][i], run),
-				     &stacks[run].functions_own[i * n],
+		for (size_t i = 0; i < stacks[run].tree.n_names; i++) {
+			struct wtl_diff_cell *cell = cell_of(diff, numbers[run][i], run);
+
+			add_function(cell, &stacks[run].functions_own[i * n],
 				     &stacks[run].functions_all[i * n],
 				     &stacks[run].functions_doubts[2 * i]);
+			cell->is_own |= !wtl_profile_is_installed(stacks[run].functions[i].file);
+		}
 		add_function(cell_of(diff, diff->keys.n_names, run), stacks[run].all,
 			     stacks[run].all, (const uint64_t[]){all, all});
 	}
@@ -134,6 +138,14 @@ void wtl_diff_done(struct wtl_diff *diff)
 {
 	wtl_tree_done(&diff->keys);
 	free(diff->cells);
+}
+
+bool wtl_diff_is_own(const struct wtl_diff *diff, size_t function)
+{
+	for (size_t run = 0; run < diff->n_runs; run++)
+		if (cell_of(diff, function, run)->is_own)
+			return true;
+	return false;
 }
 
 /* ---- Uncertainty ---- */

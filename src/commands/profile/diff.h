@@ -26,6 +26,7 @@ struct wtl_diff_cell {
 	uint64_t values[WTL_DIFF_WHATS];
 	uint64_t n_own, n_all; /* samples */
 	uint64_t doubts_uj[2]; /* due to learned watts: own, with calls */
+	bool is_own;	       /* one of the program's, not of an installed library's */
 };
 
 struct wtl_diff {
@@ -47,6 +48,8 @@ struct wtl_difference_row {
 /* Collects the functions of runs[]. 0 or -ENOMEM; done() in any case, which does not end the runs. */
 int wtl_diff_make(struct wtl_diff *diff, struct wtl_saved *runs, size_t n_runs, size_t n_first);
 void wtl_diff_done(struct wtl_diff *diff);
+/* Whether a function is the program's in one of the runs, not an installed library's. */
+bool wtl_diff_is_own(const struct wtl_diff *diff, size_t function);
 /* A function's row; keys.n_names: that of whole runs. */
 void wtl_diff_row(const struct wtl_diff *diff, size_t function, enum wtl_diff_what what,
 		  struct wtl_difference_row *ret_row);

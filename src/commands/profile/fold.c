@@ -12,7 +12,7 @@ static bool starts(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
-static bool is_installed(const char *path)
+bool wtl_profile_is_installed(const char *path)
 {
 	static const char *const below[] = {"/usr/lib",	 "/lib",   "/usr/local/lib/",
 					    "/usr/bin/", "/bin/",  "/usr/libexec/",
@@ -36,11 +36,12 @@ static bool is_of_library(const struct wtl_tree *tree, const struct wtl_frame *f
 	const char *open;
 
 	if (frame->kind == WTL_FRAME_NATIVE)
-		return frame->module && !frame->module->is_jit && is_installed(frame->module->path);
+		return frame->module && !frame->module->is_jit &&
+		       wtl_profile_is_installed(frame->module->path);
 	if (frame->kind != WTL_FRAME_PYTHON)
 		return false;
 	open = strstr(tree->names[frame->name], " ("); /* "fit (/home/me/train.py:12)" */
-	return open && is_installed(open + 2);
+	return open && wtl_profile_is_installed(open + 2);
 }
 
 bool *wtl_profile_find_libraries(const struct wtl_profile *profile)
