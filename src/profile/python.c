@@ -275,7 +275,9 @@ static void keep(const struct wtl_python *python, struct wtl_python_seen *seen, 
 	while (at < seen->n && (seen->readings[at].n != stack->n ||
 				memcmp(seen->readings[at].frames, python->named, size) != 0))
 		at++;
-	if (at == seen->n) {
+	if (at < seen->n) {
+		seen->readings[at].is_repeated = true;
+	} else {
 		frames = malloc(size);
 		if (!frames)
 			return;

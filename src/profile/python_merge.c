@@ -397,13 +397,20 @@ static struct around look_around(const struct wtl_python_seen *seen, int64_t t_n
 	return around;
 }
 
-/* Whether the callers of frame `innermost` were the same before and after the sample. */
+/* Whether the callers of frame `innermost` were the same before and after the sample. If a reading was made only once,
+ * in a program of many calls, that may be by chance. */
 static bool lasts(const struct around *around, const struct wtl_python_reading *reading,
 		  size_t innermost)
 {
-	return around->before && around->after &&
+	return reading->is_repeated && around->before && around->after &&
 	       begins_with(around->before, reading, innermost + 1) &&
 	       begins_with(around->after, reading, innermost + 1);
+}
+
+/* Whether of two readings that fit, the first one is more likely. */
+static bool is_better(const struct wtl_python_reading *a, const struct wtl_python_reading *b)
+{
+	return a->is_repeated == b->is_repeated ? a->t_ns > b->t_ns : a->is_repeated;
 }
 
 /*
@@ -432,7 +439,7 @@ static size_t choose_fitting(struct merge *merge, const struct wtl_python_seen *
 		n += !merge->reading ||
 		     reading->n - innermost != merge->reading->n - merge->innermost ||
 		     !begins_with(reading, merge->reading, merge->innermost);
-		if (merge->reading && !is_lasting && reading->t_ns < merge->reading->t_ns)
+		if (merge->reading && !is_lasting && is_better(merge->reading, reading))
 			continue;
 		merge->reading = reading;
 		merge->innermost = innermost;
@@ -469,8 +476,8 @@ static bool choose_reading(struct merge *merge, const struct wtl_python_seen *se
 	merge->innermost = 0;
 	merge->is_guess = !around.own;
 	merge->reading = around.own;
-	if (!around.own && around.before && t_ns - around.before_ns < LAST_NS &&
-	    t_ns <= around.before->gone_ns)
+	if (!around.own && around.before && (around.before->is_repeated || seen->n == 1) &&
+	    t_ns - around.before_ns < LAST_NS && t_ns <= around.before->gone_ns)
 		merge->reading = around.before;
 	merge->is_doubtful = merge->is_guess || is_seen(merge, merge->loops[0]);
 	merge->python->n_moved += merge->is_doubtful && around.own;

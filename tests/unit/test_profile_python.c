@@ -838,6 +838,33 @@ static void test_readings_of_several_moments(void **state)
 	end_merging(&merging);
 }
 
+/* A reading of two moments, which no check noticed: only the sample that it was made for is told by it. */
+static void test_a_reading_that_is_not_made_again(void **state)
+{
+	static const char *const whole = "main (/a/b.py:30);outer (/a/b.py:20);inner (/a/b.py:10)";
+	struct merging merging;
+	uint64_t code;
+
+	(void)state;
+	begin_merging(&merging, 12);
+	code = FRAMES + 0x100 + merging.memory->layout.frame_code;
+	run_codes(&merging, INNER, MAIN, UNKNOWN);
+	for (unsigned i = 0; i < 2; i++)
+		assert_string_equal(MERGE(true, true, LOOP, LOOP, START), whole);
+	put_u64(merging.memory, code, code_at(MAIN));
+	assert_string_equal(MERGE(true, true, LOOP, LOOP, START),
+			    "main (/a/b.py:30);main (/a/b.py:30);inner (/a/b.py:10)");
+	put_u64(merging.memory, code, code_at(OUTER));
+	assert_string_equal(MERGE(true, false, LOOP, LOOP, START), whole);
+	/* Nor is it a guess of what runs where nothing fits. */
+	run_codes(&merging, UNKNOWN, MAIN, UNKNOWN);
+	assert_string_equal(MERGE(true, false, LOOP, LOOP, START), "[python: unresolved]");
+	MERGE(true, true, LOOP, LOOP, START);
+	assert_string_equal(MERGE(true, false, LOOP, LOOP, START),
+			    "main (/a/b.py:30);[python: unresolved]");
+	end_merging(&merging);
+}
+
 /* Another function comes to lie where one lay. Samples from before are of that one, and those from then on are not. */
 static void test_code_that_is_freed(void **state)
 {
@@ -987,6 +1014,7 @@ int main(void)
 		cmocka_unit_test(test_where_frames_are_read),
 		cmocka_unit_test(test_what_callers_left),
 		cmocka_unit_test(test_readings_of_several_moments),
+		cmocka_unit_test(test_a_reading_that_is_not_made_again),
 		cmocka_unit_test(test_code_that_is_freed),
 		cmocka_unit_test(test_calls_that_a_sample_takes),
 		cmocka_unit_test(test_calls_by_c),
