@@ -275,9 +275,7 @@ static void keep(const struct wtl_python *python, struct wtl_python_seen *seen, 
 	while (at < seen->n && (seen->readings[at].n != stack->n ||
 				memcmp(seen->readings[at].frames, python->named, size) != 0))
 		at++;
-	if (at < seen->n) {
-		seen->readings[at].is_repeated = true;
-	} else {
+	if (at == seen->n) {
 		frames = malloc(size);
 		if (!frames)
 			return;
@@ -291,6 +289,7 @@ static void keep(const struct wtl_python *python, struct wtl_python_seen *seen, 
 		for (size_t i = 0; i < stack->n && i < WTL_PYTHON_LEFT; i++)
 			seen->readings[at].marks[i] = wtl_python_mark(frames[i].address);
 	}
+	seen->readings[at].n_read++;
 	seen->readings[at].gone_ns = INT64_MAX;
 	seen->readings[at].is_cut = stack->is_cut;
 	seen->readings[at].t_ns = t_ns;

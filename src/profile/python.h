@@ -47,10 +47,10 @@ static inline uint16_t wtl_python_mark(uint64_t address)
 }
 
 struct wtl_python_reading {
-	int64_t t_ns;	  /* when it was read last */
-	int64_t gone_ns;  /* not valid for samples after this; INT64_MAX: still valid */
-	bool is_cut;	  /* the outermost frames are missing */
-	bool is_repeated; /* it was read more than once, so it is hardly of two moments */
+	int64_t t_ns;	 /* when it was read last */
+	int64_t gone_ns; /* not valid for samples after this; INT64_MAX: still valid */
+	bool is_cut;	 /* the outermost frames are missing */
+	unsigned n_read; /* how often it was read: one that was read rarely may be of two moments */
 	uint16_t marks[WTL_PYTHON_LEFT]; /* of the frames' addresses */
 	size_t n;
 	struct wtl_python_named *frames; /* the innermost first */

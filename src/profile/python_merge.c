@@ -11,6 +11,9 @@
 /* A reading that is older than this is no guess any more. */
 #define LAST_NS INT64_C(50000000)
 
+/* What was read so often is hardly of two moments. */
+enum { READ_OFTEN = 4 };
+
 /* A habit is learned from this many samples; a place is the usual one if it had the value in that many. */
 enum { HABIT_SAMPLES = 128, HABIT_USUAL = 108 };
 
@@ -397,12 +400,12 @@ static struct around look_around(const struct wtl_python_seen *seen, int64_t t_n
 	return around;
 }
 
-/* Whether the callers of frame `innermost` were the same before and after the sample. If a reading was made only once,
- * in a program of many calls, that may be by chance. */
+/* Whether the callers of frame `innermost` were the same before and after the sample. In a program of many calls that
+ * may be by chance, so a reading that was made rarely does not count. */
 static bool lasts(const struct around *around, const struct wtl_python_reading *reading,
 		  size_t innermost)
 {
-	return reading->is_repeated && around->before && around->after &&
+	return reading->n_read >= READ_OFTEN && around->before && around->after &&
 	       begins_with(around->before, reading, innermost + 1) &&
 	       begins_with(around->after, reading, innermost + 1);
 }
@@ -410,7 +413,9 @@ static bool lasts(const struct around *around, const struct wtl_python_reading *
 /* Whether of two readings that fit, the first one is more likely. */
 static bool is_better(const struct wtl_python_reading *a, const struct wtl_python_reading *b)
 {
-	return a->is_repeated == b->is_repeated ? a->t_ns > b->t_ns : a->is_repeated;
+	bool is_often = a->n_read >= READ_OFTEN;
+
+	return is_often == (b->n_read >= READ_OFTEN) ? a->t_ns > b->t_ns : is_often;
 }
 
 /*
@@ -476,7 +481,7 @@ static bool choose_reading(struct merge *merge, const struct wtl_python_seen *se
 	merge->innermost = 0;
 	merge->is_guess = !around.own;
 	merge->reading = around.own;
-	if (!around.own && around.before && (around.before->is_repeated || seen->n == 1) &&
+	if (!around.own && around.before && (around.before->n_read >= READ_OFTEN || seen->n == 1) &&
 	    t_ns - around.before_ns < LAST_NS && t_ns <= around.before->gone_ns)
 		merge->reading = around.before;
 	merge->is_doubtful = merge->is_guess || is_seen(merge, merge->loops[0]);
