@@ -2,6 +2,7 @@
 """wattle profile diff: two profiles side by side."""
 
 import re
+import subprocess
 import sys
 
 import pytest
@@ -173,6 +174,39 @@ def test_bounds_of_a_name_that_libraries_have_too(tmp_path):
     for words in (("show", c), ("diff", a, c)):
         several = run_wattle("profile", *words, "--fail-if", "main > 1 s")
         assert several.code == 125 and re.search(r"which one\? 'main \(.*(two|three).py.*' or 'main \(.*(two|three).py", several.err), several
+
+
+def test_bounds_of_names_as_compilers_make_them(tmp_path):
+    """`work` is work.constprop.0 as well, or ask which file's; and a shell's own `main` is not what is asked for."""
+    (tmp_path / "a.c").write_text("""
+static __attribute__((noinline)) double work(double x, int n) { for (int i = 0; i < n; i++) x = x * 1.0000001 + 1e-9; return x; }
+int main(int argc, char **argv) { double s = 0; for (int i = 0; i < 300; i++) s += work(argc + i, 300000); return s == 1.5; }
+""")
+    (tmp_path / "b.c").write_text((tmp_path / "a.c").read_text().replace("300000", "300001"))
+    kept = {}
+    for name, options in (("plain", "-O1"), ("copied", "-O2")):
+        if subprocess.run(["gcc", "-g", options, "-o", name, "a.c"], check=False, cwd=tmp_path).returncode:
+            pytest.skip("no compiler")
+        kept[name] = tmp_path / f"{name}.wprof"
+        assert run_wattle("profile", "-q", "-o", kept[name], "--", tmp_path / name).code == 0
+    for words in (("show", kept["copied"]), ("diff", kept["plain"], kept["copied"])):
+        result = run_wattle("profile", *words, "-q", "--fail-if", "work < 100 s")
+        assert (result.code, "fails: it is" in result.err) == (124, True), result
+    assert {name for name in diff(kept["plain"], kept["copied"])[1] if "work" in name} == {"work"}
+    subprocess.run(["gcc", "-g", "-O1", "-o", "other", "b.c"], check=True, cwd=tmp_path)
+    both = run_wattle("profile", "-q", "--fail-if", "work > 0.01 s", "--fail-if", "main (b.c) < 100 s", "--", "sh", "-c", f"{tmp_path}/plain; {tmp_path}/other")
+    assert both.code == 125 and re.search(r"which one\? 'work \([ab]\.c\)' or 'work \([ab]\.c\)'", both.err), both
+    one = run_wattle("profile", "-q", "--fail-if", "main (b.c) < 100 s", "--", "sh", "-c", f"{tmp_path}/plain; {tmp_path}/other")
+    assert one.code == 124, one
+    (tmp_path / "t.py").write_text("def main():\n    return sum(i * i for i in range(3_000_000))\nmain()\n")
+    shell = run_wattle("profile", "-q", "--fail-if", "main > 0.1 s", "--", "bash", "-c", f"for ((i = 0; i < 9999; i++)); do :; done; {sys.executable} {tmp_path}/t.py; true")
+    assert shell.code == 124, shell
+
+
+def test_quiet_hides_no_bound(pair):
+    """A name that is mistyped passes CI otherwise."""
+    shown = run_wattle("profile", "show", "-q", pair[0], "--fail-if", "no_such_function > 1 J")
+    assert shown.code == 0 and "not decided: no such function was seen" in shown.complaint()
 
 
 @pytest.mark.parametrize("bound", ["", "x", "x > 1", "x > J", "> 1 J", "x = 1 J", "x > 1 W", "x > nan J"])

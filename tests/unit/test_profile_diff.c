@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* How sure a difference of two profiles is. */
 #include <math.h>
+#include <string.h>
 
 #include "commands/profile/diff.h"
+#include "commands/profile/label.h"
 #include "unit.h"
 
 enum { RUNS_MAX = 6, WHOLE = 1 };
@@ -119,6 +121,52 @@ static void test_one_run_against_several(void **state)
 	assert_true(row_of(&bench, 3, true).is_significant);
 }
 
+/* What users call a function. */
+static void test_labels(void **state)
+{
+	static const struct {
+		const char *shown, *name;
+		enum wtl_label_match match;
+	} rows[] = {
+		{"heavy", "heavy", WTL_LABEL_BARE},
+		{"heavy", "heav", WTL_LABEL_OTHER},
+		{"heavy", "", WTL_LABEL_OTHER},
+		{"", "heavy", WTL_LABEL_OTHER},
+		{"heavy.constprop.0", "heavy", WTL_LABEL_SHORT},
+		{"heavy.constprop.0", "heavy.constprop.0", WTL_LABEL_BARE},
+		{"main (ab.c)", "main", WTL_LABEL_BARE},
+		{"main (ab.c)", "main (ab.c)", WTL_LABEL_WHOLE},
+		{"main (ab.c)", "main (dd.c)", WTL_LABEL_OTHER},
+		{"work.isra.0 (ab.c)", "work (ab.c)", WTL_LABEL_WHOLE},
+		{"fit (/a/train.py:12)", "fit", WTL_LABEL_BARE},
+		{"fit (/a/train.py:12)", "fit (train.py)", WTL_LABEL_WHOLE},
+		{"fit (/a/train.py:12)", "fit (train.py:12)", WTL_LABEL_WHOLE},
+		{"fit (/a/train.py:12)", "fit (/a/train.py)", WTL_LABEL_WHOLE},
+		{"fit (/a/train.py:12)", "fit (train.py:13)", WTL_LABEL_OTHER},
+		{"Model.fit (train.py:12)", "fit", WTL_LABEL_SHORT},
+		{"main (<frozen site>:593)", "main", WTL_LABEL_BARE},
+		{"int ns::foo(int, char const*) const", "foo", WTL_LABEL_SHORT},
+		{"int ns::foo(int, char const*) const", "ns::foo", WTL_LABEL_SHORT},
+		{"int ns::foo(int, char const*) const", "int", WTL_LABEL_OTHER},
+		{"void run<std::pair<int, long> >(int) (a.cpp)", "run<std::pair<int, long> >",
+		 WTL_LABEL_SHORT},
+		{"(anonymous namespace)::foo(int) [clone .isra.0]", "foo", WTL_LABEL_SHORT},
+		{"rust::work", "work", WTL_LABEL_SHORT},
+		{"operator<<(std::ostream&, int)", "operator<<(std::ostream&, int)",
+		 WTL_LABEL_BARE},
+		{"[python: unresolved]", "[python: unresolved]", WTL_LABEL_BARE},
+		{")](<", ")](<", WTL_LABEL_BARE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(rows); i++)
+		if (wtl_label_match(rows[i].shown, rows[i].name, strlen(rows[i].name)) !=
+		    rows[i].match)
+			fail_msg("'%s' for '%s'", rows[i].name, rows[i].shown);
+	assert_int_equal(wtl_label_source_len("heavy.part.0.cold"), strlen("heavy"));
+	assert_int_equal(wtl_label_source_len("heavy"), strlen("heavy"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -126,6 +174,7 @@ int main(void)
 		cmocka_unit_test(test_what_was_not_seen),
 		cmocka_unit_test(test_several_runs),
 		cmocka_unit_test(test_one_run_against_several),
+		cmocka_unit_test(test_labels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
 #include "cli/complain.h"
 #include "cli/option.h"
 #include "commands/profile/fold.h"
+#include "commands/profile/label.h"
 #include "commands/profile/stacks.h"
 
 static const char *const units[] = {[WTL_BOUND_J] = "J",
@@ -82,9 +83,19 @@ int wtl_bound_set(struct wtl_app *app, const struct wtl_option *option, const ch
 
 /* ---- Verdicts ---- */
 
-bool wtl_bound_is_of(const struct wtl_bound *bound, const char *name, size_t len)
+bool wtl_bound_is_of_total(const struct wtl_bound *bound)
 {
-	return len == bound->name_len && memcmp(name, bound->text, len) == 0;
+	return bound->name_len == strlen("total") &&
+	       memcmp(bound->text, "total", bound->name_len) == 0;
+}
+
+/* Said with --quiet as well: who gave a bound wants to know. */
+bool wtl_bound_undecided(struct wtl_app *app, const struct wtl_bounds *bounds,
+			 const struct wtl_bound *bound, const char *why)
+{
+	wtl_complain(app, "--fail-if '%s' is not decided%s: %s", bound->text,
+		     bounds->is_strict ? ", which fails by --fail-strict" : "", why);
+	return !bounds->is_strict;
 }
 
 bool wtl_bound_is_kept(struct wtl_app *app, const struct wtl_bounds *bounds,
@@ -94,22 +105,15 @@ bool wtl_bound_is_kept(struct wtl_app *app, const struct wtl_bounds *bounds,
 	char is[64];
 
 	snprintf(is, sizeof(is),
-		 uncertainty < 99.5 ? "%.6g \xc2\xb1 %.2g %s" : "%.6g \xc2\xb1 %.0f %s", value,
-		 uncertainty, units[bound->unit]);
+		 uncertainty < 99.5 ? "it is %.6g \xc2\xb1 %.2g %s" : "it is %.6g \xc2\xb1 %.0f %s",
+		 value, uncertainty, units[bound->unit]);
 	if (over > uncertainty || (over > 0.0 && uncertainty <= 0.0)) {
-		wtl_complain(app, "--fail-if '%s' fails: it is %s", bound->text, is);
+		wtl_complain(app, "--fail-if '%s' fails: %s", bound->text, is);
 		return false;
 	}
 	if (over < -uncertainty || uncertainty <= 0.0)
 		return true;
-	if (bounds->is_strict)
-		wtl_complain(
-			app,
-			"--fail-if '%s' is not decided, which fails by --fail-strict: it is %s",
-			bound->text, is);
-	else
-		wtl_remark(app, "--fail-if '%s' is not decided: it is %s", bound->text, is);
-	return !bounds->is_strict;
+	return wtl_bound_undecided(app, bounds, bound, is);
 }
 
 const char *wtl_bound_why_unknown(const struct wtl_bound *bound, bool is_seen, bool has_energy)
@@ -119,31 +123,23 @@ const char *wtl_bound_why_unknown(const struct wtl_bound *bound, bool is_seen, b
 	return bound->unit == WTL_BOUND_S || has_energy ? NULL : "no energy is known";
 }
 
-bool wtl_bound_unknown(struct wtl_app *app, const struct wtl_bounds *bounds,
-		       const struct wtl_bound *bound, const char *why)
-{
-	if (bounds->is_strict)
-		wtl_complain(app, "--fail-if '%s' is not decided, which fails by --fail-strict: %s",
-			     bound->text, why);
-	else
-		wtl_remark(app, "--fail-if '%s' is not decided: %s", bound->text, why);
-	return !bounds->is_strict;
-}
-
 /* ---- Bounds of a profile ---- */
 
 enum { TOTAL = -1, NOT_SEEN = -2, SEVERAL = -3 };
 
-void wtl_bound_match(struct wtl_bound_search *search, size_t number, const char *name,
-		     bool is_installed)
+void wtl_bound_match(const struct wtl_bound *bound, struct wtl_bound_search *search, size_t number,
+		     const char *shown, bool is_installed)
 {
-	if (search->name && (is_installed || !search->is_installed)) {
-		if (is_installed == search->is_installed)
-			search->other = name;
+	enum wtl_label_match match = wtl_label_match(shown, bound->text, bound->name_len);
+	unsigned rank =
+		match == WTL_LABEL_WHOLE ? 5 : (is_installed ? 0 : 2) + (match == WTL_LABEL_BARE);
+
+	if (match == WTL_LABEL_OTHER || (search->name && rank < search->rank))
 		return;
-	}
-	*search = (struct wtl_bound_search){
-		.number = number, .name = name, .is_installed = is_installed};
+	if (search->name && rank == search->rank)
+		search->other = shown;
+	else
+		*search = (struct wtl_bound_search){.number = number, .name = shown, .rank = rank};
 }
 
 int wtl_bound_found(struct wtl_app *app, const struct wtl_bound *bound,
@@ -156,24 +152,17 @@ int wtl_bound_found(struct wtl_app *app, const struct wtl_bound *bound,
 	return -EINVAL;
 }
 
-/* Finds a function by its whole name, or by its name without file and line. */
 static int64_t find_function(struct wtl_app *app, const struct wtl_bound *bound,
 			     const struct wtl_stacks *stacks)
 {
 	struct wtl_bound_search search = {.name = NULL};
 	int rc;
 
-	if (wtl_bound_is_of(bound, "total", strlen("total")))
+	if (wtl_bound_is_of_total(bound))
 		return TOTAL;
-	for (size_t i = 0; i < stacks->tree.n_names; i++) {
-		const struct wtl_stacks_function *function = &stacks->functions[i];
-
-		if (wtl_bound_is_of(bound, function->name, strlen(function->name)))
-			return (int64_t)i;
-		if (wtl_bound_is_of(bound, function->label, strlen(function->label)))
-			wtl_bound_match(&search, i, function->name,
-					wtl_profile_is_installed(function->file));
-	}
+	for (size_t i = 0; i < stacks->tree.n_names; i++)
+		wtl_bound_match(bound, &search, i, stacks->functions[i].name,
+				wtl_profile_is_installed(stacks->functions[i].file));
 	rc = wtl_bound_found(app, bound, &search);
 	return rc == 0 ? (int64_t)search.number : rc < 0 ? SEVERAL : NOT_SEEN;
 }
@@ -237,7 +226,7 @@ int wtl_bounds_check(struct wtl_app *app, const struct wtl_bounds *bounds,
 
 		if (function == SEVERAL)
 			return -EINVAL;
-		are_kept &= why ? wtl_bound_unknown(app, bounds, bound, why)
+		are_kept &= why ? wtl_bound_undecided(app, bounds, bound, why)
 				: check_one(app, bounds, bound, stacks, function);
 	}
 	return are_kept ? 0 : 1;

@@ -43,19 +43,22 @@ int wtl_bounds_check_diff(struct wtl_app *app, const struct wtl_bounds *bounds,
 
 /* ---- One bound ---- */
 
-bool wtl_bound_is_of(const struct wtl_bound *bound, const char *name, size_t len);
+bool wtl_bound_is_of_total(const struct wtl_bound *bound);
 
-/* The function that a bound's name without a file stands for: one of the program's before those of libraries. */
+/*
+ * The function that a bound names. One that is named with its file comes first, then those of the program, not of an
+ * installed library, then those whose name is the same without "ns::" or "(int)".
+ */
 struct wtl_bound_search {
 	size_t number;
 	const char *name;  /* NULL: none was found */
-	const char *other; /* another one that it may be; NULL: there is none */
-	bool is_installed; /* it is of a library */
+	const char *other; /* another one that it may be as well; NULL: there is none */
+	unsigned rank;
 };
 
-/* Takes a function of that name. */
-void wtl_bound_match(struct wtl_bound_search *search, size_t number, const char *name,
-		     bool is_installed);
+/* Takes a function, if it may be the one. */
+void wtl_bound_match(const struct wtl_bound *bound, struct wtl_bound_search *search, size_t number,
+		     const char *shown, bool is_installed);
 /* 0; 1: none was found; -EINVAL after wtl_complain(): it may be several. */
 int wtl_bound_found(struct wtl_app *app, const struct wtl_bound *bound,
 		    const struct wtl_bound_search *search);
@@ -64,8 +67,8 @@ bool wtl_bound_is_kept(struct wtl_app *app, const struct wtl_bounds *bounds,
 		       const struct wtl_bound *bound, double value, double uncertainty);
 /* Why a bound's value is not known; NULL: it is. */
 const char *wtl_bound_why_unknown(const struct wtl_bound *bound, bool is_seen, bool has_energy);
-/* Says that the value is not known, and why. Returns whether that counts as kept. */
-bool wtl_bound_unknown(struct wtl_app *app, const struct wtl_bounds *bounds,
-		       const struct wtl_bound *bound, const char *why);
+/* Says that it is not decided, and why. Returns whether that counts as kept. */
+bool wtl_bound_undecided(struct wtl_app *app, const struct wtl_bounds *bounds,
+			 const struct wtl_bound *bound, const char *why);
 
 #endif

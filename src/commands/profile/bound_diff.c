@@ -8,14 +8,6 @@
 #include "commands/profile/bound.h"
 #include "commands/profile/diff.h"
 
-/* The part of a name before its file: "fit" of "fit (train.py)". */
-static size_t label_len(const char *key)
-{
-	const char *open = strrchr(key, '(');
-
-	return open && open > key + 1 && open[-1] == ' ' ? (size_t)(open - key) - 1 : 0;
-}
-
 /* 0; 1: the function was not seen; negative after wtl_complain(). */
 static int find(struct wtl_app *app, const struct wtl_bound *bound, const struct wtl_diff *diff,
 		size_t *ret_function)
@@ -24,17 +16,10 @@ static int find(struct wtl_app *app, const struct wtl_bound *bound, const struct
 	size_t n = diff->keys.n_names;
 
 	*ret_function = n;
-	if (wtl_bound_is_of(bound, "total", strlen("total")))
+	if (wtl_bound_is_of_total(bound))
 		return 0;
-	for (size_t i = 0; i < n; i++) {
-		const char *key = diff->keys.names[i];
-
-		*ret_function = i;
-		if (wtl_bound_is_of(bound, key, strlen(key)))
-			return 0;
-		if (wtl_bound_is_of(bound, key, label_len(key)))
-			wtl_bound_match(&search, i, key, !wtl_diff_is_own(diff, i));
-	}
+	for (size_t i = 0; i < n; i++)
+		wtl_bound_match(bound, &search, i, diff->keys.names[i], !wtl_diff_is_own(diff, i));
 	*ret_function = search.number;
 	return wtl_bound_found(app, bound, &search);
 }
@@ -71,7 +56,7 @@ int wtl_bounds_check_diff(struct wtl_app *app, const struct wtl_bounds *bounds,
 
 		if (rc < 0)
 			return rc;
-		are_kept &= why ? wtl_bound_unknown(app, bounds, bound, why)
+		are_kept &= why ? wtl_bound_undecided(app, bounds, bound, why)
 				: check_one(app, bounds, bound, diff, function);
 	}
 	return are_kept ? 0 : 1;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "commands/profile/fold.h"
+#include "commands/profile/label.h"
 #include "commands/profile/stacks.h"
 #include "energy/statistics.h"
 
@@ -19,13 +20,18 @@ enum { KEY_SIZE = 1024 };
 
 /* ---- Functions of all runs ---- */
 
-/* A function's key stays the same if its lines or its folder change: "fit (train.py)". */
+/* A function's key stays the same if its lines or its folder change, "fit (train.py)", or if the compiler copies it. */
 static const char *key_of(const struct wtl_stacks_function *function, char key[KEY_SIZE])
 {
 	const char *slash;
 
-	if (function->label == function->name)
-		return function->name;
+	if (function->label == function->name) {
+		size_t len = wtl_label_source_len(function->name);
+		const char *file = strstr(function->name + len, " (");
+
+		snprintf(key, KEY_SIZE, "%.*s%s", (int)len, function->name, file ? file : "");
+		return function->name[len] && len < KEY_SIZE ? key : function->name;
+	}
 	slash = strrchr(function->file, '/');
 	snprintf(key, KEY_SIZE, "%s (%s)", function->label, slash ? slash + 1 : function->file);
 	return key;

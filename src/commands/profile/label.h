@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_COMMANDS_PROFILE_LABEL_H
+#define WTL_COMMANDS_PROFILE_LABEL_H
+
+#include <stddef.h>
+
+/* What users call a function that a profile shows as "fit (train.py:12)", "heavy.constprop.0" or "int ns::foo(int)". */
+
+/* How well a name is that of a function, the worst first. */
+enum wtl_label_match {
+	WTL_LABEL_OTHER,
+	WTL_LABEL_SHORT, /* "foo" or "ns::foo" for "int ns::foo(int)"; "heavy" for "heavy.constprop.0" */
+	WTL_LABEL_BARE, /* the whole name, but not its file: "fit" */
+	WTL_LABEL_WHOLE /* with its file, as it is shown, or without folder or line: "fit (train.py)" */
+};
+
+enum wtl_label_match wtl_label_match(const char *shown, const char *name, size_t len);
+/* How much of a C function's name is its source's: without ".constprop.0" and the like, which compilers add to copies. */
+size_t wtl_label_source_len(const char *shown);
+
+#endif
