@@ -823,6 +823,14 @@ if __name__ == "again too":
     assert table.code == 125 and "--unfold is for the tree" in table.complaint()
 
 
+def test_the_start_of_several_programs_is_folded(program, tmp_path):
+    """Each has a _start of its own, which is told apart by its program."""
+    for name in ("one", "other"):
+        shutil.copy(program, tmp_path / name)
+    tree = run_wattle("profile", "--", "sh", "-c", f"{tmp_path}/one two; {tmp_path}/other two; true").err
+    assert re.search(FOLDED + r"\n.*  main", tree, re.M) and "_start (" not in tree, tree
+
+
 def test_names_fit_the_terminal(program, terminal, tmp_path):
     """Their middle is left out: a row is a line. A file has all of them."""
     kept, script = tmp_path / "p.wprof", tmp_path / "a_script_with_a_long_name_that_ends_in_this.py"

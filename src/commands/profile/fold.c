@@ -44,6 +44,12 @@ static bool is_of_library(const struct wtl_tree *tree, const struct wtl_frame *f
 	return open && wtl_profile_is_installed(open + 2);
 }
 
+/* "_start", or "_start (two)" where several programs have one. */
+static bool is_start(const char *name)
+{
+	return starts(name, "_start") && (!name[6] || starts(name + 6, " ("));
+}
+
 bool *wtl_profile_find_libraries(const struct wtl_profile *profile)
 {
 	const struct wtl_tree *places = &profile->trace->tree;
@@ -62,7 +68,7 @@ bool *wtl_profile_find_libraries(const struct wtl_profile *profile)
 		     call && call != end; call = calls->tree.nodes[call].parent)
 			/* Every program starts with _start, which is in its own file. */
 			of_calls[call] &= of_frames[places->nodes[i].frame] ||
-					  strcmp(wtl_calls_name(calls, call), "_start") == 0;
+					  is_start(wtl_calls_name(calls, call));
 	free(of_frames);
 	if (!of_frames) {
 		free(of_calls);
