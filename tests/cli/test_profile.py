@@ -384,12 +384,16 @@ def test_waiting(program, tmp_path):
     assert shown.code == 0 and (tmp_path / "again.json").read_text() == (tmp_path / "p.json").read_text()
     told = run_wattle("profile", "show", tmp_path / "p.wprof", "--table", "--sort", "wall")
     assert "waiting [s]" in told.out and "waiting takes no energy" in told.out
+    assert run_wattle("profile", "show", tmp_path / "p.wprof", "--table").out == told.out
     for name in ("p.speedscope.json", "p.html", "p.pb.gz"):
         assert run_wattle("profile", "show", tmp_path / "p.wprof", "-o", tmp_path / name).code == 0
     assert "time waiting" in (tmp_path / "p.speedscope.json").read_text() and "time waiting" in (tmp_path / "p.html").read_text()
     pictures = {one["name"]: one for one in json.loads((tmp_path / "p.speedscope.json").read_text())["profiles"]}
     both_s = sum(pictures[f"{name} [s]"]["endValue"] for name in ("CPU time", "time waiting"))
-    assert pictures["time (CPU and waiting) [s]"]["endValue"] == pytest.approx(both_s) and "time (CPU and waiting)" in (tmp_path / "p.html").read_text()
+    assert pictures["time (CPU and waiting) [s]"]["endValue"] == pytest.approx(both_s)
+    metrics = json.loads(re.search(r'id="data">(.*?)</script>', (tmp_path / "p.html").read_text(), re.S)[1])["metrics"]
+    sampled = {metric["title"]: metric["sampled"] for metric in metrics if "sampled" in metric}
+    assert sampled == {"CPU time": 1, "time waiting": 0, "time (CPU and waiting)": 1}, "waiting is not known by samples"
     both = run_wattle("profile", "--wall", "--window", "w", "--", "true")
     assert both.code == 125 and "exclude each other" in both.err
 

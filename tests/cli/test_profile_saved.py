@@ -88,7 +88,7 @@ def test_a_program_that_is_called_show(tmp_path):
 
 @pytest.mark.parametrize("words, says", [
     ((), "one file"), (("a", "b"), "one file"), (("none.wprof",), "No such file"), ((".",), "directory"),
-    (("--rate", "100", "a"), "--rate"), (("--pid", "1", "a"), "--pid"), (("-o", "x.what", "a"), ".pb.gz"),
+    (("--rate", "100", "a"), "--rate"), (("--wall", "a"), "--wall"), (("--pid", "1", "a"), "--pid"), (("-o", "x.what", "a"), ".pb.gz"),
     (("--sort", "cpu", "a"), "--sort is for --table"), (("--fail-strict", "a"), "--fail-strict is for --fail-if"),
     (("--window=", "a"), "--window takes a NAME"),
 ])

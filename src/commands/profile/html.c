@@ -23,6 +23,9 @@ static void put_metrics(struct wtl_buf *buf, const struct wtl_stacks *stacks)
 		wtl_profile_json_text(buf, "unit", strcmp(symbol, "mg CO2e") ? symbol : "g CO2e");
 		wtl_buf_puts(buf, ",\"factor\":");
 		wtl_format_double(buf, strcmp(symbol, "mg CO2e") ? factor : factor * 1e3, 0);
+		if (stacks->metrics[i].unit == WTL_STACKS_NS)
+			wtl_buf_printf(buf, ",\"sampled\":%d",
+				       i == stacks->wait ? 0 : WTL_METRIC_CPU);
 		wtl_buf_putc(buf, '}');
 	}
 	wtl_buf_putc(buf, ']');

@@ -17,10 +17,10 @@
 #include "commands/profile/write.h"
 
 /* Options for taking a profile, not for showing one. */
-static const char *const of_live[] = {"--rate",	      "--stack",     "--pid",	      "--duration",
-				      "--idle-first", "--idle-file", "--interval",    "--gpus",
-				      "--root",	      "--tape",	     "--tape-record", "--nvml",
-				      "--keep",	      "--memory",    "--kineto",      NULL};
+static const char *const of_live[] = {
+	"--wall",      "--rate",     "--stack",	 "--pid",    "--duration", "--idle-first",
+	"--idle-file", "--interval", "--gpus",	 "--root",   "--tape",	   "--tape-record",
+	"--nvml",      "--keep",     "--memory", "--kineto", NULL};
 
 /* 0, or positive after wtl_complain(). */
 static int check_diff(struct wtl_app *app)
@@ -59,7 +59,7 @@ static int check(struct wtl_app *app)
 
 static int show(struct wtl_app *app)
 {
-	const struct wtl_profile_settings *settings = app->own;
+	struct wtl_profile_settings *settings = app->own;
 	bool is_over = false;
 	struct wtl_profile_writing writing = {
 		.app = app, .settings = settings, .is_over = &is_over, .is_saved = true};
@@ -73,6 +73,8 @@ static int show(struct wtl_app *app)
 	if (wtl_open_io(app, &writing.io) < 0)
 		return WTL_EXIT_WATTLE_FAILED;
 	rc = wtl_profile_open(app, settings->files.words[0], &saved);
+	if (rc == 0 && saved.profile.split->wait_ns && !wtl_option_is_used(app, "--sort"))
+		settings->sort = WTL_SORT_WALL;
 	if (rc == 0)
 		rc = wtl_profile_write(&writing, &saved.profile);
 	wtl_saved_done(&saved);
