@@ -26,6 +26,9 @@ void wtl_doc_total(struct wtl_node *to, const struct wattle_energy *total);
 void wtl_doc_measured(struct wtl_node *to, const struct wtl_report *report,
 		      const int64_t *end_utc_ns);
 
+/* Where the electricity comes from, and the PUE (thousandths; 0: not known), which no energy has in it. */
+void wtl_doc_place(struct wtl_node *to, const struct wattle_carbon *carbon, bool is_default,
+		   uint32_t pue_milli);
 /* "carbon"; "notes"; "self", which is returned for the caller to add to */
 void wtl_doc_carbon(struct wtl_node *to, const struct wtl_report *report);
 struct wtl_node *wtl_doc_self(struct wtl_node *to, const struct wtl_report_self *self);

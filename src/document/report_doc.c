@@ -206,6 +206,18 @@ static void put_sci(struct wtl_node *to, const struct wtl_report_carbon *carbon,
 	}
 }
 
+void wtl_doc_place(struct wtl_node *to, const struct wattle_carbon *carbon, bool is_default,
+		   uint32_t pue_milli)
+{
+	wtl_doc_text(to, "location", carbon->location);
+	wtl_doc_flag(to, "location_is_default", is_default);
+	wtl_doc_known(to, "dataset", carbon->dataset);
+	if (carbon->year)
+		wtl_doc_count(to, "year", carbon->year);
+	if (pue_milli)
+		wtl_doc_fixed(to, "pue", pue_milli, 3);
+}
+
 void wtl_doc_carbon(struct wtl_node *to, const struct wtl_report *report)
 {
 	const struct wtl_report_carbon *carbon = &report->carbon;
@@ -221,14 +233,7 @@ void wtl_doc_carbon(struct wtl_node *to, const struct wtl_report *report)
 	if (!carbon->reason)
 		wtl_doc_fixed(object, "intensity_g_per_kwh", carbon->carbon.intensity_mg_per_kwh,
 			      3);
-	wtl_doc_text(object, "location", carbon->carbon.location);
-	wtl_doc_flag(object, "location_is_default", carbon->is_default);
-	if (carbon->carbon.dataset[0])
-		wtl_doc_text(object, "dataset", carbon->carbon.dataset);
-	if (carbon->carbon.year)
-		wtl_doc_count(object, "year", carbon->carbon.year);
-	if (carbon->pue_milli)
-		wtl_doc_fixed(object, "pue", carbon->pue_milli, 3);
+	wtl_doc_place(object, &carbon->carbon, carbon->is_default, carbon->pue_milli);
 	if (carbon->pue_milli && !reason)
 		wtl_doc_nano(object, "gco2e_with_pue", wtl_words_emitted_with_pue_ng(carbon));
 	put_sci(object, carbon, !reason);

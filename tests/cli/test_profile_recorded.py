@@ -113,6 +113,16 @@ def test_a_file_of_a_recording(recorded, tmp_path):
     assert compared.code == 0, compared
 
 
+def test_computed_again_in_files(recorded, tmp_path):
+    """What a figure was computed with goes where the figure goes."""
+    assert run_wattle("profile", "show", recorded, "--policy", "idle=none", "-o", tmp_path / "p.wprof").code == 0
+    says = "computed again with --policy idle=none"
+    for options in ((), ("-f", "html", "-o", "-")):
+        assert says in run_wattle("profile", "show", tmp_path / "p.wprof", *options).out
+    assert show(tmp_path / "p.wprof").json["policy"] == "idle=none" and "policy" not in show(recorded).json
+    assert run_wattle("profile", "diff", recorded, tmp_path / "p.wprof").out.count(says) == 1
+
+
 @pytest.fixture(name="endless")
 def goes_on(place, program):
     """A recording of a program that goes on, once heavy() and light() are in its profile."""

@@ -173,6 +173,16 @@ def test_options_of_no_use(options, says, tmp_path):
     assert taken.code == 125 and says in taken.complaint() and list(tmp_path.iterdir()) == []
 
 
+def test_where_the_electricity_comes_from(kept):
+    """Emissions are told with what they are computed with."""
+    shown = run_wattle("profile", "show", kept[0], "--location", "380", "--pue", "1.25", "-f", "json").json
+    if "energy_j" not in shown:
+        pytest.skip("no energy is known here")
+    assert (shown["carbon"]["intensity_g_per_kwh"], shown["carbon"]["pue"], shown["carbon"]["location_is_default"]) == (380, 1.25, False)
+    page = run_wattle("profile", "show", kept[0], "--location", "380", "--pue", "1.25", "-f", "html", "-o", "-").out
+    assert "emissions at 380.0 g/kWh (as given) with PUE 1.25" in page
+
+
 def test_what_rows_leave_out_is_counted(kept, tmp_path):
     """All calls that are not shown, with those that they called; their joules once. Folded ones are counted apart."""
     run_wattle("profile", "show", kept[0], "-o", tmp_path / "p.json")

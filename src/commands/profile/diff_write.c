@@ -124,6 +124,9 @@ static void put_side(struct wtl_buf *buf, const struct wtl_diff *diff, const cha
 {
 	wtl_buf_printf(buf, "%s: %zu run%s of ", name, to - from, to - from == 1 ? "" : "s");
 	wtl_profile_command_line(buf, &diff->runs[from].profile);
+	if (diff->runs[from].profile.policy)
+		wtl_buf_printf(buf, ", computed again with --policy %s",
+			       diff->runs[from].profile.policy);
 	wtl_buf_putc(buf, '\n');
 }
 

@@ -6,6 +6,8 @@
 #include "base/buf.h"
 #include "commands/profile/format.h"
 #include "document/format.h"
+#include "document/report.h"
+#include "text/report_text.h"
 
 extern const char wtl_profile_page[]; /* made by tools/mkfile.py */
 
@@ -122,6 +124,22 @@ static void put_sums(struct wtl_buf *buf, const struct wtl_profile *profile)
 	wtl_buf_putc(buf, ']');
 }
 
+/* "; emissions at 380 g/kWh (DEU, data set, 2023) with PUE 1.25" */
+static void put_place(struct wtl_buf *buf, const struct wtl_report_place *place)
+{
+	const struct wtl_output_style style = {.ascii = false};
+	const struct wtl_report_text text = {.buf = buf, .style = &style};
+	const struct wtl_report_carbon carbon = {.carbon = place->carbon,
+						 .is_default = place->is_default};
+
+	wtl_buf_puts(buf, "; emissions at ");
+	wtl_report_text_intensity(&text, &carbon);
+	if (place->pue_milli) {
+		wtl_buf_putc(buf, ' ');
+		wtl_report_text_add_pue(buf, place->pue_milli);
+	}
+}
+
 static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile)
 {
 	struct wtl_buf text;
@@ -135,6 +153,10 @@ static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile)
 		       profile->hz, profile->trace->n_threads,
 		       profile->trace->n_threads == 1 ? "" : "s");
 	wtl_format_utc(&text, profile->window->begin_utc_ns);
+	if (wtl_profile_has_energy(profile))
+		put_place(&text, &profile->place);
+	if (profile->policy)
+		wtl_buf_printf(&text, "; computed again with --policy %s", profile->policy);
 	wtl_buf_puts(&text, "; wattle " WATTLE_VERSION);
 	wtl_profile_json_text(buf, "head", wtl_buf_str(&text));
 	wtl_buf_done(&text);

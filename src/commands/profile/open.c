@@ -57,6 +57,8 @@ static int open_recording(struct wtl_app *app, const char *path, struct wtl_save
 		rc = wtl_report_open(app, &replay, path, &policy, &no_intensity, &history);
 	if (rc == 0)
 		rc = wtl_profile_of_recording(app, path, history, saved);
+	if (rc == 0 && settings->policy && !(saved->profile.policy = strdup(settings->policy)))
+		rc = -wtl_complain(app, "out of memory");
 	wtl_history_close(history);
 	return rc;
 }

@@ -87,11 +87,12 @@ struct wtl_profile {
 	int64_t only_until_ns;		 /* where the last one of that name ends */
 	const struct wtl_places *places; /* NULL: not needed yet */
 	const struct wattle_window *window;
-	struct wtl_ledger *ledgers;	 /* one per domain */
-	bool *counts;			 /* a domain is in the total */
-	uint64_t dynamic_uj, idle_uj;	 /* the program's, in the total */
-	uint64_t uncertainty_uj;	 /* of the program's dynamic energy; k = 2 */
-	bool has_idle;			 /* idle power is known, and taken out */
+	struct wtl_ledger *ledgers;   /* one per domain */
+	bool *counts;		      /* a domain is in the total */
+	uint64_t dynamic_uj, idle_uj; /* the program's, in the total */
+	uint64_t uncertainty_uj;      /* of the program's dynamic energy; k = 2 */
+	bool has_idle;		      /* idle power is known, and taken out */
+	char *policy; /* by which a recording was computed again; NULL: as recorded */
 	struct wtl_report_place place;	 /* for the emissions of its electricity */
 	const struct wtl_memory *memory; /* NULL: not recorded */
 	const struct wtl_kineto *kineto; /* NULL: no trace was given */

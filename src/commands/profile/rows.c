@@ -6,6 +6,7 @@
 #include "commands/profile/format.h"
 #include "commands/profile/kineto.h"
 #include "document/doc.h"
+#include "document/parts.h"
 #include "document/writer.h"
 
 static const struct wtl_doc_table table = {
@@ -53,6 +54,13 @@ static void put_domains(struct wtl_node *to, const struct wtl_stacks *stacks, co
 		wtl_doc_micro(domain, "own_energy_j", own[i]);
 		wtl_doc_micro(domain, "energy_j", all[i]);
 	}
+}
+
+/* What the emissions are computed with: PUE is in them. */
+static void put_carbon(struct wtl_node *to, const struct wtl_report_place *place)
+{
+	wtl_doc_fixed(to, "intensity_g_per_kwh", place->carbon.intensity_mg_per_kwh, 3);
+	wtl_doc_place(to, &place->carbon, place->is_default, place->pue_milli);
 }
 
 static void put_functions(struct wtl_doc *doc, const struct wtl_stacks *stacks)
@@ -166,7 +174,9 @@ static void build(struct wtl_doc *doc, const struct wtl_stacks *stacks)
 		wtl_doc_micro(doc->root, "energy_j", profile->dynamic_uj);
 		wtl_doc_micro(doc->root, "uncertainty_j", profile->uncertainty_uj);
 		wtl_doc_flag(doc->root, "above_idle", profile->has_idle);
+		put_carbon(wtl_doc_object(doc->root, "carbon"), &profile->place);
 	}
+	wtl_doc_known(doc->root, "policy", profile->policy);
 	wtl_doc_known(doc->root, "gpu_energy_by", gpu_by[wtl_profile_gpu_by(profile)]);
 	put_functions(doc, stacks);
 	put_calls(doc, stacks);

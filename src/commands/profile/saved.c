@@ -66,6 +66,8 @@ static void pack_facts(struct wtl_pack *pack, struct wtl_saved *saved)
 	WTL_PACK_FIELD(pack, profile->uncertainty_uj);
 	wtl_pack_flag(pack, &profile->has_idle);
 	pack_place(pack, &profile->place);
+	if (pack->out || pack->version >= 3)
+		wtl_pack_text(pack, &profile->policy);
 }
 
 static void pack_windows(struct wtl_pack *pack, struct wtl_saved *saved)
@@ -512,6 +514,7 @@ void wtl_saved_done(struct wtl_saved *saved)
 		free(saved->command[i]);
 	free(saved->command);
 	free(saved->host);
+	free(saved->profile.policy);
 	free(saved->domains);
 	free(saved->windows);
 	wtl_memory_done(&saved->memory);

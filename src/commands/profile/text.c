@@ -702,7 +702,6 @@ static void put_losses(struct wtl_buf *buf, const struct wtl_trace *trace, const
 enum { CUT_PART = 20, STACK_MOST = 65528 };
 
 static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile,
-		     const struct wtl_profile_settings *settings,
 		     const struct wtl_output_style *style)
 {
 	const struct wtl_trace *trace = profile->trace;
@@ -713,8 +712,8 @@ static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile,
 	wtl_buf_printf(buf, ", %.3f s, %zu samples at %u Hz, %zu thread%s\n",
 		       (double)profile->window->duration_ns / 1e9, trace->n_samples, profile->hz,
 		       trace->n_threads, trace->n_threads == 1 ? "" : "s");
-	if (settings->policy)
-		wtl_buf_printf(buf, "computed again with --policy %s\n", settings->policy);
+	if (profile->policy)
+		wtl_buf_printf(buf, "computed again with --policy %s\n", profile->policy);
 	if (profile->only)
 		wtl_buf_printf(buf, "in the window '%s' only\n", profile->only);
 	put_losses(buf, trace, of);
@@ -752,7 +751,7 @@ void wtl_profile_text(struct wtl_buf *buf, const struct wtl_profile *profile,
 					    : (double)profile->dynamic_uj) *
 				   settings->least_percent / 100.0)};
 
-	put_head(buf, profile, settings, style);
+	put_head(buf, profile, style);
 	if (settings->is_table) {
 		put_table(buf, profile, settings, style);
 	} else {
