@@ -164,7 +164,10 @@ static void test_labels(void **state)
 		    rows[i].match)
 			fail_msg("'%s' for '%s'", rows[i].name, rows[i].shown);
 	assert_int_equal(wtl_label_source_len("heavy.part.0.cold"), strlen("heavy"));
+	assert_int_equal(wtl_label_source_len("foo(int) [clone .isra.0]"), strlen("foo(int)"));
 	assert_int_equal(wtl_label_source_len("heavy"), strlen("heavy"));
+	assert_int_equal(wtl_label_source_len("main.part.coldStart"),
+			 strlen("main.part.coldStart"));
 }
 
 int main(void)

@@ -73,20 +73,14 @@ static bool is_file(struct part shown, struct part file)
 	       is_same(file, without_line(shown));
 }
 
-/* "ns::foo" of "int ns::foo(int) const [clone .isra.0]". */
+/* "ns::foo" of "int ns::foo(int) const" */
 static struct part without_types(struct part name)
 {
-	const char *clone = memmem(name.at, name.len, " [clone ", 8);
 	size_t at;
 
-	if (clone)
-		name.len = (size_t)(clone - name.at);
-	at = find_last(name, '(');
-	name.len = at;
+	name.len = find_last(name, '(');
 	at = find_last(name, ' ');
-	if (at < name.len)
-		name = (struct part){name.at + at + 1, name.len - at - 1};
-	return name;
+	return at < name.len ? (struct part){name.at + at + 1, name.len - at - 1} : name;
 }
 
 /* "foo" of "ns::foo", or of Python's "Model.foo". */
@@ -97,18 +91,27 @@ static struct part without_scope(struct part name, char between)
 	return at < name.len ? (struct part){name.at + at + 1, name.len - at - 1} : name;
 }
 
+/* Whether that is what compilers add to the name of a copy: ".constprop.0". Go has dots in its names as well. */
+static bool is_of_copy(const char *at)
+{
+	static const char *const numbered[] = {".constprop.", ".isra.", ".part.", ".lto_priv."};
+
+	for (size_t i = 0; i < sizeof(numbered) / sizeof(numbered[0]); i++) {
+		size_t len = strlen(numbered[i]);
+
+		if (strncmp(at, numbered[i], len) == 0 && at[len] >= '0' && at[len] <= '9')
+			return true;
+	}
+	return strncmp(at, " [clone ", 8) == 0 ||
+	       (strncmp(at, ".cold", 5) == 0 && (!at[5] || strchr(". ", at[5])));
+}
+
 size_t wtl_label_source_len(const char *shown)
 {
-	static const char *const added[] = {".constprop.", ".isra.",	 ".part.",
-					    ".cold",	   ".lto_priv.", " [clone "};
-	size_t len = strlen(shown);
+	size_t len = 0;
 
-	for (size_t i = 0; i < sizeof(added) / sizeof(added[0]); i++) {
-		const char *at = strstr(shown, added[i]);
-
-		if (at && at > shown && (size_t)(at - shown) < len)
-			len = (size_t)(at - shown);
-	}
+	while (shown[len] && (len == 0 || !is_of_copy(shown + len)))
+		len++;
 	return len;
 }
 
@@ -126,17 +129,14 @@ static bool is_short(struct part shown, struct part name)
 
 enum wtl_label_match wtl_label_match(const char *shown, const char *name, size_t len)
 {
-	struct part all = {shown, strlen(shown)}, sought = {name, len}, is = all;
+	struct part sought = {name, len}, is = {shown, strlen(shown)};
 	struct part file = take_file(&is), sought_file = take_file(&sought);
 
-	if (sought_file.len > 0) {
-		if (is_same(all, (struct part){name, len}))
-			return WTL_LABEL_WHOLE;
-		return is_file(file, sought_file) && (is_same(is, sought) || is_short(is, sought))
-			       ? WTL_LABEL_WHOLE
-			       : WTL_LABEL_OTHER;
-	}
-	if (is_same(is, sought))
-		return WTL_LABEL_BARE;
-	return is_short(is, sought) ? WTL_LABEL_SHORT : WTL_LABEL_OTHER;
+	bool is_whole = is_same(is, sought);
+
+	if (!is_whole && !is_short(is, sought))
+		return WTL_LABEL_OTHER;
+	if (sought_file.len > 0)
+		return is_file(file, sought_file) ? WTL_LABEL_WHOLE : WTL_LABEL_OTHER;
+	return is_whole ? WTL_LABEL_BARE : WTL_LABEL_SHORT;
 }
