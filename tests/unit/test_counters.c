@@ -177,6 +177,29 @@ static void test_not_counted(void **state)
 	assert_int_equal(world_counted(world, pids[0]), 1);
 }
 
+/* Who was refused is not asked for again; after another failure, at each look. */
+static void test_refused(void **state)
+{
+	static const struct {
+		int error;
+		unsigned asked;
+	} cases[] = {{EACCES, 1}, {EPERM, 1}, {ENOENT, 1}, {EIO, 3}};
+	struct world *world = *state;
+
+	world_open(world, &by_instructions);
+	world_look(world, WTL_NS_PER_S);
+	world->has_pmu = false;
+	for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+		int pid = worker(world, 1000);
+		unsigned before = world->perf_opens;
+
+		world->pmu_errno = cases[i].error;
+		for (int look = 0; look < 3; look++)
+			run_all(world, &pid, 1, 100 * MS);
+		assert_int_equal(world->perf_opens - before, cases[i].asked);
+	}
+}
+
 /* One that does next to nothing in its time has a weight, at the expense of the heaviest. */
 static void test_none_is_nothing(void **state)
 {
@@ -282,8 +305,14 @@ static void test_most_used(void **state)
 	large = worker(world, 2000);
 	world_open(world, &by_instructions);
 	world_look(world, WTL_NS_PER_S);
+	run_all(world, pids, 1, 10 * MS);
 	for (int i = 0; i < 8; i++)
 		run_all(world, pids, UNIT_COUNT(pids), 10 * MS);
+	assert_int_equal(world->counters_now, WTL_COUNTED_MAX);
+	/* The only one that rests makes room, though it was the first. */
+	assert_int_equal(world_counted(world, pids[0]), 1);
+	run_all(world, pids + 1, UNIT_COUNT(pids) - 1, 10 * MS);
+	assert_int_equal(world_counted(world, pids[0]), 0);
 	assert_int_equal(world->counters_now, WTL_COUNTED_MAX);
 	world_run(world, large, 500 * MS);
 	run_all(world, pids, UNIT_COUNT(pids), 10 * MS);
@@ -526,6 +555,7 @@ int main(void)
 		WORLD_TEST(test_comes_later),
 		WORLD_TEST(test_idle_ones_are_examples),
 		WORLD_TEST(test_not_counted),
+		WORLD_TEST(test_refused),
 		WORLD_TEST(test_none_is_nothing),
 		WORLD_TEST(test_threads),
 		WORLD_TEST(test_taking_turns),

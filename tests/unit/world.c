@@ -314,6 +314,7 @@ static int world_perf_open(struct wtl_io *io, const struct wtl_perf_event *event
 
 	assert_true(event->task > 0);
 	assert_int_equal(event->type, PERF_TYPE_HARDWARE);
+	world->perf_opens++;
 	if (fails(world))
 		return -world->fail_errno;
 	if (!world->has_pmu)

@@ -91,7 +91,7 @@ struct world {
 
 	unsigned
 		births_in_listing; /* of processes, just before /proc is listed; each has used 1 ms */
-	unsigned clock_asks, clocks_asked, opens, stats_opened;
+	unsigned clock_asks, clocks_asked, opens, stats_opened, perf_opens;
 	_Atomic unsigned dir_reads;
 	/* From 1: that call fails with fail_errno, and later ones if fail_always. */
 	unsigned fail_at;
