@@ -355,6 +355,23 @@ static void test_growth(void **state)
 	wtl_roster_done(&roster);
 }
 
+/* Room for so many and an eighth more, within the bound; there is never less than before. */
+static void test_expected(void **state)
+{
+	static const struct {
+		uint32_t n, capacity;
+	} cases[] = {{8, 64}, {57, 64}, {800, 900}, {700, 900}, {4500, 5000}, {UINT32_MAX, 5000}};
+	struct wtl_roster roster;
+
+	(void)state;
+	assert_int_equal(wtl_roster_init(&roster, 5000), 0);
+	for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+		wtl_roster_expect(&roster, cases[i].n);
+		assert_int_equal(roster.capacity, cases[i].capacity);
+	}
+	wtl_roster_done(&roster);
+}
+
 /* The kernel's threads stay the kernel's when they end. */
 static void test_kernel_thread_ends(void **state)
 {
@@ -400,6 +417,7 @@ int main(void)
 		cmocka_unit_test(test_no_such_pid),
 		cmocka_unit_test(test_pid_is_reused),
 		cmocka_unit_test(test_growth),
+		cmocka_unit_test(test_expected),
 		cmocka_unit_test(test_kernel_thread_ends),
 		cmocka_unit_test(test_unreadable_are_folded),
 	};
