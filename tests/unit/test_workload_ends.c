@@ -799,6 +799,23 @@ static void test_tree_ended_without(void **state)
 	test_tree_ended(state, EPERM);
 }
 
+/* What others used that have ended is no part of it. */
+static void test_tree_ended_beside_others(void **state)
+{
+	struct world *world = *state;
+	int shell = start(world), command = world_fork(world, shell);
+
+	wtl_workload_follow_tree(world->workload, command);
+	world_run(world, command, 5 * MS);
+	world_child(world, shell, "ld", 30 * MS);
+	world_child(world, command, "cc1", 3 * MS);
+	world_exit(world, command);
+	wtl_workload_tree_ended(world->workload, 10 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_row(world, "ld", NULL)->cpu_ns, 30 * MS);
+	assert_int_equal(world_row(world, "cc1", NULL)->cpu_ns, 5 * MS);
+}
+
 /* What parents are told is never more than the machine did. */
 static void test_parents_exaggerate(void **state)
 {
@@ -844,6 +861,22 @@ static void test_parents_in_calm(void **state)
 static void test_parents_in_calm_with_records(void **state)
 {
 	parents_in_calm(*state, 0);
+}
+
+/* Without the newest number, somebody may have been born at any time. */
+static void test_parents_without_newest(void **state)
+{
+	struct world *world = *state;
+	int shell;
+
+	world->exits_errno = EPERM;
+	world->no_loadavg = true;
+	shell = start(world);
+	for (int i = 0; i < 3; i++)
+		look_beside_unseen(world, shell, 60 * MS);
+	world_child(world, shell, "cc1", 50 * MS);
+	look_beside_unseen(world, shell, 60 * MS);
+	assert_int_equal(world_row(world, "short-lived", NULL)->cpu_ns, 50 * MS);
 }
 
 /* What there was no room for is asked for again, though it stays calm. */
@@ -1095,6 +1128,26 @@ static void test_row_of_a_former_set(void **state)
 	assert_int_equal(world_row(world, "cc1", NULL)->cpu_ns, 6 * MS);
 }
 
+/* A row that is no more does not come back as one of its name. */
+static void test_row_of_a_former_set_after_a_reset(void **state)
+{
+	struct world *world = *state;
+	int shell = start(world), first = world_fork(world, shell);
+
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(wtl_workload_choose_tree(world->workload, 0, first), 0);
+	world_child(world, first, "cc1", 5 * MS);
+	world_look(world, WTL_NS_PER_S);
+	wtl_workload_reset(world->workload);
+	world->billed_ns = 0;
+	memset(world->accounts, 0, world->n_accounts * sizeof(*world->accounts));
+	wtl_workload_choose_nobody(world->workload, 0);
+	world_child(world, shell, "cc1", 7 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_non_null(world_row(world, "cc1", NULL));
+	assert_int_equal(world_row(world, "cc1", NULL)->cpu_ns, 7 * MS);
+}
+
 /* However many names there are, rows are bounded. */
 static void test_many_names(void **state)
 {
@@ -1259,8 +1312,12 @@ int main(void)
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_tree_ended_without, world_setup,
 						world_teardown),
+		cmocka_unit_test_setup_teardown(test_tree_ended_beside_others, world_setup,
+						world_teardown),
 		cmocka_unit_test_setup_teardown(test_parents_in_calm, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_parents_in_calm_with_records, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_parents_without_newest, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_parents_wait_for_room, world_setup,
 						world_teardown),
@@ -1278,6 +1335,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_seen_and_unseen_in_a_row, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_row_of_a_former_set, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_row_of_a_former_set_after_a_reset, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_many_names, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_random_lives, world_setup, world_teardown),

@@ -643,6 +643,7 @@ static void test_hidepid_noaccess(void **state)
 	world_at(world, 1)->is_closed = true;
 	start(world);
 	assert_false(wtl_workload_means(world->workload)->ways[WTL_WAY_VISIBLE].is_used);
+	assert_int_equal(wtl_workload_means(world->workload)->n_unreadable, 1);
 	assert_false(world_consumer(world, 1)->is_readable);
 	assert_true(world_consumer(world, 2)->is_readable);
 }
@@ -717,6 +718,23 @@ static void test_many(void **state)
 	/* Ended ones are folded beyond 4096; nothing is lost by that. */
 	assert_int_equal(world->billed_ns, sum);
 	assert_true(wtl_workload_means(world->workload)->n_live < 10010);
+}
+
+/* There is room at once for all whom the first listing shows; later, twice as much as there was. */
+static void test_room(void **state)
+{
+	struct world *world = *state;
+
+	for (int i = 0; i < 990; i++)
+		world_fork(world, 1);
+	start(world);
+	/* With init, kthreadd and four names that are no process. */
+	assert_int_equal(wtl_workload_capacity(world->workload), 996 * 9 / 8);
+	world->newest += 5000;
+	for (int i = 0; i < 300; i++)
+		world_fork(world, 1);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(wtl_workload_capacity(world->workload), 996 * 9 / 8 * 2);
 }
 
 /* More than there are slots for: the others are nobody's, and said so. */
@@ -797,6 +815,7 @@ int main(void)
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_foreign_proc, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_many, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_room, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_full, world_setup, world_teardown),
 	};
 
