@@ -157,30 +157,29 @@ static double span_sd_uw(const int64_t *p, size_t n)
 void wtl_alias_scan(const struct wtl_alias_readings *readings, struct wtl_alias *ret)
 {
 	static const struct {
-		size_t history, first, last;
+		size_t last;
 		const struct list *step, *near, *far;
 	} look[] = {
-		{24, 2, 4, &lists[0], &lists[0], &lists[1]},
-		{48, 4, 8, &lists[3], &lists[4], &lists[5]},
-		{96, 8, 16, &lists[7], &lists[8], &lists[9]},
+		{4, &lists[0], &lists[0], &lists[1]},
+		{8, &lists[3], &lists[4], &lists[5]},
+		{16, &lists[7], &lists[8], &lists[9]},
 	};
 
 	*ret = (struct wtl_alias){0};
 	for (size_t l = 0; l < sizeof(look) / sizeof(look[0]); l++) {
 		const struct list *list = look[l].far;
-		size_t m = least(readings->n, look[l].history);
+		size_t m = least(readings->n, list->history);
 		double limit_uw, step, near;
 
 		/* at least 5 lags + 4 readings: then two steps of the load cannot move the median */
-		if (m < 5 * look[l].first + 4)
+		if (m < 5 * list->lag + 4)
 			break;
 		limit_uw = span_sd_uw(readings->power_uw + readings->begin + readings->n - m, m);
 		step = median_change_uw(readings, look[l].step);
 		near = median_change_uw(readings, look[l].near);
 		if (l == 0)
 			ret->rough_uw = step / MEDIAN_PER_SD;
-		for (size_t lag = look[l].first; lag <= look[l].last && m >= 5 * lag + 4;
-		     lag *= 2) {
+		for (size_t lag = list->lag; lag <= look[l].last && m >= 5 * lag + 4; lag *= 2) {
 			double far = median_change_uw(readings, list++);
 
 			consider_beat(step, near, far, lag, limit_uw, ret);
