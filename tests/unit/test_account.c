@@ -122,6 +122,7 @@ static void test_rare_readings(void **state)
 	m = mark(&b);
 	assert_true(m.valid);
 	assert_true(m.half_ns >= 40 * MS);
+	assert_int_equal(m.half_ns, 40 * MS + 5000);
 	good(&b, 2 * S, 100 * J);
 	expect_figure(since(&b, &m), 100 * J, S, 0);
 	assert_true(since(&b, &m).budget.edge_uj > 100e6 * 40e-3 / sqrt(3));

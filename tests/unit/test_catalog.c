@@ -204,7 +204,8 @@ static void test_has_and_count(void **state)
 	assert_true(wtl_catalog_has(&catalog, WATTLE_KIND_GPU));
 	assert_false(wtl_catalog_has(&catalog, WATTLE_KIND_DRAM));
 	assert_int_equal(wtl_catalog_count(&catalog, WATTLE_KIND_GPU), 2);
-	/* Misses: one of a domain with a channel, one twice, one of no domain, one of another kind. */
+	/* Misses: one of a domain with a channel, one twice, one of no domain, one of another kind, which comes first, too. */
+	wtl_catalog_missf(&catalog, WATTLE_KIND_DRAM, "dram-0", WATTLE_STATUS_GONE, NULL, "no");
 	for (int i = 0; i < 2; i++) {
 		wtl_catalog_missf(&catalog, WATTLE_KIND_GPU, "gpu-1", WATTLE_STATUS_GONE, NULL,
 				  "no");
