@@ -218,6 +218,28 @@ static void what_does_not_follow_is_refused(void **state)
 	wtl_power_log_done(&world.polls);
 }
 
+/* Its clock is ahead of the load's, so that what the last value shows is of a time after the log's end. */
+static void values_come_early(void **state)
+{
+	const struct sensor sensor = {"", 100 * MS, 100 * MS, -10 * MS, 0, 3 * MS, 0};
+	struct world world = {.load.n = 0};
+	struct wtl_power_log *polls = &world.polls;
+	struct wtl_sensor_found found;
+	struct wtl_err err;
+
+	(void)state;
+	seed = 1;
+	make_load(&world);
+	poll_sensor(&world, &sensor);
+	while (polls->points[polls->n - 1].power_w == polls->points[polls->n - 2].power_w)
+		polls->n--;
+	assert_int_equal(wtl_sensor_fit(polls, &world.load, &found, &err), 0);
+	assert_true(llabs(found.window_ns - 100 * MS) < 2 * MS);
+	assert_true(fabs(found.low_w - 55) < 1 && fabs(found.high_w - 295) < 1);
+	assert_int_equal(found.latency_ns, 0);
+	wtl_power_log_done(polls);
+}
+
 /* ---- Public traces ---- */
 
 static char *read_trace(const char *name)
@@ -321,6 +343,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(classes_are_found),
 		cmocka_unit_test(what_does_not_follow_is_refused),
+		cmocka_unit_test(values_come_early),
 		cmocka_unit_test(real_cards),
 	};
 
