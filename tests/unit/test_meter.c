@@ -400,6 +400,47 @@ static void test_denied_midway(void **state)
 	meter_bench_done(&bench);
 }
 
+/* What is said of trouble: the source's own words, else what the status or the error means. "-": nothing. */
+static void test_explained(void **state)
+{
+	static const struct {
+		enum wattle_status status;
+		enum wattle_kind kind;
+		int error;
+		const char *told, *told_remedy, *reason, *remedy;
+	} cases[] = {
+		{WATTLE_STATUS_OK, WATTLE_KIND_GPU, 0, "told", "do", "-", "-"},
+		{WATTLE_STATUS_DENIED, WATTLE_KIND_GPU, -EACCES, "told", "do", "told", "do"},
+		{WATTLE_STATUS_FAILED, WATTLE_KIND_CPU, -EACCES, NULL, "", "Permission denied",
+		 "-"},
+		{WATTLE_STATUS_ABSENT, WATTLE_KIND_CPU, 0, NULL, NULL, "-", "-"},
+		{WATTLE_STATUS_STALE, WATTLE_KIND_CPU, 0, "told", "do", "its source answers late",
+		 "do"},
+		{WATTLE_STATUS_ASLEEP, WATTLE_KIND_GPU, 0, "told", "do",
+		 "it is suspended, and reading it would wake it", "do"},
+		{WATTLE_STATUS_GONE, WATTLE_KIND_CPU, 0, "told", "do", "told", "do"},
+		{WATTLE_STATUS_GONE, WATTLE_KIND_GPU, 0, NULL, "do",
+		 "it was there when the measurement began, and is no more",
+		 "look for its driver's messages: dmesg | grep -i -e nvrm -e xid -e amdgpu -e i915 -e xe"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+		struct wtl_account account = {.status = cases[i].status,
+					      .error = cases[i].error,
+					      .reason = cases[i].told,
+					      .remedy = cases[i].told_remedy};
+		struct wtl_domain_state said = {.account = &account, .domain.kind = cases[i].kind};
+		const char *reason, *remedy;
+
+		wtl_domain_state_explain(&said);
+		reason = said.info.reason;
+		remedy = said.info.remedy;
+		assert_string_equal(reason ? reason : "-", cases[i].reason);
+		assert_string_equal(remedy ? remedy : "-", cases[i].remedy);
+	}
+}
+
 /* A model takes the place of what may not be read: what is to be done about it stays said, tick after tick. */
 static void test_denied_and_modelled(void **state)
 {
@@ -887,6 +928,7 @@ int main(void)
 		cmocka_unit_test(test_reset),
 		cmocka_unit_test(test_comes_back),
 		cmocka_unit_test(test_denied_midway),
+		cmocka_unit_test(test_explained),
 		cmocka_unit_test(test_denied_and_modelled),
 		cmocka_unit_test(test_model_goes),
 		cmocka_unit_test(test_never_read),
