@@ -275,6 +275,7 @@ static void test_overrun(void **state)
 	assert_int_equal(lost, 1);
 	assert_int_equal(wtl_store_each_gap(reader, take_gap, &gap), 0);
 	assert_int_equal(gap.kind, WTL_GAP_OVERRUN);
+	assert_string_equal(gap.text, "values came faster than they could be written");
 	assert_int_equal(gap.duration_ns, WTL_NS_PER_S);
 	wtl_store_close(reader);
 }

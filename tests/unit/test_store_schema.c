@@ -266,6 +266,13 @@ static void test_guard(void **state)
 		"ANALYZE",
 		"SAVEPOINT s",
 	};
+	static const struct {
+		int option, value;
+	} settings[] = {
+		{SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},  {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
+		{SQLITE_DBCONFIG_ENABLE_VIEW, 0},     {SQLITE_DBCONFIG_DQS_DML, 0},
+		{SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1}, {SQLITE_DBCONFIG_DEFENSIVE, 1},
+	};
 	struct wtl_guard guard;
 	sqlite3_stmt *stmt;
 	sqlite3 *db;
@@ -278,6 +285,13 @@ static void test_guard(void **state)
 				      NULL, NULL, NULL),
 			 SQLITE_OK);
 	assert_int_equal(wtl_guard_set(&guard, db), SQLITE_OK);
+	/* What is denied below is also switched off in SQLite. */
+	for (size_t i = 0; i < UNIT_COUNT(settings); i++) {
+		int value = -1;
+
+		sqlite3_db_config(db, settings[i].option, -1, &value);
+		assert_int_equal(value, settings[i].value);
+	}
 	wtl_guard_allow(&guard, db, 100000);
 	for (size_t i = 0; i < UNIT_COUNT(allowed); i++) {
 		if (sqlite3_prepare_v2(db, allowed[i], -1, &stmt, NULL) != SQLITE_OK)
