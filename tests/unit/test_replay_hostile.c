@@ -539,8 +539,9 @@ static void change_facts(struct hostile *h)
 	static const char *const facts[] = {
 		"cpus",	    "packages", "memory-bytes",	   "gpus",
 		"update.0", "idle.0",	"virtual-machine", "gpu.0.domain"};
-	static const char *const values[] = {"",  "-1", "0",   "1",
-					     "x", "4",	"1 x", "18446744073709551616"};
+	/* There may be 1 << 20 processors, or packages. */
+	static const char *const values[] = {
+		"", "-1", "0", "1", "x", "4", "1 x", "1048576", "1048577", "18446744073709551616"};
 	char sql[256];
 
 	h->is_played = true;

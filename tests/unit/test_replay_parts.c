@@ -72,7 +72,9 @@ static void play_part(struct part *p, unsigned n_bills)
 	int rc;
 
 	while ((rc = wtl_player_step(p->player, &played, NULL)) > 0) {
-		if (played.kind == WTL_PLAYED_BILLED && n_bills > 0 && --n_bills == 0)
+		bool begins = played.kind == WTL_PLAYED_BILLED && n_bills > 0 && --n_bills == 0;
+
+		if (begins)
 			assert_int_equal(wtl_player_begin_here(p->player, 0), 0);
 		for (size_t slot = 0; slot < wtl_consumers_slots(wtl_player_consumers(p->player));
 		     slot++) {
@@ -82,6 +84,8 @@ static void play_part(struct part *p, unsigned n_bills)
 			/* Nobody has more than two threads here; children come in one go. */
 			assert_true(!one || one->cpu_ppm < 2000000);
 			assert_true(!one || one->cpu_ns >= 0);
+			/* Who had ended before is no part of it. */
+			assert_true(!one || !begins || one->state != WTL_CONSUMER_EXITED);
 		}
 	}
 	assert_int_equal(rc, 0);
@@ -365,6 +369,8 @@ static void test_values_that_cannot_be(void **state)
 {
 	const struct replay_setup setup = {
 		.root = "nvidia-server", .script = "two", .store = {.period_ns = 2 * S}};
+	unsigned none[WTL_PLAYED_LOST + 1] = {0};
+	struct wtl_player *player;
 	struct replay_bench f;
 	size_t size;
 	char *bytes;
@@ -398,6 +404,13 @@ static void test_values_that_cannot_be(void **state)
 			fail_msg("%s %" PRId64 ": %u periods are lost", impossible[i].series,
 				 impossible[i].value, counts[WTL_PLAYED_LOST]);
 	}
+	/* There is room for what is moved to the last slot that can be. */
+	unit_write_bytes(f.dir, "test.wattle", bytes, size);
+	replay_bench_forge(f.path, "fold.into", 2, 0, WTL_RESTORED_SLOTS_MAX - 1);
+	player = replay_bench_play(f.path, none);
+	assert_int_equal(none[WTL_PLAYED_LOST], 0);
+	assert_int_equal(wtl_consumers_slots(wtl_player_consumers(player)), WTL_RESTORED_SLOTS_MAX);
+	wtl_player_close(player);
 	free(bytes);
 	replay_bench_finish(&f);
 }
