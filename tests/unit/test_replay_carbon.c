@@ -52,12 +52,23 @@ static void test_constant_is_the_constants(void **state)
 	struct wtl_intensity_step step = {.t_utc_ns = 0, .mg_per_kwh = 472940};
 	const struct wtl_intensity intensity = {.steps = &step, .n = 1};
 	struct wtl_emission emission;
+	struct wtl_player *player;
+	struct wtl_played played;
 	struct replay_bench f;
 	uint64_t energy_uj;
+	int64_t first_ns;
 
 	(void)state;
 	record(&f);
 	emit(f.path, &intensity, &emission, &energy_uj);
+	/* From the first sample's begin to the last one's end. */
+	player = open_player(f.path);
+	wtl_player_sample_again(player);
+	first_ns = wtl_player_mono(player);
+	while (wtl_player_step(player, &played, NULL) > 0)
+		continue;
+	assert_int_equal(emission.known_ns, wtl_player_mono(player) - first_ns);
+	wtl_player_close(player);
 	assert_true(energy_uj >= f.window.total.energy_uj);
 	assert_int_equal(emission.energy_uj, energy_uj);
 	assert_int_equal(emission.missing_uj, 0);
