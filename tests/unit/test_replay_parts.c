@@ -84,8 +84,9 @@ static void play_part(struct part *p, unsigned n_bills)
 			/* Nobody has more than two threads here; children come in one go. */
 			assert_true(!one || one->cpu_ppm < 2000000);
 			assert_true(!one || one->cpu_ns >= 0);
-			/* Who had ended before is no part of it. */
+			/* Who had ended before is no part of it, nor what was used before. */
 			assert_true(!one || !begins || one->state != WTL_CONSUMER_EXITED);
+			assert_true(!one || !begins || one->cpu_ns == 0);
 		}
 	}
 	assert_int_equal(rc, 0);
