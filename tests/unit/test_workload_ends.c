@@ -1096,6 +1096,7 @@ static void test_seen_and_unseen_in_a_row(void **state)
 		world_exec(world, seen[i], "cc1", "cc1");
 	}
 	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(wtl_workload_choose_tree(world->workload, 0, shell), 0);
 	for (int i = 0; i < 2; i++) {
 		world_run(world, seen[i], (20 + i) * MS);
 		world_end(world, seen[i]);
@@ -1105,6 +1106,7 @@ static void test_seen_and_unseen_in_a_row(void **state)
 		world_look(world, WTL_NS_PER_S);
 	assert_int_equal(world_row(world, "cc1", NULL)->n_processes, 2);
 	assert_int_equal(world_row(world, "cc1", NULL)->cpu_ns, 25 * MS);
+	assert_int_equal(world_row(world, "cc1", NULL)->sets, 1);
 }
 
 /* A row of a set that nobody is in any more is as others of its name; whoever is in the set later has one apart. */

@@ -55,19 +55,25 @@ static void test_slow_birth(void **state)
 {
 	struct world *world = *state;
 	struct world_process *slow;
-	int pid;
 
 	start(world);
-	pid = world_fork(world, 1);
-	slow = world->of[pid];
-	world->of[pid] = NULL;
-	world->newest += 127; /* as many as may be given out meanwhile */
-	world_look(world, WTL_NS_PER_S / 10);
-	assert_int_equal(wtl_workload_find(world->workload, pid), -ESRCH);
-	world->of[pid] = slow;
-	world_run(world, pid, MS);
-	world_look(world, WTL_NS_PER_S / 10);
-	assert_int_equal(world_pid_use(world, pid), MS);
+	/* By its number; and by a listing, after looks at which nobody was born. */
+	for (int step = 0; step <= 5000; step += 5000) {
+		int pid;
+
+		world->newest += step;
+		pid = world_fork(world, 1);
+		slow = world->of[pid];
+		world->of[pid] = NULL;
+		world->newest += 127; /* as many as may be given out meanwhile */
+		world_look(world, WTL_NS_PER_S / 10);
+		assert_int_equal(wtl_workload_find(world->workload, pid), -ESRCH);
+		world->of[pid] = slow;
+		world_run(world, pid, MS);
+		world_look(world, WTL_NS_PER_S / 10);
+		assert_int_equal(world_pid_use(world, pid), MS);
+		world_look(world, WTL_NS_PER_S / 10);
+	}
 }
 
 static void test_wrap(void **state)
@@ -191,6 +197,11 @@ static void test_births_beside_a_listing(void **state)
 	assert_int_equal(wtl_workload_means(world->workload)->n_found_late, 0);
 	assert_true(wtl_workload_means(world->workload)->ways[WTL_WAY_NEWEST_PID].is_used);
 	assert_int_equal(world->billed_ns, 4 * 80 * MS);
+	/* Nor is it listed more often than at each tenth look. */
+	dirs = world->dir_reads;
+	for (int i = 0; i < 20; i++)
+		world_look(world, 5 * (int64_t)WTL_NS_PER_S);
+	assert_int_equal(world->dir_reads, dirs + 2);
 }
 
 /* A few that are found late now and then, in all more than one listing may show. */
