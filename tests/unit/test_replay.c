@@ -445,6 +445,32 @@ static void test_busy_in_a_part(void **state)
 	replay_bench_finish(&f);
 }
 
+/* A row that others were folded into is as busy as it was, when one more of its name is in it. */
+static void test_busy_after_a_fold(void **state)
+{
+	struct replay_bench f;
+
+	(void)state;
+	replay_bench_start(&f, 0);
+	replay_bench_begin(&f);
+	for (int i = 0; i < 3; i++) {
+		replay_bench_crowd(&f);
+		replay_bench_live_for(&f, 1);
+	}
+	for (int i = 0; i < 4; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "crowd%d", i);
+		world_child(&f.world, 1, name, 5 * MS);
+	}
+	replay_bench_pass(&f);
+	replay_bench_bill(&f);
+	replay_bench_end(&f);
+	replay_bench_stop(&f);
+	replay_bench_check(&f, NULL);
+	replay_bench_finish(&f);
+}
+
 static void test_a_policy(void **state)
 {
 	const struct wtl_player_policy policy = {.given = {{"package-0", 20000000}}, .n_given = 1};
@@ -551,6 +577,7 @@ int main(void)
 		cmocka_unit_test(test_lost_exits),
 		cmocka_unit_test(test_a_part),
 		cmocka_unit_test(test_busy_in_a_part),
+		cmocka_unit_test(test_busy_after_a_fold),
 		cmocka_unit_test(test_a_policy),
 		cmocka_unit_test(test_without_use),
 	};

@@ -1139,8 +1139,12 @@ static void test_row_of_a_former_set_after_a_reset(void **state)
 	world_look(world, WTL_NS_PER_S);
 	assert_int_equal(wtl_workload_choose_tree(world->workload, 0, first), 0);
 	world_child(world, first, "cc1", 5 * MS);
+	world_child(world, first, "ld", 5 * MS);
 	world_look(world, WTL_NS_PER_S);
+	assert_non_null(world_row(world, "ld", NULL));
 	wtl_workload_reset(world->workload);
+	assert_null(world_row(world, "cc1", NULL));
+	assert_null(world_row(world, "ld", NULL));
 	world->billed_ns = 0;
 	memset(world->accounts, 0, world->n_accounts * sizeof(*world->accounts));
 	wtl_workload_choose_nobody(world->workload, 0);
