@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "profile/functions.h"
 #include "profile/lines.h"
+#include "profile/rust_names.h"
 
 /* A frame has at least one function; a list has an end mark. */
 enum { NAME_SIZE = 512, TEXT_SIZE = 2048, LIST_SIZE = WTL_LINES_MAX + 1 };
@@ -36,10 +37,12 @@ struct naming {
 
 static void clean_name(const struct naming *naming, const char *name, char clean[NAME_SIZE])
 {
-	char *readable = NULL;
+	char *readable = NULL, rust[NAME_SIZE];
 	int status = -1;
 
-	if (naming->demangle && strncmp(name, "_Z", 2) == 0)
+	if (wtl_rust_name(name, rust, sizeof(rust)))
+		name = rust;
+	else if (naming->demangle && strncmp(name, "_Z", 2) == 0)
 		readable = naming->demangle(name, NULL, NULL, &status);
 	name = readable && status == 0 ? readable : name;
 	wtl_text_clean(clean, NAME_SIZE, name, strlen(name));

@@ -169,6 +169,22 @@ def test_inlined_calls(profile):
     assert any("main heavy middle innermost" in stack for stack in stacks), stacks
 
 
+@pytest.mark.parametrize("options", [["-g"], ["-s", "-rdynamic"]])
+def test_names_of_rust(profile, tmp_path, options):
+    """Of both kinds, and without the hash that each build has another one of. This C program has functions of such names."""
+    names = {"_RINvCskwGfYPst2Cb_4demo4workNtB2_4PartKj3_EB2_": "demo::work::<demo::Part, 3>",
+             "_ZN4demo4Part4rest17h05af171e2caa9a9dE": "demo::Part::rest", "_ZN4demo4kindEv": "demo::kind()"}
+    lines = ["#include <time.h>", "static volatile unsigned long sink;"]
+    for i, name in enumerate(names):
+        lines.append(f'__attribute__((noinline)) void f{i}(void) __asm__("{name}");')
+        lines.append(f"void f{i}(void) {{ for (clock_t end = clock() + CLOCKS_PER_SEC / 10; clock() < end; sink++) ; }}")
+    (tmp_path / "demo.c").write_text("\n".join([*lines, "int main(void) { f0(); f1(); f2(); sink++; return 0; }"]))
+    subprocess.run(["gcc", "-O1", *options, "-o", tmp_path / "demo", tmp_path / "demo.c"], check=True)
+    functions = profile(program=tmp_path / "demo").functions
+    assert set(names.values()) <= set(functions) or not shutil.which("g++"), functions
+    assert set(list(names.values())[:2]) <= set(functions), functions
+
+
 @pytest.mark.parametrize("folder", ["", ".debug"])
 def test_symbols_in_a_file_of_their_own(profile, program, tmp_path, folder):
     """As distributions strip programs: functions, lines and inlined calls are those of the file that the program names."""

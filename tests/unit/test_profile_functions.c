@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "profile/functions.h"
+#include "profile/rust_names.h"
 
 static struct wtl_functions functions;
 static const char programs[2];
@@ -103,11 +104,106 @@ static void test_no_two_are_alike(void **state)
 	wtl_functions_done(&functions);
 }
 
+static void test_names_of_rust(void **state)
+{
+	/* NULL: not one of Rust's. Most are of the reference of "v0" and of what rustc 1.95 makes. */
+	static const char *const rows[][2] = {
+		{"_RNvCskwGfYPst2Cb_3foo16example_function", "foo::example_function"},
+		{"_RNvC6_123foo3bar", "123foo::bar"},
+		{"_RNCNvCs1_3foo3bar0", "foo::bar::{closure#0}"},
+		{"_RNCNvCs1_3foo3bars_0", "foo::bar::{closure#1}"},
+		{"_RNSNvC3foo3bar6vtable", "foo::bar::{shim:vtable#0}"},
+		{"_RNvMC3fooNtB2_3Bar3new", "<foo::Bar>::new"},
+		{"_RNvXs_C3fooNtB4_3BarNtB4_3Baz3run", "<foo::Bar as foo::Baz>::run"},
+		{"_RNvYmNtC3foo3Baz3run", "<u32 as foo::Baz>::run"},
+		{"_RINvC3foo3barNtB2_3BazlEC4last", "foo::bar::<foo::Baz, i32>"},
+		{"_RINvC3foo3barTaETlxEuE", "foo::bar::<(i8,), (i32, i64), ()>"},
+		{"_RINvC3foo3barRhQSeAhj3_PbOcE",
+		 "foo::bar::<&u8, &mut [str], [u8; 3], *const bool, *mut char>"},
+		{"_RINvC3foo3barFUKCahEuFK6systemEzE",
+		 "foo::bar::<unsafe extern \"C\" fn(i8, u8), extern \"system\" fn() -> !>"},
+		{"_RINvC3foo3barFG0_RL1_hRL0_tEuE", "foo::bar::<for<'a, 'b> fn(&'a u8, &'b u16)>"},
+		{"_RINvC3foo3barDNtB2_3BazNtB2_3BadEL_E", "foo::bar::<dyn foo::Baz + foo::Bad>"},
+		{"_RINvC3foo3barDG_INtB2_3FunhEp6OutputuEL_E",
+		 "foo::bar::<dyn for<'a> foo::Fun<u8, Output = ()>>"},
+		{"_RINvC3foo3barKj7b_Kan1_Kb1_Kc41_KpE", "foo::bar::<123, -1, true, 'A', _>"},
+		{"_RINvC3foo3barKoffffffffffffffff0_E", "foo::bar::<0xffffffffffffffff0>"},
+		{"_RINvC3foo3barKRe6f6b_KAh1_h2_EKTb0_EKVNtB2_3BazS1xh7_EE",
+		 "foo::bar::<\"ok\", [1, 2], (false,), foo::Baz { x: 7 }>"},
+		{"_RINvC3foo3barKc0_KRe61006_KpE", "foo::bar::<'?', \"a?\", _>"},
+		{"_RNvC3foou8gdel_5qa", "foo::gödel"},
+		{"_RNqCs4fqI2P2rA04_11utf8_identsu30____7hkackfecea1cbdathfdh9hlq6y",
+		 "utf8_idents::საჭმელად_გემრიელი_სადილი"},
+		{"_RNvC3foou8gdel_5QA", NULL},
+		{"_RNvC3foo3bar.llvm.9D1C9369", "foo::bar"},
+		{"_RNvC3foo3bar.cold.0.llvm.9D1C9369", "foo::bar.cold.0"},
+		{"_RNvC3foo3barx", NULL},
+		{"_RNvC3foo9bar", NULL},
+		{"_RNvB_3bar", NULL},
+		{"_RNvC3foo", NULL},
+		{"_Reset", NULL},
+		{"_R", NULL},
+		{"main", NULL},
+		{"", NULL},
+		{"_ZN4rust4work17h7a408ed6d3b85c0aE", "rust::work"},
+		{"_ZN4rust4work17h7a408ed6d3b85c0aE.llvm.12", "rust::work"},
+		{"_ZN3std2rt10lang_start28_$u7b$$u7b$closure$u7d$$u7d$17h2b9a5f4f85d4e666E",
+		 "std::rt::lang_start::{{closure}}"},
+		{"_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$"
+		 "3bar17h930b740aa94f1d3aE",
+		 "<Test + 'static as foo::Bar<Test>>::bar"},
+		{"_ZN3foo10$RF$a.$XX$17h930b740aa94f1d3aE", "foo::&a.$XX$"},
+		{"_ZN3foo9bar17h930b740aa94f1d3aE", NULL},
+		{"_ZN3foo217h930b740aa94f1d3aE", NULL},
+		{"_ZN3foo3barEv", NULL},
+		{"_ZN3foo17h930b740aa94f1d3aEv", NULL},
+	};
+	char name[512];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		bool is_one = wtl_rust_name(rows[i][0], name, sizeof(name));
+
+		printf("%s %s\n", rows[i][0], is_one ? name : "-");
+		assert_int_equal(is_one, rows[i][1] != NULL);
+		assert_string_equal(is_one ? name : "", rows[i][1] ? rows[i][1] : "");
+	}
+}
+
+/* Each of 30 types is a pair of the one before: 235 bytes that stand for 2^33. It is cut, at once. */
+static void test_a_name_that_doubles(void **state)
+{
+	static const char digits[] =
+		"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	char mangled[512] = "_RIC1aTuuE", name[512], deep[2048] = "_RIC1a";
+	size_t before = 4;
+
+	(void)state;
+	for (int i = 0; i < 30; i++) {
+		size_t at = strlen(mangled), to = before - 1;
+		char back[8];
+
+		snprintf(back, sizeof(back), "B%.*s%c_", to >= 62,
+			 &digits[to < 62 ? 0 : to / 62 - 1], digits[to % 62]);
+		snprintf(mangled + at, sizeof(mangled) - at, "T%s%sE", back, back);
+		before = at - 2;
+	}
+	assert_true(wtl_rust_name(mangled, name, sizeof(name)));
+	assert_int_equal(strlen(name), sizeof(name) - 1);
+	assert_true(wtl_rust_name("_RNvC9backtraceu3foo", name, 5));
+	assert_string_equal(name, "back");
+	/* And one that is deeper than any program's. */
+	memset(deep + 6, 'R', 1500);
+	assert_false(wtl_rust_name(deep, name, sizeof(name)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_no_two_are_alike),
+		cmocka_unit_test(test_names_of_rust),
+		cmocka_unit_test(test_a_name_that_doubles),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
