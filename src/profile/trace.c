@@ -138,6 +138,15 @@ static void end_thread(struct wtl_trace *trace, size_t i)
 		wtl_spaces_remove(&trace->spaces, space);
 }
 
+size_t wtl_trace_n_hidden(const struct wtl_trace *trace)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < trace->n_threads; i++)
+		n += trace->threads[i].is_hidden;
+	return n;
+}
+
 /* ---- On a processor ---- */
 
 int64_t wtl_trace_time(int64_t t_ns)
@@ -602,12 +611,23 @@ static void take_name(struct wtl_trace *trace, size_t thread, const struct wtl_r
 		       event->name.name, strnlen(event->name.name, 16));
 	if (!event->name.is_exec)
 		return;
+	trace->threads[thread].is_new = true;
 	space = wtl_spaces_find(&trace->spaces, event->pid);
 	if (space)
 		wtl_space_clear(space);
 	wtl_python_ended(&trace->python, event->pid);
 	/* Recording begins with the exec(): its caller is on a processor. */
 	come(trace, thread, event);
+}
+
+/* A program that ends as soon as it has begun did not: it is hidden from here on. */
+static void note_hidden(const struct wtl_trace *trace, struct wtl_trace_thread *thread,
+			enum wtl_ring_kind kind)
+{
+	if (kind == WTL_RING_ENDED)
+		thread->is_hidden = thread->is_new && trace->n_lost == 0;
+	else if (kind != WTL_RING_NAME)
+		thread->is_new = false;
 }
 
 void wtl_trace_take(void *context, const struct wtl_ring_event *event)
@@ -630,6 +650,7 @@ void wtl_trace_take(void *context, const struct wtl_ring_event *event)
 	thread = event->tid > 0 ? find_thread(trace, event->pid, event->tid) : -ESRCH;
 	if (thread < 0)
 		return;
+	note_hidden(trace, &trace->threads[thread], event->kind);
 	switch (event->kind) {
 	case WTL_RING_SAMPLE:
 		take_sample(trace, (size_t)thread, event);

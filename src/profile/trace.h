@@ -43,6 +43,8 @@ struct wtl_trace_thread {
 	size_t slice;	 /* its last one, + 1; 0: none */
 	uint32_t node;	 /* for the time of a thread that never had a sample; else 0 */
 	bool has_ended;
+	bool is_new;	/* became a program, of which nothing else was recorded yet */
+	bool is_hidden; /* that is all: the kernel ended its events, see wtl_trace_n_hidden() */
 	struct wtl_tail_need tail;
 };
 
@@ -96,6 +98,12 @@ struct wtl_trace {
 	uint32_t unresolved; /* the frame of unresolved samples */
 	uint32_t seen_node;  /* of the sample that was taken last */
 };
+
+/*
+ * The programs of which nothing was seen: at the exec() of a file that its user may not read, or that gives other rights
+ * (setuid), the kernel ends all perf events of the process.
+ */
+size_t wtl_trace_n_hidden(const struct wtl_trace *trace);
 
 /* Rounds down to whole microseconds, in which times are kept: files become smaller. */
 int64_t wtl_trace_time(int64_t t_ns);

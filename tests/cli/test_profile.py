@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import REPO, command_path, finish, mover, parse_json, run_wattle, start_wattle, wait_for
+from conftest import REPO, clean_env, command_path, finish, mover, parse_json, run_wattle, start_wattle, wait_for
 
 SUMS = ("stacks_j", "not_seen_j", "unknown_time_j", "outside_j", "profiler_j", "others_j", "kernel_j", "idle_j", "unattributed_j")
 
@@ -377,6 +377,22 @@ def test_children(profile):
     assert seen.used("in_child", 0.2)   # fork and exec
     assert seen.used("in_thread", 0.2)  # fork alone
     assert seen.json["threads"] == 3
+
+
+def test_a_program_that_its_user_may_not_read(program):
+    """The kernel lets nobody look at it: that is said, not left to be guessed."""
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        pytest.skip("needs root and setpriv, to become others")
+    with tempfile.TemporaryDirectory(prefix="wattle-test-") as path:
+        os.chmod(path, 0o755)
+        closed = shutil.copy(program, Path(path) / "closed")
+        os.chmod(closed, 0o711)
+        done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", command_path(), "profile", "-o", "-", "-f", "json", "--",
+                               "sh", "-c", '"$0" brief; "$0" brief; true', closed], cwd="/", env=clean_env(HOME=None), capture_output=True, text=True, check=False)
+    if done.returncode in (125, 126, 127) or "perf_event_open" in done.stderr:
+        pytest.skip(f"others can take no profile here: {done.stderr}")
+    assert done.stderr.count("closed: not looked at, as the kernel forbids it") == 1, done.stderr
+    assert json.loads(done.stdout)["processes_not_seen"] == 2, done.stdout
 
 
 def test_waiting(program, tmp_path):

@@ -263,6 +263,37 @@ static void ended(int pid)
 	wtl_trace_take(&trace, &event);
 }
 
+/* At the exec() of a program that may not be looked at, the kernel says that the thread ended. */
+static void test_hidden_programs(void **state)
+{
+	enum kind { HIDDEN, MAPS, LEAVES, AFTER_LOSS, N_KINDS };
+
+	(void)state;
+	for (int kind = HIDDEN; kind < N_KINDS; kind++) {
+		struct wtl_ring_event event = {.kind = WTL_RING_NAME,
+					       .pid = NOBODY + kind,
+					       .tid = NOBODY + kind,
+					       .name = {"sudo", true}};
+
+		wtl_trace_take(&trace, &event);
+		event = (struct wtl_ring_event){.kind = WTL_RING_SWITCH,
+						.pid = event.pid,
+						.tid = event.tid,
+						.turn = {.is_out = true}};
+		if (kind == MAPS) {
+			event.kind = WTL_RING_MAP;
+			event.map.path = "/nowhere/sudo";
+		}
+		if (kind == MAPS || kind == LEAVES)
+			wtl_trace_take(&trace, &event);
+		if (kind == AFTER_LOSS)
+			lost(0, 1);
+		ended(kind);
+		ended(kind);
+		assert_int_equal(wtl_trace_n_hidden(&trace), 1);
+	}
+}
+
 /* What they had mapped is forgotten. */
 static void test_processes_that_ended(void **state)
 {
@@ -370,6 +401,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_another_one_is_there, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_lost_at_the_end, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_waiting, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_hidden_programs, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_long_profiles, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_short_processes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_processes_that_ended, set_up, tear_down),

@@ -69,7 +69,7 @@ static struct wtl_saved_part part_of(const struct wtl_profile_keep *keep)
 	struct wtl_trace *trace = &part.trace;
 
 	part.trace = keep->watch.trace;
-	part.n_unseen = keep->watch.n_denied;
+	part.n_unseen = keep->watch.n_denied + wtl_trace_n_hidden(&keep->watch.trace);
 	part.hz = keep->watch.how.hz;
 	part.stack_bytes = keep->watch.how.stack_bytes;
 	trace->threads += told->n_threads;

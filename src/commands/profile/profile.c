@@ -198,7 +198,7 @@ static int write_out(struct session *session, struct wtl_profile *profile)
 	return rc < 0 ? rc : of_trace;
 }
 
-/* Processes not looked at: by perf_event_open those denied; from /proc also those that ended too soon. */
+/* Processes not looked at: by perf_event_open those denied or hidden; from /proc also those that ended too soon. */
 static size_t count_unseen(const struct session *session)
 {
 	const struct wtl_profile_watch *watch = &session->watch;
@@ -206,7 +206,7 @@ static size_t count_unseen(const struct session *session)
 	uint64_t n_followed;
 
 	if (!watch->looks || !session->billing.consumers)
-		return watch->n_denied;
+		return watch->n_denied + wtl_trace_n_hidden(&watch->trace);
 	wtl_consumers_command(session->billing.consumers, &account);
 	n_followed = wtl_looks_n_followed(watch->looks);
 	return account.n_processes > n_followed ? (size_t)(account.n_processes - n_followed) : 0;

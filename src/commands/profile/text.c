@@ -725,11 +725,10 @@ static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile,
 	if (trace->is_full)
 		wtl_buf_puts(buf, "there was too little memory: what came later is missing\n");
 	if (profile->n_unseen)
-		wtl_buf_printf(
-			buf,
-			"%zu of its processes were not looked at: they ended too soon, or are "
-			"another user's\n",
-			profile->n_unseen);
+		wtl_buf_printf(buf,
+			       "%zu of its processes were not looked at: they ended too soon, are "
+			       "another user's, or run a program that may not be read\n",
+			       profile->n_unseen);
 	put_waits(buf, profile);
 	put_python(buf, &trace->python, of);
 	wtl_buf_printf(buf, "%sthe profiler used %.3f s of CPU time\n\n", of,

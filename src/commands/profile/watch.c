@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -289,6 +290,32 @@ void wtl_profile_watch_end(struct wtl_profile_watch *watch, int64_t now_ns)
 	watch->trace.modules.apart = wtl_apart;
 }
 
+/* Each program once. */
+static void complain_hidden(struct wtl_app *app, const struct wtl_trace *trace)
+{
+	struct wtl_buf names;
+
+	wtl_buf_init(&names, PATHS_MAX);
+	for (size_t i = 0, k; i < trace->n_threads; i++) {
+		const struct wtl_trace_thread *hidden = &trace->threads[i];
+
+		for (k = 0; k < i && hidden->is_hidden; k++)
+			if (trace->threads[k].is_hidden &&
+			    strcmp(trace->threads[k].name, hidden->name) == 0)
+				break;
+		if (hidden->is_hidden && k == i)
+			wtl_buf_printf(&names, "%s%s", names.len > 0 ? ", " : "", hidden->name);
+	}
+	if (names.len > 0)
+		wtl_complain(
+			app,
+			"%s: not looked at, as the kernel forbids it of a program that its user "
+			"may not read, or that is setuid: make it readable, or give its process to "
+			"--pid as root",
+			names.error ? "…" : wtl_buf_str(&names));
+	wtl_buf_done(&names);
+}
+
 void wtl_profile_watch_complain(struct wtl_app *app, const struct wtl_trace *trace)
 {
 	const struct wtl_modules *modules = &trace->modules;
@@ -311,6 +338,7 @@ void wtl_profile_watch_complain(struct wtl_app *app, const struct wtl_trace *tra
 			"the debug information of %zu file%s cannot be read, so lines and inlined "
 			"calls are not told there: %s",
 			n, n == 1 ? "" : "s", paths.error ? "…" : wtl_buf_str(&paths));
+	complain_hidden(app, trace);
 	wtl_buf_done(&paths);
 }
 
