@@ -150,6 +150,8 @@ struct wtl_command_account {
 };
 void wtl_consumers_command(const struct wtl_consumers *consumers,
 			   struct wtl_command_account *ret_account);
+/* Of its CPU time, that of children that ended unseen: without exit records nobody knows how many they were. */
+int64_t wtl_consumers_uncounted_ns(const struct wtl_consumers *consumers);
 
 /* The accounts of a chosen set's members together, since wtl_consumers_begin(). */
 struct wtl_consumers_sum {

@@ -435,6 +435,22 @@ void wtl_consumers_sum_part(const struct wtl_consumers *consumers,
 		  counted_part(sum->counted_ns, sum->cpu_ns), ret_energy);
 }
 
+int64_t wtl_consumers_uncounted_ns(const struct wtl_consumers *consumers)
+{
+	const struct wtl_workload *workload = consumers->workload;
+	uint32_t capacity = (uint32_t)wtl_workload_capacity(workload);
+	int64_t cpu_ns = 0;
+
+	for (uint32_t slot = wtl_workload_next(workload, 0); slot < capacity;
+	     slot = wtl_workload_next(workload, slot + 1)) {
+		const struct wtl_consumer *consumer = wtl_workload_consumer(workload, slot);
+
+		if (consumer->is_in_tree && consumer->n_processes == 0)
+			cpu_ns += consumer->cpu_ns;
+	}
+	return cpu_ns;
+}
+
 void wtl_consumers_command(const struct wtl_consumers *consumers,
 			   struct wtl_command_account *ret_account)
 {

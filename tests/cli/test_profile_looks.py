@@ -131,3 +131,10 @@ def test_processes_that_end_too_soon_are_counted(look):
     rows, told, _ = look("sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do /bin/true; done")
     seen = {name for name in rows if name.startswith("[true:")}
     assert told["processes_not_seen"] > 0 or seen, (told["processes_not_seen"], rows)
+
+
+@pytest.mark.parametrize("script, says", [('i=0; while [ $i -lt 300 ]; do /bin/true; i=$((i + 1)); done', True), ('"$0" two; true', False)])
+def test_processes_that_nobody_counts(deny, program, tmp_path, script, says):
+    """Without exit records (a socket) their CPU time is known, from their parent's. That of one that was looked at is not theirs."""
+    done = deny(["perf_event_open", "socket"], errno.EPERM, "profile", "-q", "-o", tmp_path / "p.json", "--", "sh", "-c", script, program)
+    assert done.returncode == 0 and ("processes that ended between two looks had 0." in done.stderr) == says, done

@@ -35,7 +35,13 @@
 #define WINDOW "profile"
 #define MARKED "profile: a mark"
 
-enum { ROWS = 400, ROWS_MAX = 10000, STACK_MAX = 65528, DURATION_MAX_S = 86400 };
+enum {
+	ROWS = 400,
+	ROWS_MAX = 10000,
+	STACK_MAX = 65528,
+	DURATION_MAX_S = 86400,
+	UNCOUNTED_PART = 10
+};
 
 static const struct wtl_option options[] = {
 	{"rate", 'F', "HZ", "Samples for each second of a thread's CPU time (default 997)",
@@ -212,6 +218,27 @@ static size_t count_unseen(const struct session *session)
 	return account.n_processes > n_followed ? (size_t)(account.n_processes - n_followed) : 0;
 }
 
+/* Those that nobody counted have CPU time, at least. Little of it is last moments of others, which looks do not see. */
+static void complain_uncounted(const struct session *session)
+{
+	const struct wtl_trace *trace = &session->watch.trace;
+	struct wtl_command_account account;
+	int64_t unseen_ns;
+
+	if (!session->watch.looks || !session->billing.consumers ||
+	    wtl_consumers_uncounted_ns(session->billing.consumers) == 0)
+		return;
+	wtl_consumers_command(session->billing.consumers, &account);
+	unseen_ns = account.cpu_ns;
+	for (size_t i = 0; i < trace->n_threads; i++)
+		unseen_ns -= trace->threads[i].cpu_ns;
+	if (unseen_ns > account.cpu_ns / UNCOUNTED_PART)
+		wtl_complain(session->app,
+			     "processes that ended between two looks had %.3f s of %.3f s of CPU "
+			     "time; how many they were is known only with CAP_NET_ADMIN",
+			     (double)unseen_ns / 1e9, (double)account.cpu_ns / 1e9);
+}
+
 static int tell(struct session *session, const struct wattle_window *window)
 {
 	struct wtl_split_result result = {.n_nodes = 0};
@@ -245,6 +272,7 @@ static int tell(struct session *session, const struct wattle_window *window)
 		rc = wtl_profile_energy_describe(&session->energy, &profile);
 	profile.own_cpu_ns = own_cpu_ns() + session->watch.trace.lines.cpu_ns;
 	wtl_profile_watch_complain(session->app, &session->watch.trace);
+	complain_uncounted(session);
 	if (rc == 0)
 		rc = write_out(session, &profile);
 	else
