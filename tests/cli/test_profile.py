@@ -108,6 +108,8 @@ def test_two_functions(profile):
     main = next(row for row in seen.json["functions"] if row["function"] == "main")
     lines = (REPO / "tests" / "cli" / "profiled.c").read_text().splitlines()
     assert main["file"].endswith("profiled.c") and lines[main["line"] - 1].startswith("int main(")
+    # All that was seen of the second one are calls that were put into both.
+    assert seen.functions["light"]["file"] == seen.functions["heavy"]["file"] == main["file"], seen.functions
 
 
 def test_the_idle_machine_is_watched_first(machine, tmp_path):

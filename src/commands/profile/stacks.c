@@ -249,31 +249,37 @@ static int place_functions(struct making *making)
 	if (!stacks->functions)
 		return -ENOMEM;
 	for (size_t i = 0; i < stacks->tree.n_names; i++)
-		stacks->functions[i] = (struct wtl_stacks_function){
-			.name = stacks->tree.names[i], .label = stacks->tree.names[i], .file = ""};
+		stacks->functions[i] = (struct wtl_stacks_function){.name = stacks->tree.names[i],
+								    .label = stacks->tree.names[i],
+								    .file = "",
+								    .object = ""};
 	for (size_t i = 1; i < trace->tree.n_nodes; i++) {
 		const struct wtl_frame *frame = &trace->tree.frames[trace->tree.nodes[i].frame];
 		uint32_t node = stacks->of_nodes[i],
 			 until = stacks->of_nodes[trace->tree.nodes[i].parent];
 		struct wtl_stacks_function *innermost =
 			&stacks->functions[wtl_stacks_function(stacks, node)];
+		const char *object = "";
 		size_t n;
 
-		if (innermost->file[0] || node == until)
+		if (node == until)
 			continue;
-		if (frame->kind == WTL_FRAME_PYTHON)
-			place_python(stacks, innermost, frame);
 		if (frame->kind == WTL_FRAME_NATIVE && frame->module)
-			innermost->file = clean_file(stacks, frame->module->path);
+			object = clean_file(stacks, frame->module->path);
+		if (!innermost->file[0] && frame->kind == WTL_FRAME_PYTHON)
+			place_python(stacks, innermost, frame);
+		else if (!innermost->file[0])
+			innermost->file = object;
 		n = wtl_places_of(stacks->profile->places, trace->tree.nodes[i].frame, lines);
-		for (; n > 0 && node != until; n--, node = stacks->tree.nodes[node].parent)
-			if (lines[n - 1].file) {
-				struct wtl_stacks_function *function =
-					&stacks->functions[wtl_stacks_function(stacks, node)];
+		for (; n > 0 && node != until; n--, node = stacks->tree.nodes[node].parent) {
+			struct wtl_stacks_function *function =
+				&stacks->functions[wtl_stacks_function(stacks, node)];
 
-				function->file = clean_file(stacks, lines[n - 1].file);
-				function->line = lines[n - 1].begin;
-			}
+			if (!lines[n - 1].file || function->line)
+				continue;
+			function->file = clean_file(stacks, lines[n - 1].file);
+			function->line = lines[n - 1].begin;
+		}
 	}
 	return 0;
 }
