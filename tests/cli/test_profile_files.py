@@ -151,13 +151,19 @@ def test_callgrind_says(written):
         is_call = line.startswith("calls=")
     assert own[0] == totals[0] and own[2] == totals[2]
     assert own[1] == pytest.approx(totals[1], abs=text.count("\n"))  # parts of microseconds are cut off
+    # What has no source has a program alone: readers would print machine code.
+    assert re.search(r"^ob=.*/profiled\nfl=.*/profiled\.c\nfn=\(\d+\) heavy$", text, re.M), text
+    programs, sources = (set(re.findall(rf"^(?:{kinds})=(.*)$", text, re.M)) - {"???"} for kinds in ("ob|cob", "fl|cfi"))
+    assert not programs & sources, (programs, sources)
 
 
 def test_callgrind_by_annotate(written):
     """valgrind 3.19 was tried."""
     need("callgrind_annotate")
-    shown = run("callgrind_annotate", "--auto=no", written("p.callgrind"))
+    shown = run("callgrind_annotate", "--threshold=100", written("p.callgrind"))
     assert re.search(r"^ *[\d,]+ \(.*profiled\.c:innermost", shown, re.M), shown
+    sources = re.findall(r"^-- Auto-annotated source: (.*)$", shown, re.M)
+    assert sources and all(source.endswith((".c", ".h")) for source in sources), sources
 
 
 # ---- Tools of browsers ----

@@ -62,13 +62,20 @@ static void put_events(struct wtl_buf *buf, const struct wtl_stacks *stacks)
 	wtl_buf_putc(buf, '\n');
 }
 
-static void put_name(struct wtl_buf *buf, const struct wtl_stacks *stacks, const char *file,
-		     const char *name, uint32_t function)
+/*
+ * Readers print lines of a file, so it is none that is a program. A script is its own object: there is no empty one.
+ * prefix: "c" for who is called.
+ */
+static void put_name(struct wtl_buf *buf, const struct wtl_stacks *stacks, const char *prefix,
+		     const char *file, uint32_t function)
 {
 	const struct wtl_stacks_function *called = &stacks->functions[function];
+	const char *source = called->file == called->object ? "" : called->file;
+	const char *object = called->object[0] ? called->object : source;
 
-	wtl_buf_printf(buf, "%s=%s\n%s=(%" PRIu32 ") %s\n", file,
-		       called->file[0] ? called->file : "???", name, function + 1, called->label);
+	wtl_buf_printf(buf, "%sob=%s\n%s=%s\n%sfn=(%" PRIu32 ") %s\n", prefix,
+		       object[0] ? object : "???", file, source[0] ? source : "???", prefix,
+		       function + 1, called->label);
 }
 
 /* The own costs of each frame, which is a line of a function. */
@@ -106,14 +113,14 @@ static void put_functions(struct wtl_buf *buf, const struct wtl_stacks *stacks,
 		uint32_t function = lines[i].function;
 
 		wtl_buf_putc(buf, '\n');
-		put_name(buf, stacks, "fl", "fn", function);
+		put_name(buf, stacks, "", "fl", function);
 		for (; i < stacks->tree.n_frames && lines[i].function == function; i++)
 			put_costs(buf, stacks, lines[i].line,
 				  &sums[lines[i].frame * stacks->n_metrics]);
 		for (; edge < edges->n && edges->list[edge].caller == function; edge++) {
 			const struct wtl_edge *call = &edges->list[edge];
 
-			put_name(buf, stacks, "cfi", "cfn", call->callee);
+			put_name(buf, stacks, "c", "cfi", call->callee);
 			wtl_buf_printf(buf, "calls=%" PRIu64 " %" PRIu32 "\n",
 				       call->all[WTL_METRIC_SAMPLES] ? call->all[WTL_METRIC_SAMPLES]
 								     : 1,

@@ -269,7 +269,7 @@ static int place_functions(struct making *making)
 		if (!innermost->file[0] && frame->kind == WTL_FRAME_PYTHON)
 			place_python(stacks, innermost, frame);
 		else if (!innermost->file[0])
-			innermost->file = object;
+			innermost->file = innermost->object = object;
 		n = wtl_places_of(stacks->profile->places, trace->tree.nodes[i].frame, lines);
 		for (; n > 0 && node != until; n--, node = stacks->tree.nodes[node].parent) {
 			struct wtl_stacks_function *function =
@@ -277,6 +277,7 @@ static int place_functions(struct making *making)
 
 			if (!lines[n - 1].file || function->line)
 				continue;
+			function->object = object;
 			function->file = clean_file(stacks, lines[n - 1].file);
 			function->line = lines[n - 1].begin;
 		}

@@ -30,9 +30,10 @@ struct wtl_stacks_metric {
 
 struct wtl_stacks_function {
 	const char *name;
-	const char *label; /* without file and line: "fit" of "fit (train.py:12)" */
-	const char *file;  /* "": not known */
-	uint32_t line;	   /* its first line; 0: not known */
+	const char *label;  /* without file and line: "fit" of "fit (train.py:12)" */
+	const char *file;   /* its source; if not known, what is in object. "": not known */
+	const char *object; /* the program or library; "": not known, or Python's */
+	uint32_t line;	    /* its first line; 0: not known */
 };
 
 struct wtl_stacks {
