@@ -19,6 +19,7 @@ from __future__ import annotations
 import _thread
 import cProfile
 import os
+import re
 import sys
 import threading
 import time
@@ -38,6 +39,12 @@ INTERVAL_S = 0.05
 COST = 50  # a look takes at most one part in so many of the time
 POOL = 4096  # stretches of a thread's time that functions which still run will claim
 SORTS = ("energy", "all-energy", "time", "cumulative", "calls", "name")
+# What waits more than it computes, as cProfile calls it.
+WAITS = re.compile(
+    r"<built-in method (builtins\.input|time\.sleep|select\.select|posix\.(wait\w*|read|fsync|fdatasync)|_?signal\.(pause|sig\w*wait\w*)|fcntl\.(flock|lockf))>"
+    r"|<method '(acquire|join|get|poll)' of '(_thread|_queue|_multiprocessing|select)\.\w+' objects>"
+    r"|<method '(_?accept|connect|recv\w*|read\w*|do_handshake)' of '(_socket|_ssl|_io)\.\w+' objects>"
+)
 _TOOL = 2  # sys.monitoring.PROFILER_ID, which cProfile takes
 _monitoring: Any = getattr(sys, "monitoring", None)  # from Python 3.12 on
 
@@ -54,6 +61,27 @@ def _events_of_this_thread(is_on: bool) -> None:
         function(api.PyThreadState_Get())
 
 
+class _Stretch:
+    """Time of a thread from one look to the next, as far as no function has claimed it."""
+
+    __slots__ = ("cpu_uj", "end_s", "gpu_uj", "idle_s", "left_s")
+
+    def __init__(self, end_s: float, left_s: float, idle_s: float, cpu_uj: float, gpu_uj: float) -> None:
+        self.end_s, self.left_s, self.idle_s, self.cpu_uj, self.gpu_uj = end_s, left_s, idle_s, cpu_uj, gpu_uj
+
+    @property
+    def energy_uj(self) -> float:
+        return self.cpu_uj + self.gpu_uj
+
+    def take(self, seconds: float, is_idle: bool) -> float:
+        """Energy of so many of its seconds: of idle ones what GPUs used, and the processor's only if no others are left."""
+        part = seconds / self.left_s if seconds < self.left_s else 1.0
+        gpu_uj, cpu_uj = self.gpu_uj * part, self.cpu_uj * (part if part == 1.0 or not is_idle else 0.0)
+        self.left_s, self.cpu_uj, self.gpu_uj = self.left_s * (1.0 - part), self.cpu_uj - cpu_uj, self.gpu_uj - gpu_uj
+        self.idle_s = max(0.0, min(self.left_s, self.idle_s - seconds if is_idle else self.idle_s * (1.0 - part)))
+        return cpu_uj + gpu_uj
+
+
 class _Thread:
     """One thread's functions, what they were charged, and the time that functions which still run will claim."""
 
@@ -61,8 +89,10 @@ class _Thread:
         self.profiler = profiler
         self.clock = time.pthread_getcpuclockid(_thread.get_ident())
         self.charged_uj: dict[int, float] = {}  # by the identity of a function's code
-        self._own_s: dict[int, float] = {}
-        self._pool: list[list[float]] = []  # seconds and microjoules that nobody has claimed, the newest last
+        self._told_s: dict[int, tuple[float, float]] = {}  # own, and with its calls
+        self._pool: list[_Stretch] = []  # the newest last
+        self._claims: list[tuple[float, float, int]] = []  # of the newest look that had any, when the pool was so long:
+        self._n_then = 0
         self._seen_s = time.perf_counter()
         self._cpu_ns = self._read_clock()
 
@@ -80,43 +110,66 @@ class _Thread:
         self._cpu_ns = now
         return now - before
 
-    def _take(self, seconds: float) -> float:
-        """
-        Energy of so many seconds that nobody has claimed yet, from the newest on: of functions that are nested, the inner ones
-        end first and ran last.
-        """
-        taken_uj = 0.0
-        while seconds > 0 and self._pool:
-            newest = self._pool[-1]
-            if newest[0] > seconds:
-                part = newest[1] * seconds / newest[0]
-                newest[0] -= seconds
-                newest[1] -= part
-                return taken_uj + part
-            self._pool.pop()
-            taken_uj += newest[1]
-            seconds -= newest[0]
-        return taken_uj
+    def _charge(self, key: int, energy_uj: float) -> None:
+        self.charged_uj[key] = self.charged_uj.get(key, 0.0) + energy_uj
 
-    def charge(self, energy_uj: float) -> None:
+    def _wait(self, key: int, seconds: float, since_s: float) -> float:
+        """Charges a function that waited with idle time since then; how many seconds were something else."""
+        for stretch in reversed(self._pool):
+            if seconds <= 0 or stretch.end_s <= since_s:
+                break
+            idle_s = min(seconds, stretch.idle_s)
+            if idle_s > 0:
+                self._charge(key, stretch.take(idle_s, True))
+                seconds -= idle_s
+        return seconds
+
+    def settle(self) -> None:
+        """
+        Charges what had returned by the newest look that saw any: with seconds that nobody has claimed, from the newest on. Of functions
+        that are nested, the inner ones end first and ran last.
+        """
+        newer = self._pool[self._n_then :]
+        del self._pool[self._n_then :]
+        for _, seconds, key in self._claims:
+            while seconds > 0 and self._pool:
+                newest = self._pool[-1]
+                taken_s = min(seconds, newest.left_s)
+                self._charge(key, newest.take(taken_s, False))
+                seconds -= taken_s
+                if newest.left_s <= 0:
+                    self._pool.pop()
+        self._pool += newer
+        self._claims = []
+
+    def charge(self, cpu_uj: float, cpu_s: float, gpu_uj: float = 0.0) -> None:
         """What it used since the look before, and what functions have returned since then."""
         if self.profiler is None:
             return
-        now = time.perf_counter()
-        self._pool.append([now - self._seen_s, energy_uj])
+        before_s, now = self._seen_s, time.perf_counter()
         self._seen_s = now
-        claims = []
+        self._pool.append(_Stretch(now, now - before_s, max(0.0, now - before_s - cpu_s), cpu_uj, gpu_uj))
+        claims: list[tuple[float, float, int]] = []
+        waits: list[tuple[float, float, int]] = []
         for entry in self.profiler.getstats():
             key = id(entry.code)
-            more = entry.inlinetime - self._own_s.get(key, 0.0)
+            own_s, all_s = self._told_s.get(key, (0.0, 0.0))
+            more = entry.inlinetime - own_s
             if more > 0:
-                self._own_s[key] = entry.inlinetime
-                claims.append((more, key))
-        for seconds, key in sorted(claims):
-            self.charged_uj[key] = self.charged_uj.get(key, 0.0) + self._take(seconds)
+                self._told_s[key] = entry.inlinetime, entry.totaltime
+                is_wait = isinstance(entry.code, str) and WAITS.match(entry.code)
+                (waits if is_wait else claims).append((max(more, entry.totaltime - all_s), more, key))
+        if claims or waits:
+            # What ran at a look may turn out to have waited then. So those that had returned are charged when it has returned, too.
+            for order, seconds, key in sorted(waits):
+                claims.append((order, self._wait(key, seconds, before_s - seconds), key))
+            self.settle()
+            self._claims, self._n_then = sorted(claims), len(self._pool)
         if len(self._pool) > POOL:
+            self.settle()
             old = self._pool[: POOL // 2]
-            self._pool[: POOL // 2] = [[sum(part[0] for part in old), sum(part[1] for part in old)]]
+            sums = [sum(getattr(part, name) for part in old) for name in ("left_s", "idle_s", "cpu_uj", "gpu_uj")]
+            self._pool[: POOL // 2] = [_Stretch(old[-1].end_s, *sums)]
 
 
 class _Overhead:
@@ -491,17 +544,18 @@ class _Session:
         took_s, busy_ns = max(1e-9, now_s - self._looked_s), process_ns - self._cpu_ns
         self._looked_s, self._cpu_ns = now_s, process_ns
         # While it waits, others use the machine; what a GPU does meanwhile, it may wait for.
+        gpu_part_uj = max(0.0, gpu_uj - self._energy_uj[0])
         cpu_part_uj = max(0.0, cpu_uj - self._energy_uj[1] - self._idle_uw * took_s) * min(1.0, busy_ns / 1e9 / took_s)
-        used_uj = cpu_part_uj + max(0.0, gpu_uj - self._energy_uj[0])
         self._energy_uj = gpu_uj, cpu_uj
-        own_uj = used_uj * min(1.0, self._own.cpu_ns() / busy_ns) if busy_ns > 0 else 0.0
-        self._own.charged_uj[0] = self._own.charged_uj.get(0, 0.0) + own_uj
+        own_part = min(1.0, self._own.cpu_ns() / busy_ns) if busy_ns > 0 else 0.0
+        self._own._charge(0, (cpu_part_uj + gpu_part_uj) * own_part)
         threads = list(self._threads.values())
         weights = [thread.cpu_ns() for thread in threads]
         if not any(weights):
             weights = [int(thread is self._main) for thread in threads]
         for thread, weight in zip(threads, weights):
-            thread.charge((used_uj - own_uj) * weight / sum(weights))
+            part = (1.0 - own_part) * weight / sum(weights)
+            thread.charge(cpu_part_uj * part, busy_ns / 1e9 * part, gpu_part_uj * part)
 
     # ---- Its end ----
 
@@ -543,6 +597,7 @@ class _Session:
         made: dict[Any, Function] = {}
         for thread in self._threads.values():
             if thread.profiler is not None:
+                thread.settle()
                 add(made, thread.profiler.getstats(), thread.charged_uj)
         made = {key: f for key, f in made.items() if key[0] != __file__ and "_lsprof.Profiler" not in key[2]}
         overhead_s, overhead_uj = take_out(made, self._overhead.inside_s, self._overhead.outside_s)
@@ -578,7 +633,7 @@ class _Session:
             children = max(0, min(tree - own, everything - idle - own))
             uncertainty_j = window.own.uncertainty_j if is_above else window.own.full_uncertainty_j
         profile.has_idle &= is_above
-        unclaimed = sum(part[1] for thread in self._threads.values() for part in thread._pool)
+        unclaimed = sum(part.energy_uj for thread in self._threads.values() for part in thread._pool)
         scale = own / max(charged_uj + overhead_uj + unclaimed, 1e-9)
         for f in made.values():
             f.own_uj, f.all_uj = f.own_uj * scale, f.all_uj * scale

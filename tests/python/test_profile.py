@@ -39,6 +39,13 @@ def burn(seconds):
 def rest():
     time.sleep(0.4)
 
+def both():
+    end = time.process_time() + 0.2
+    while time.process_time() < end:
+        for _ in range(100_000):
+            pass
+    time.sleep(0.6)
+
 def worker():
     burn(0.2)
 
@@ -50,6 +57,7 @@ def main(how):
     sum(squares(100))
     burn(0.4)
     rest()
+    both()
     thread = threading.Thread(target=worker)
     thread.start()
     thread.join()
@@ -114,6 +122,7 @@ def test_program(profiled, tmp_path):
         stats = pstats.Stats(str(tmp_path / name)).stats
         assert sum(row[2] for row in stats.values()) == pytest.approx(stats["~", 0, f"TOTAL (values are {unit})"][3])
     assert energy["burn"][3] > 2 * energy["rest"][3]  # it sleeps
+    assert energy["both"][2] > 2 * energy["<built-in method time.sleep>"][2]
     assert energy["main"][3] > energy["fib"][3]
 
 
@@ -357,23 +366,49 @@ class Told:
         return self.entries
 
 
-def test_energy_goes_to_who_ran(monkeypatch):
-    """An inner function returns in the third second, the outer one in the fourth: the first second is the outer one's."""
+OUTER, INNER, SLEEP, QUERY = Code("outer"), Code("inner"), "<built-in method time.sleep>", "<method 'execute' of 'driver.cursor' objects>"
+
+
+@pytest.mark.parametrize(
+    "looks,joules",
+    [  # each second: microjoules, CPU seconds, those of GPUs, and what has returned
+        (
+            # The first second is the outer one's.
+            [
+                (1e6, 1.0, 0, []),
+                (5e6, 1.0, 0, []),
+                (5e6, 1.0, 0, [Entry(INNER, 1, 2.0, 2.0)]),
+                (2e6, 1.0, 0, [Entry(INNER, 1, 2.0, 2.0), Entry(OUTER, 1, 2.0, 4.0)]),
+            ],
+            {INNER: 10, OUTER: 3},
+        ),
+        (
+            # What it called took longer than it did itself.
+            [(5e6, 1.0, 0, []), (0, 0.0, 0, []), (0, 0.0, 0, []), (0, 0.0, 0, [Entry(OUTER, 1, 1.0, 4.0), Entry(QUERY, 1, 3.0, 3.0)])],
+            {OUTER: 5, QUERY: 0},
+        ),
+        (
+            # It was asleep when the meter was read.
+            [(5e6, 0.2, 0, [Entry(INNER, 1, 0.2, 0.2)]), (0, 0.0, 0, []), (0, 0.0, 0, [Entry(INNER, 1, 0.2, 0.2), Entry(SLEEP, 1, 2.8, 2.8)])],
+            {INNER: 5, SLEEP: 0},
+        ),
+        # Turns, and a function that still runs: the inner one has what is left.
+        ([(5e6, 0.5, 0, [Entry(INNER, 9, 0.3, 0.3), Entry(SLEEP, 9, 0.5, 0.5)])], {INNER: 3, SLEEP: 0}),
+        ([(0, 0.5, 5e6, [Entry(INNER, 9, 0.5, 0.5), Entry(SLEEP, 9, 0.5, 0.5)])], {INNER: 2.5, SLEEP: 2.5}),
+        # Threads that are not Python's compute for one that waits.
+        ([(5e6, 4.0, 0, [Entry(SLEEP, 1, 1.0, 1.0)])], {SLEEP: 5}),
+    ],
+)
+def test_energy_goes_to_who_ran(monkeypatch, looks, joules):
     now = [0.0]
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
     told = Told()
-    thread, outer, inner = _Thread(told), Code("outer"), Code("inner")
-    for second, (energy_uj, entries) in enumerate(
-        [
-            (1e6, []),
-            (5e6, []),
-            (5e6, [Entry(inner, 1, 2.0, 2.0)]),
-            (2e6, [Entry(inner, 1, 2.0, 2.0), Entry(outer, 1, 2.0, 4.0)]),
-        ]
-    ):
+    thread = _Thread(told)
+    for second, (cpu_uj, cpu_s, gpu_uj, entries) in enumerate(looks):
         now[0], told.entries = second + 1.0, entries
-        thread.charge(energy_uj)
-    assert thread.charged_uj == {id(inner): pytest.approx(10e6), id(outer): pytest.approx(3e6)}
+        thread.charge(cpu_uj, cpu_s, gpu_uj)
+    thread.settle()
+    assert {code: thread.charged_uj.get(id(code), 0) for code in joules} == {code: pytest.approx(1e6 * j) for code, j in joules.items()}
 
 
 def test_overhead_is_taken_out():
