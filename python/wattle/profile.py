@@ -93,8 +93,11 @@ class _Thread:
         self._pool: list[_Stretch] = []  # the newest last
         self._claims: list[tuple[float, float, int]] = []  # of the newest look that had any, when the pool was so long:
         self._n_then = 0
-        self._seen_s = time.perf_counter()
+        self._returned: list[tuple[float, float, int, bool]] = []  # since the look before; with its calls, own, whose, does it wait
+        self._since_s = self._seen_s = time.perf_counter()
         self._cpu_ns = self._read_clock()
+        self.cpu_s = 0.0  # since the look before
+        self.has_ended = self.is_over = False
 
     def _read_clock(self) -> int:
         try:
@@ -102,13 +105,22 @@ class _Thread:
         except OSError:  # it has ended
             return -1
 
-    def cpu_ns(self) -> int:
-        """CPU time since this was asked before."""
-        now, before = self._read_clock(), self._cpu_ns
-        if now < 0:
-            return 0
-        self._cpu_ns = now
-        return now - before
+    def look(self) -> None:
+        """What it used, and what has returned, since the look before."""
+        self._since_s, self._seen_s = self._seen_s, time.perf_counter()
+        before, self._cpu_ns = self._cpu_ns, self._read_clock()
+        self.has_ended, self._returned = self._cpu_ns < 0, []
+        for entry in self.profiler.getstats() if self.profiler is not None else ():
+            key = id(entry.code)
+            own_s, all_s = self._told_s.get(key, (0.0, 0.0))
+            more = entry.inlinetime - own_s
+            if more > 0:
+                self._told_s[key] = entry.inlinetime, entry.totaltime
+                is_wait = isinstance(entry.code, str) and WAITS.match(entry.code) is not None
+                self._returned.append((max(more, entry.totaltime - all_s), more, key, is_wait))
+        self.cpu_s = (self._cpu_ns - before) / 1e9
+        if self.has_ended:  # and its clock with it: no more than this
+            self.cpu_s = min(self._seen_s - self._since_s, sum(seconds for _, seconds, _, is_wait in self._returned if not is_wait))
 
     def _charge(self, key: int, energy_uj: float) -> None:
         self.charged_uj[key] = self.charged_uj.get(key, 0.0) + energy_uj
@@ -143,28 +155,21 @@ class _Thread:
         self._claims = []
 
     def charge(self, cpu_uj: float, cpu_s: float, gpu_uj: float = 0.0) -> None:
-        """What it used since the look before, and what functions have returned since then."""
+        """What it used since the look before, to functions that have returned since then."""
         if self.profiler is None:
             return
-        before_s, now = self._seen_s, time.perf_counter()
-        self._seen_s = now
-        self._pool.append(_Stretch(now, now - before_s, max(0.0, now - before_s - cpu_s), cpu_uj, gpu_uj))
-        claims: list[tuple[float, float, int]] = []
-        waits: list[tuple[float, float, int]] = []
-        for entry in self.profiler.getstats():
-            key = id(entry.code)
-            own_s, all_s = self._told_s.get(key, (0.0, 0.0))
-            more = entry.inlinetime - own_s
-            if more > 0:
-                self._told_s[key] = entry.inlinetime, entry.totaltime
-                is_wait = isinstance(entry.code, str) and WAITS.match(entry.code)
-                (waits if is_wait else claims).append((max(more, entry.totaltime - all_s), more, key))
-        if claims or waits:
+        took_s = self._seen_s - self._since_s
+        if self.has_ended or self.is_over:  # some time ago, and there are no more claims
+            claimed_s = sum(claim[1] for claim in [*self._returned, *self._claims])
+            took_s = max(0.0, min(took_s, claimed_s - sum(stretch.left_s for stretch in self._pool)))
+        self._pool.append(_Stretch(self._seen_s, took_s, max(0.0, took_s - cpu_s), cpu_uj, gpu_uj))
+        if self._returned:
             # What ran at a look may turn out to have waited then. So those that had returned are charged when it has returned, too.
-            for order, seconds, key in sorted(waits):
-                claims.append((order, self._wait(key, seconds, before_s - seconds), key))
+            claims = []
+            for order, seconds, key, is_wait in sorted(self._returned):
+                claims.append((order, self._wait(key, seconds, self._since_s - seconds) if is_wait else seconds, key))
             self.settle()
-            self._claims, self._n_then = sorted(claims), len(self._pool)
+            self._claims, self._n_then = claims, len(self._pool)
         if len(self._pool) > POOL:
             self.settle()
             old = self._pool[: POOL // 2]
@@ -388,9 +393,11 @@ class _Session:
         self._pid = os.getpid()
         self._refuse_a_second()
         self._meter = profile._given or Meter()
-        self._threads: dict[int, _Thread] = {}
+        self._threads: list[_Thread] = []
+        self._ended: dict[Any, Function] = {}  # what threads did that have ended
         self._lock = threading.Lock()
         self._begun, self._stop, self._stopped = (_thread.allocate_lock() for _ in range(3))
+        self._local: Any = threading.local()
         self._followed: Any = None
         self._old_callbacks: dict[int, Any] = {}
         self._is_over = False
@@ -418,7 +425,7 @@ class _Session:
         started.acquire()
         self._main = _Thread(cProfile.Profile())
         self._ident = _thread.get_ident()
-        self._threads[self._ident] = self._main
+        self._threads.append(self._main)
         self._follow_threads()
         if hasattr(os, "register_at_fork") and not _forks:
             os.register_at_fork(after_in_child=_forked)
@@ -460,7 +467,7 @@ class _Session:
             sys.setprofile(None)
             return
         thread = _Thread(cProfile.Profile())
-        self._threads[_thread.get_ident()] = thread
+        self._threads.append(thread)
         thread.profiler.enable()  # type: ignore[union-attr]
 
     def _divide_threads(self) -> None:
@@ -478,18 +485,23 @@ class _Session:
             _events_of_this_thread(True)
 
     def _divided(self, old: Any) -> Callable[..., object]:
-        threads, get_ident, main, name = self._threads, _thread.get_ident, self._ident, old.__name__
+        of_thread, name = threading.local(), old.__name__
 
         def called(*args: object) -> object:
-            ident = get_ident()
-            if ident == main:
-                return old(*args)
-            thread = threads.get(ident)
-            if thread is None:
-                thread = threads[ident] = _Thread(cProfile.Profile())
-            return getattr(thread.profiler, name)(*args)
+            try:
+                method = of_thread.method
+            except AttributeError:
+                method = of_thread.method = old if _thread.get_ident() == self._ident else getattr(self._thread_of_this().profiler, name)
+            return method(*args)
 
         return called
+
+    def _thread_of_this(self) -> _Thread:
+        thread: _Thread | None = getattr(self._local, "thread", None)
+        if thread is None:
+            thread = self._local.thread = _Thread(cProfile.Profile())
+            self._threads.append(thread)
+        return thread
 
     def _leave_threads(self) -> None:
         if _monitoring:
@@ -501,7 +513,7 @@ class _Session:
 
     # ---- The meter ----
 
-    _idle_uw = 0.0
+    _idle_uw = _unclaimed_uj = 0.0
     _allocations: Allocations | None = None
 
     def _used(self) -> tuple[float, float]:
@@ -547,15 +559,29 @@ class _Session:
         gpu_part_uj = max(0.0, gpu_uj - self._energy_uj[0])
         cpu_part_uj = max(0.0, cpu_uj - self._energy_uj[1] - self._idle_uw * took_s) * min(1.0, busy_ns / 1e9 / took_s)
         self._energy_uj = gpu_uj, cpu_uj
-        own_part = min(1.0, self._own.cpu_ns() / busy_ns) if busy_ns > 0 else 0.0
+        threads = [self._own, *self._threads]
+        for thread in threads:
+            thread.look()
+        busy_s, known_s = busy_ns / 1e9, sum(thread.cpu_s for thread in threads if not thread.has_ended)
+        own_part = min(1.0, self._own.cpu_s / busy_s) if busy_s > 0 else 0.0
         self._own._charge(0, (cpu_part_uj + gpu_part_uj) * own_part)
-        threads = list(self._threads.values())
-        weights = [thread.cpu_ns() for thread in threads]
+        unknown_s = sum(thread.cpu_s for thread in threads if thread.has_ended)
+        scale = min(1.0, max(0.0, busy_s - known_s) / unknown_s) if unknown_s > 0 else 0.0
+        weights = [thread.cpu_s * (scale if thread.has_ended else 1.0) for thread in threads[1:]]
         if not any(weights):
-            weights = [int(thread is self._main) for thread in threads]
-        for thread, weight in zip(threads, weights):
+            weights = [float(thread is self._main) for thread in threads[1:]]
+        for thread, weight in zip(threads[1:], weights):
             part = (1.0 - own_part) * weight / sum(weights)
-            thread.charge(cpu_part_uj * part, busy_ns / 1e9 * part, gpu_part_uj * part)
+            thread.charge(cpu_part_uj * part, busy_s * part, gpu_part_uj * part)
+            if thread.has_ended and thread is not self._main:
+                self._threads.remove(thread)
+                self._add(self._ended, thread)
+
+    def _add(self, made: dict[Any, Function], thread: _Thread) -> None:
+        if thread.profiler is not None:
+            thread.settle()
+            add(made, thread.profiler.getstats(), thread.charged_uj)
+        self._unclaimed_uj += sum(part.energy_uj for part in thread._pool)
 
     # ---- Its end ----
 
@@ -572,6 +598,7 @@ class _Session:
             return
         if _thread.get_ident() == self._ident:
             self._main.profiler.disable()  # type: ignore[union-attr]
+            self._main.is_over = True
         self._is_over = True
         profile = self._profile
         profile.seconds += time.perf_counter() - self._begin_s
@@ -583,10 +610,11 @@ class _Session:
             self._allocations.end()
             profile.allocations = self._allocations
         if _monitoring:
-            for thread in self._threads.values():  # those that have not returned yet are told up to now
+            for thread in self._threads:  # those that have not returned yet are told up to now
                 if thread is not self._main and thread.profiler is not None:
                     thread.profiler.enable()
                     thread.profiler.disable()
+                    thread.is_over = True
         self._look()
         try:
             self._tell(profile)
@@ -594,11 +622,9 @@ class _Session:
             self._close()
 
     def _tell(self, profile: Profile) -> None:
-        made: dict[Any, Function] = {}
-        for thread in self._threads.values():
-            if thread.profiler is not None:
-                thread.settle()
-                add(made, thread.profiler.getstats(), thread.charged_uj)
+        made = self._ended
+        for thread in self._threads:
+            self._add(made, thread)
         made = {key: f for key, f in made.items() if key[0] != __file__ and "_lsprof.Profiler" not in key[2]}
         overhead_s, overhead_uj = take_out(made, self._overhead.inside_s, self._overhead.outside_s)
         profile.overhead_s += overhead_s
@@ -633,8 +659,7 @@ class _Session:
             children = max(0, min(tree - own, everything - idle - own))
             uncertainty_j = window.own.uncertainty_j if is_above else window.own.full_uncertainty_j
         profile.has_idle &= is_above
-        unclaimed = sum(part.energy_uj for thread in self._threads.values() for part in thread._pool)
-        scale = own / max(charged_uj + overhead_uj + unclaimed, 1e-9)
+        scale = own / max(charged_uj + overhead_uj + self._unclaimed_uj, 1e-9)
         for f in made.values():
             f.own_uj, f.all_uj = f.own_uj * scale, f.all_uj * scale
             for call in f.called.values():

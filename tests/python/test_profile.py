@@ -47,7 +47,7 @@ def both():
     time.sleep(0.6)
 
 def worker():
-    burn(0.2)
+    burn(0.02)
 
 def fails():
     raise ValueError("on purpose")
@@ -58,9 +58,10 @@ def main(how):
     burn(0.4)
     rest()
     both()
-    thread = threading.Thread(target=worker)
-    thread.start()
-    thread.join()
+    for _ in range(10):
+        thread = threading.Thread(target=worker)
+        thread.start()
+        thread.join()
     try:
         fails()
     except ValueError:
@@ -116,18 +117,19 @@ def test_program(profiled, tmp_path):
     assert seconds["fib"][:2] == (1, 177)
     assert seconds["squares"][1] == 101  # each time that a generator goes on is a call
     assert seconds["fails"][1] == 1 and [key[2] for key in seconds["fails"][4]] == ["main"]
-    assert seconds["rest"][3] >= 0.39 and seconds["burn"][1] == 2
-    assert seconds["worker"][1] == 1 and "main" not in [key[2] for key in seconds["worker"][4]]
+    assert seconds["rest"][3] >= 0.39 and seconds["burn"][1] == 11
+    assert seconds["worker"][1] == 10 and "main" not in [key[2] for key in seconds["worker"][4]]
     for name, unit in (("p.time.pstats", "seconds"), ("p.pstats", "joules")):
         stats = pstats.Stats(str(tmp_path / name)).stats
         assert sum(row[2] for row in stats.values()) == pytest.approx(stats["~", 0, f"TOTAL (values are {unit})"][3])
     assert energy["burn"][3] > 2 * energy["rest"][3]  # it sleeps
     assert energy["both"][2] > 2 * energy["<built-in method time.sleep>"][2]
+    assert energy["worker"][3] > 2 * max(row[2] for name, row in energy.items() if "'acquire'" in name or "'join'" in name)
     assert energy["main"][3] > energy["fib"][3]
 
 
 def test_table_adds_up(profiled):
-    said = profiled("program.py").stderr
+    said = profiled("--rows", 0, "program.py").stderr
     joules = [float(match) for match in re.findall(r"^ *([\d.]+) J  ", said, flags=re.M)]
     assert len(joules) == 7 and sum(joules[:-1]) == pytest.approx(joules[-1], abs=0.004)
     assert "which is taken out below" in said and "program.py:" in said
@@ -189,7 +191,7 @@ def test_other_interpreters(profiled, tmp_path, version):
     (tmp_path / "wattle").symlink_to(Path(wattle.__file__).parent)  # found from there: it is not installed for that one
     profiled("-o", "p.pstats", "program.py", interpreter=found[-1])
     seconds = functions(tmp_path / "p.time.pstats")
-    assert seconds["fib"][:2] == (1, 177) and seconds["worker"][1] == 1 and seconds["burn"][1] == 2
+    assert seconds["fib"][:2] == (1, 177) and seconds["worker"][1] == 10 and seconds["burn"][1] == 11
     assert [key[2] for key in seconds["main"][4]] == ["<module>"] and seconds["main"][3] > 0.9
     assert "main" not in [key[2] for key in seconds["worker"][4]]
 
@@ -406,6 +408,7 @@ def test_energy_goes_to_who_ran(monkeypatch, looks, joules):
     thread = _Thread(told)
     for second, (cpu_uj, cpu_s, gpu_uj, entries) in enumerate(looks):
         now[0], told.entries = second + 1.0, entries
+        thread.look()
         thread.charge(cpu_uj, cpu_s, gpu_uj)
     thread.settle()
     assert {code: thread.charged_uj.get(id(code), 0) for code in joules} == {code: pytest.approx(1e6 * j) for code, j in joules.items()}
