@@ -26,7 +26,7 @@ import time
 from functools import wraps
 
 from ._allocations import Allocations
-from ._calls import Function, add, label, stats_of, take_out
+from ._calls import Function, add, key_of, label, stats_of, take_out
 from ._lib import Error
 from .figures import plus_minus
 from .meter import Meter
@@ -457,6 +457,7 @@ class _Session:
                 real(thread)
 
             threading.Thread.start = start  # type: ignore[method-assign, assignment]
+            self._start = key_of(start.__code__)
         else:
             self._followed = getattr(threading, "_profile_hook", None)
             threading.setprofile(self._thread_began)
@@ -515,6 +516,7 @@ class _Session:
 
     _idle_uw = _unclaimed_uj = 0.0
     _allocations: Allocations | None = None
+    _start: Any = None
 
     def _used(self) -> tuple[float, float]:
         """Microjoules so far: of GPUs, and of all else."""
@@ -626,6 +628,9 @@ class _Session:
         for thread in self._threads:
             self._add(made, thread)
         made = {key: f for key, f in made.items() if key[0] != __file__ and "_lsprof.Profiler" not in key[2]}
+        for f in made.values():
+            if self._start in f.called:  # Thread.start by way of this module
+                f.called[key_of(self._followed.__code__)] = f.called.pop(self._start)
         overhead_s, overhead_uj = take_out(made, self._overhead.inside_s, self._overhead.outside_s)
         profile.overhead_s += overhead_s
         charged = sum(f.own_uj for f in made.values())

@@ -193,6 +193,7 @@ def test_other_interpreters(profiled, tmp_path, version):
     seconds = functions(tmp_path / "p.time.pstats")
     assert seconds["fib"][:2] == (1, 177) and seconds["worker"][1] == 10 and seconds["burn"][1] == 11
     assert [key[2] for key in seconds["main"][4]] == ["<module>"] and seconds["main"][3] > 0.9
+    assert "main" in [key[2] for key in seconds["start"][4]]
     assert "main" not in [key[2] for key in seconds["worker"][4]]
 
 
