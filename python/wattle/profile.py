@@ -126,10 +126,14 @@ class _Thread:
         self.charged_uj[key] = self.charged_uj.get(key, 0.0) + energy_uj
 
     def _wait(self, key: int, seconds: float, since_s: float) -> float:
-        """Charges a function that waited with idle time since then; how many seconds were something else."""
-        for stretch in reversed(self._pool):
-            if seconds <= 0 or stretch.end_s <= since_s:
-                break
+        """
+        Charges a function that waited with idle time since then; how many seconds were something else. The newest idle time is taken
+        last: it may be of one that still waits.
+        """
+        n = len(self._pool)
+        while n > 0 and self._pool[n - 1].end_s > since_s:
+            n -= 1
+        for stretch in self._pool[n:]:
             idle_s = min(seconds, stretch.idle_s)
             if idle_s > 0:
                 self._charge(key, stretch.take(idle_s, True))
@@ -441,6 +445,8 @@ class _Session:
             self._allocations = Allocations()
         self._begin_s, self._cpu_ns = time.perf_counter(), time.process_time_ns()
         self._looked_s = self._begin_s
+        for thread in (self._own, self._main):  # what they did until now is not the functions'
+            thread.look()
         self._begun.release()
         self._main.profiler.enable()  # type: ignore[union-attr]
         if _monitoring and threading.active_count() > 1:

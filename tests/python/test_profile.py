@@ -369,7 +369,9 @@ class Told:
         return self.entries
 
 
-OUTER, INNER, SLEEP, QUERY = Code("outer"), Code("inner"), "<built-in method time.sleep>", "<method 'execute' of 'driver.cursor' objects>"
+OUTER, INNER, QUERY = Code("outer"), Code("inner"), "<method 'execute' of 'driver.cursor' objects>"
+SLEEP, LOCK = "<built-in method time.sleep>", "<method 'acquire' of '_thread.lock' objects>"
+SLEPT = [Entry(INNER, 1, 0.2, 0.2), Entry(SLEEP, 1, 1.1, 1.1)]
 
 
 @pytest.mark.parametrize(
@@ -398,6 +400,11 @@ OUTER, INNER, SLEEP, QUERY = Code("outer"), Code("inner"), "<built-in method tim
         # Turns, and a function that still runs: the inner one has what is left.
         ([(5e6, 0.5, 0, [Entry(INNER, 9, 0.3, 0.3), Entry(SLEEP, 9, 0.5, 0.5)])], {INNER: 3, SLEEP: 0}),
         ([(0, 0.5, 5e6, [Entry(INNER, 9, 0.5, 0.5), Entry(SLEEP, 9, 0.5, 0.5)])], {INNER: 2.5, SLEEP: 2.5}),
+        (
+            # One that waits after another one, in the same second.
+            [(2e6, 0.2, 0, [Entry(INNER, 1, 0.2, 0.2)]), (3e6, 0.3, 0, [*SLEPT, Entry(OUTER, 1, 0.3, 0.3)]), (0, 0.0, 0, [*SLEPT, Entry(LOCK, 1, 1.4, 1.4)])],
+            {INNER: 2, OUTER: 3, SLEEP: 0, LOCK: 0},
+        ),
         # Threads that are not Python's compute for one that waits.
         ([(5e6, 4.0, 0, [Entry(SLEEP, 1, 1.0, 1.0)])], {SLEEP: 5}),
     ],
