@@ -96,7 +96,7 @@ class _Thread:
         self._returned: list[tuple[float, float, int, bool]] = []  # since the look before; with its calls, own, whose, does it wait
         self._since_s = self._seen_s = time.perf_counter()
         self._cpu_ns = self._read_clock()
-        self.cpu_s = 0.0  # since the look before
+        self.cpu_s = self.beyond_s = 0.0  # since the look before, and since it is not followed any more
         self.has_ended = self.is_over = False
 
     def _read_clock(self) -> int:
@@ -105,10 +105,16 @@ class _Thread:
         except OSError:  # it has ended
             return -1
 
+    def end(self) -> None:
+        """It is not followed any more: all of its functions have returned."""
+        self.is_over, self._end_ns = True, self._read_clock()
+
     def look(self) -> None:
         """What it used, and what has returned, since the look before."""
         self._since_s, self._seen_s = self._seen_s, time.perf_counter()
         before, self._cpu_ns = self._cpu_ns, self._read_clock()
+        if self.is_over and self._cpu_ns >= 0:
+            self.beyond_s, self._cpu_ns = (self._cpu_ns - self._end_ns) / 1e9, self._end_ns
         self.has_ended, self._returned = self._cpu_ns < 0, []
         for entry in self.profiler.getstats() if self.profiler is not None else ():
             key = id(entry.code)
@@ -567,18 +573,19 @@ class _Session:
         gpu_part_uj = max(0.0, gpu_uj - self._energy_uj[0])
         cpu_part_uj = max(0.0, cpu_uj - self._energy_uj[1] - self._idle_uw * took_s) * min(1.0, busy_ns / 1e9 / took_s)
         self._energy_uj = gpu_uj, cpu_uj
-        threads = [self._own, *self._threads]
-        for thread in threads:
+        threads = list(self._threads)
+        for thread in (self._own, *threads):
             thread.look()
-        busy_s, known_s = busy_ns / 1e9, sum(thread.cpu_s for thread in threads if not thread.has_ended)
-        own_part = min(1.0, self._own.cpu_s / busy_s) if busy_s > 0 else 0.0
+        busy_s, own_s = busy_ns / 1e9, self._own.cpu_s + self._main.beyond_s
+        own_part = min(1.0, own_s / busy_s) if busy_s > 0 else 0.0
         self._own._charge(0, (cpu_part_uj + gpu_part_uj) * own_part)
+        known_s = own_s + sum(thread.cpu_s for thread in threads if not thread.has_ended)
         unknown_s = sum(thread.cpu_s for thread in threads if thread.has_ended)
         scale = min(1.0, max(0.0, busy_s - known_s) / unknown_s) if unknown_s > 0 else 0.0
-        weights = [thread.cpu_s * (scale if thread.has_ended else 1.0) for thread in threads[1:]]
+        weights = [thread.cpu_s * (scale if thread.has_ended else 1.0) for thread in threads]
         if not any(weights):
-            weights = [float(thread is self._main) for thread in threads[1:]]
-        for thread, weight in zip(threads[1:], weights):
+            weights = [float(thread is self._main) for thread in threads]
+        for thread, weight in zip(threads, weights):
             part = (1.0 - own_part) * weight / sum(weights)
             thread.charge(cpu_part_uj * part, busy_s * part, gpu_part_uj * part)
             if thread.has_ended and thread is not self._main:
@@ -606,7 +613,7 @@ class _Session:
             return
         if _thread.get_ident() == self._ident:
             self._main.profiler.disable()  # type: ignore[union-attr]
-            self._main.is_over = True
+            self._main.end()
         self._is_over = True
         profile = self._profile
         profile.seconds += time.perf_counter() - self._begin_s
@@ -622,7 +629,7 @@ class _Session:
                 if thread is not self._main and thread.profiler is not None:
                     thread.profiler.enable()
                     thread.profiler.disable()
-                    thread.is_over = True
+                    thread.end()
         self._look()
         try:
             self._tell(profile)

@@ -422,6 +422,16 @@ def test_energy_goes_to_who_ran(monkeypatch, looks, joules):
     assert {code: thread.charged_uj.get(id(code), 0) for code in joules} == {code: pytest.approx(1e6 * j) for code, j in joules.items()}
 
 
+def test_what_is_used_after_the_end_is_not_the_functions():
+    thread = _Thread(Told())
+    thread.end()
+    end = time.thread_time() + 0.02
+    while time.thread_time() < end:
+        pass
+    thread.look()
+    assert thread.cpu_s < 0.02 <= thread.beyond_s
+
+
 def test_overhead_is_taken_out():
     outer, inner, made = Code("outer"), Code("inner"), {}
     add(made, [Entry(outer, 1, 2.0, 3.0, [Entry(inner, 1000, 1.0, 1.0)]), Entry(inner, 1000, 1.0, 1.0)], {id(outer): 4e6, id(inner): 2e6})
