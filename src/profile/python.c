@@ -297,8 +297,16 @@ static void keep(const struct wtl_python *python, struct wtl_python_seen *seen, 
 	seen->log[seen->n_logged++ % WTL_PYTHON_LOG].reading = at;
 }
 
-void wtl_python_glance(struct wtl_python *python, int pid, int tid, int64_t t_ns, int64_t now_ns,
-		       bool may_run)
+static bool was_read(const struct wtl_python_seen *seen, int64_t t_ns)
+{
+	for (size_t i = 0; i < seen->n_logged && i < WTL_PYTHON_LOG; i++)
+		if (seen->log[i].t_ns == t_ns)
+			return true;
+	return false;
+}
+
+void wtl_python_glance(struct wtl_python *python, int pid, int tid, int64_t t_ns, int64_t ran_ns,
+		       int64_t now_ns, bool may_run)
 {
 	struct wtl_python_process *process = wtl_python_find(python, pid);
 	struct wtl_python_seen *seen;
@@ -309,7 +317,7 @@ void wtl_python_glance(struct wtl_python *python, int pid, int tid, int64_t t_ns
 	seen = wtl_python_seen_of(process, tid);
 	if (!seen || (python->when.n_hasten == 0 && now_ns - seen->read_ns < LAZY_NS))
 		return;
-	if (python->when.n_hasten > 0 && now_ns - t_ns > FRESH_NS) {
+	if (python->when.n_hasten > 0 && ran_ns - t_ns > FRESH_NS) {
 		python->n_late++;
 		return;
 	}
@@ -327,5 +335,21 @@ void wtl_python_glance(struct wtl_python *python, int pid, int tid, int64_t t_ns
 	python->n_read++;
 	seen->read_ns = now_ns;
 	name_frames(python, process, now_ns);
-	keep(python, seen, now_ns - t_ns > FRESH_NS ? now_ns : t_ns);
+	keep(python, seen, ran_ns - t_ns > FRESH_NS ? now_ns : t_ns);
+}
+
+void wtl_python_catch_up(struct wtl_python *python, struct wtl_python_process *process, int tid,
+			 int64_t t_ns, int64_t now_ns)
+{
+	struct wtl_python_seen *seen = wtl_python_seen_of(process, tid);
+
+	if (!seen || now_ns - seen->read_ns < LAZY_NS || was_read(seen, t_ns) ||
+	    !prepare(python, process, now_ns) ||
+	    wtl_python_read(&process->target, &python->memory, tid, now_ns, true, python->stack) <
+		    0 ||
+	    python->stack->n == 0)
+		return;
+	seen->read_ns = now_ns;
+	name_frames(python, process, now_ns);
+	keep(python, seen, now_ns);
 }

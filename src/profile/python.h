@@ -136,9 +136,18 @@ struct wtl_python_seen *wtl_python_seen_of(struct wtl_python_process *process, i
 
 /* Whether a function of CPython is only a part of how it calls others. */
 bool wtl_python_is_calling(const char *name);
-/* A sample came: reads its thread's frames, if it is time to. may_run: the thread may be running, on another processor. */
-void wtl_python_glance(struct wtl_python *python, int pid, int tid, int64_t t_ns, int64_t now_ns,
-		       bool may_run);
+/*
+ * A sample came: reads its thread's frames, if it is time to. ran_ns: when the thread left its processor, if it is
+ * still on none; else now. may_run: it may be running, on another processor.
+ */
+void wtl_python_glance(struct wtl_python *python, int pid, int tid, int64_t t_ns, int64_t ran_ns,
+		       int64_t now_ns, bool may_run);
+/*
+ * Before a sample of a thread that left its processor is merged, without being read in time: reads its frames. If it is
+ * still on none, they are the sample's; else they hardly fit.
+ */
+void wtl_python_catch_up(struct wtl_python *python, struct wtl_python_process *process, int tid,
+			 int64_t t_ns, int64_t now_ns);
 /* What was read since when.apart_ns is not used for samples after when.back_ns. */
 void wtl_python_forget(struct wtl_python *python);
 /* The node of a sample's stack; negative: no memory. */

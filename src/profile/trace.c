@@ -528,6 +528,9 @@ static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl
 		take_look(trace, thread, event);
 		return;
 	}
+	if (python && event->sample.is_turn)
+		wtl_python_catch_up(&trace->python, python, event->tid, event->t_ns,
+				    wtl_thread_clock_ns());
 	if (n == 0)
 		node = unresolved_node(trace, thread, event);
 	else if (python)
@@ -683,11 +686,14 @@ void wtl_trace_glance(void *context, const struct wtl_ring_glance *glance)
 {
 	struct wtl_trace *trace = context;
 	const uint32_t *found = place_of(trace, glance->tid);
+	int64_t now_ns;
 
 	if (found)
 		wtl_tails_glance(&trace->tails, &trace->threads[*found].tail, glance,
 				 wtl_thread_clock_ns());
+	now_ns = wtl_thread_clock_ns();
 	/* It cannot run while the caller is in its place. Elsewhere it may go on at any time. */
 	wtl_python_glance(&trace->python, glance->pid, glance->tid, glance->t_ns,
-			  wtl_thread_clock_ns(), !glance->is_off || sched_getcpu() != glance->cpu);
+			  glance->is_off ? glance->turned_ns : now_ns, now_ns,
+			  !glance->is_off || sched_getcpu() != glance->cpu);
 }

@@ -216,6 +216,18 @@ def test_waiting(python, tmp_path):
     assert rows["spin"]["cpu_s"] > 0.08, rows["spin"]
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="where threads wait is told to root")
+@pytest.mark.parametrize("python", INTERPRETERS)
+def test_waiting_once(python, tmp_path):
+    """What sleeps soon after it began, and until after it was first looked at, is read while it sleeps."""
+    path = tmp_path / "script.py"
+    path.write_text("import time\ndef nap():\n    time.sleep(0.7)\ndef rest():\n    time.sleep(0.4)\nnap()\nrest()\n")
+    done = run_wattle("profile", "-q", "--wall", "-o", tmp_path / "p.json", "--", python, path)
+    assert done.code == 0, done
+    waits = {row["function"].split(" ")[0]: row["wait_s"] for row in json.loads((tmp_path / "p.json").read_text())["functions"]}
+    assert waits["nap"] >= 0.7 * 0.9 and waits["rest"] >= 0.4 * 0.9, waits
+
+
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 @pytest.mark.parametrize("python", FOUND[-1:])
 def test_child(python, script, method):

@@ -497,6 +497,7 @@ struct merging {
 	struct memory *memory;
 	int64_t t_ns;
 	bool may_run;
+	int64_t ran_ns, late_ns; /* it left so long after its sample; and was read then, 0: soon */
 	bool has_outer; /* the innermost loop has what outer left there, and its instruction elsewhere */
 	enum function runs[4]; /* in its loops, the innermost first */
 	char path[512];
@@ -595,7 +596,9 @@ static const char *merge(struct merging *merging, const uint64_t addresses[], si
 	sample.sample.stack_len = sizeof(words[0]) * n;
 	sample.sample.stack = (const uint8_t *)words;
 	if (is_read)
-		wtl_python_glance(&merging->python, PID, TID, sample.t_ns, sample.t_ns + 50000,
+		wtl_python_glance(&merging->python, PID, TID, sample.t_ns,
+				  sample.t_ns + (merging->late_ns ? merging->ran_ns : 50000),
+				  sample.t_ns + (merging->late_ns ? merging->late_ns : 50000),
 				  merging->may_run);
 	node = wtl_python_merge(&merging->python, wtl_python_find(&merging->python, PID), &sample,
 				places, n, is_whole);
@@ -603,6 +606,21 @@ static const char *merge(struct merging *merging, const uint64_t addresses[], si
 	merging->path[0] = '\0';
 	add_name(merging, (uint32_t)node);
 	return merging->path;
+}
+
+/* The same, if it is read only then. */
+static const char *merge_late(struct merging *merging, int64_t late_ns, bool is_glanced_at)
+{
+	static const uint64_t places[] = {PLUGIN, LOOP, LOOP, START};
+	const char *path;
+
+	merging->late_ns = late_ns;
+	if (!is_glanced_at)
+		wtl_python_catch_up(&merging->python, wtl_python_find(&merging->python, PID), TID,
+				    merging->t_ns + 5000000, merging->t_ns + 5000000 + late_ns);
+	path = merge(merging, places, UNIT_COUNT(places), true, is_glanced_at);
+	merging->late_ns = 0;
+	return path;
 }
 
 static void run_codes(struct merging *merging, enum function innermost, enum function next,
@@ -646,6 +664,31 @@ static void test_merging(void **state)
 			    "main (/a/b.py:30);builtin_sorted");
 	/* Threads of C are as they are. */
 	assert_string_equal(MERGE(true, true, PLUGIN, START), "pymain_run_python;sha256");
+	end_merging(&merging);
+}
+
+/* As long as it is off its processor, its frames are those of when it left. */
+static void test_a_thread_that_sleeps(void **state)
+{
+	static const char all[] = "main (/a/b.py:30);outer (/a/b.py:20);inner (/a/b.py:10);sha256";
+	struct merging merging;
+
+	(void)state;
+	begin_merging(&merging, 12);
+	run_codes(&merging, INNER, MAIN, UNKNOWN);
+	merging.ran_ns = 40000000; /* it ran on */
+	assert_string_equal(merge_late(&merging, 50000000, true), "[python: unresolved];sha256");
+	assert_int_equal(merging.python.n_late, 1);
+	merging.ran_ns = 20000;
+	assert_string_equal(merge_late(&merging, 50000000, true), all);
+	assert_int_equal(merging.python.n_late, 1);
+	end_merging(&merging);
+	begin_merging(&merging, 12);
+	run_codes(&merging, INNER, MAIN, UNKNOWN);
+	assert_string_equal(merge_late(&merging, 50000000, false), all);
+	/* It came back, and is elsewhere by now. */
+	run_codes(&merging, UNKNOWN, UNKNOWN, UNKNOWN);
+	assert_string_equal(merge_late(&merging, 100000000, false), "[python: unresolved];sha256");
 	end_merging(&merging);
 }
 
@@ -797,7 +840,7 @@ static void test_what_callers_left(void **state)
 	for (unsigned i = 0; i < WTL_PYTHON_HASTE; i++)
 		MERGE(true, true, LOOP, LOOP, START);
 	wtl_python_glance(&merging.python, PID, TID, merging.t_ns + 10000000,
-			  merging.t_ns + 10000000, false);
+			  merging.t_ns + 10000000, merging.t_ns + 10000000, false);
 	merging.has_outer = true;
 	assert_string_equal(MERGE(true, false, PLUGIN, LOOP, LOOP, START),
 			    "main (/a/b.py:30);outer (/a/b.py:20);inner (/a/b.py:10);sha256");
@@ -1011,6 +1054,7 @@ int main(void)
 		cmocka_unit_test(test_circles_of_frames),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_merging),
+		cmocka_unit_test(test_a_thread_that_sleeps),
 		cmocka_unit_test(test_samples_that_are_not_read),
 		cmocka_unit_test(test_where_frames_are_read),
 		cmocka_unit_test(test_what_callers_left),
