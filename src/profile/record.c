@@ -21,6 +21,10 @@ static const int dwarf_number[WTL_RECORD_REGISTERS] = {0,  1,  2,  3,  4,  5,  6
 static const int dwarf_number[] = {0};
 #endif
 
+/* The kernel lets more turns pass between two samples where some come faster, and goes on so when they are slow again.
+ * Registers are cheap, so that many are taken; at most as many as the kernel permits, if not told otherwise. */
+enum { BARE_SHARE = 100, BARE_HZ_MOST = 100000 };
+
 /* The end of every record that is no sample (sample_id_all). */
 struct sample_id {
 	uint32_t pid, tid;
@@ -48,6 +52,7 @@ void wtl_record_ask(const struct wtl_rings_options *options, bool has_kernel,
 	struct perf_event_attr *loud = &ret_attrs[WTL_RECORD_LOUD];
 	struct perf_event_attr *quiet = &ret_attrs[WTL_RECORD_QUIET];
 	struct perf_event_attr *turns = &ret_attrs[WTL_RECORD_TURNS];
+	struct perf_event_attr *bare = &ret_attrs[WTL_RECORD_BARE];
 
 	*loud = (struct perf_event_attr){
 		.type = PERF_TYPE_SOFTWARE,
@@ -81,6 +86,14 @@ void wtl_record_ask(const struct wtl_rings_options *options, bool has_kernel,
 	turns->sample_freq = options->hz;
 	turns->mmap = turns->mmap2 = turns->comm = turns->comm_exec = turns->task = 0;
 	turns->context_switch = 0;
+	*bare = *turns;
+	bare->sample_freq =
+		BARE_SHARE * options->hz < BARE_HZ_MOST ? BARE_SHARE * options->hz : BARE_HZ_MOST;
+	/* Not a stack of size 0: the kernel may take that for the turn's other sample as well. */
+	bare->sample_type &= ~(uint64_t)PERF_SAMPLE_STACK_USER;
+	bare->sample_stack_user = 0;
+	bare->watermark = 1;
+	bare->wakeup_watermark = 0;
 }
 
 /* Walks over a record's fields; beyond its end they are zeros. */
@@ -137,9 +150,16 @@ int64_t wtl_record_time(const struct perf_event_header *record)
 	return (int64_t)id.t_ns;
 }
 
+/* The period: of the clock in ns, 100 µs at the least; of turns a number of turns. */
+static bool is_of_turn(uint64_t period)
+{
+	return period < 1000000000 / WTL_RING_HZ_MOST;
+}
+
 bool wtl_record_glance(const struct perf_event_header *record, struct wtl_ring_glance *glance)
 {
 	struct fields fields = fields_of(record);
+	uint64_t period;
 
 	if (record->type != PERF_RECORD_SAMPLE)
 		return false;
@@ -151,14 +171,15 @@ bool wtl_record_glance(const struct perf_event_header *record, struct wtl_ring_g
 	glance->tid = (int)take_u32(&fields);
 	glance->t_ns = glance->turned_ns = (int64_t)take_u64(&fields);
 	glance->cpu = (int)take_u32(&fields);
-	skip(&fields, 12); /* period */
+	skip(&fields, 4);
+	period = take_u64(&fields);
 	if (take_u64(&fields) != PERF_SAMPLE_REGS_ABI_64)
 		return true;
 	skip(&fields, 8 * (size_t)WTL_RECORD_STACK_POINTER);
 	glance->stack = take_u64(&fields);
 	skip(&fields, 8 * (size_t)(WTL_RECORD_REGISTERS - WTL_RECORD_STACK_POINTER - 1));
 	glance->copied = take_u64(&fields);
-	return true;
+	return glance->copied > 0 || !is_of_turn(period);
 }
 
 static void read_registers(struct fields *fields, struct wtl_ring_event *event)
@@ -178,6 +199,7 @@ static void read_stack(struct fields *fields, struct wtl_ring_event *event)
 	uint64_t size = take_u64(fields), used;
 
 	event->sample.stack = fields->at;
+	event->sample.is_bare = event->sample.is_turn && event->sample.has_registers && size == 0;
 	if (size == 0 || size > (uint64_t)(fields->end - fields->at))
 		return;
 	skip(fields, size);
@@ -197,8 +219,7 @@ static void read_sample(const struct perf_event_header *record, bool has_stack,
 	event->t_ns = (int64_t)take_u64(&fields);
 	event->cpu = take_u32(&fields);
 	skip(&fields, 4);
-	/* The period: of the clock in ns, 100 µs at the least; of turns a number of turns. */
-	event->sample.is_turn = take_u64(&fields) < 1000000000 / WTL_RING_HZ_MOST;
+	event->sample.is_turn = is_of_turn(take_u64(&fields));
 	if (!has_stack)
 		return;
 	read_registers(&fields, event);

@@ -32,6 +32,7 @@ enum wtl_record_event {
 	WTL_RECORD_LOUD,
 	WTL_RECORD_QUIET,
 	WTL_RECORD_TURNS, /* samples of threads as they leave a processor, in the kernel */
+	WTL_RECORD_BARE,  /* the registers alone, far more often; wakes nobody */
 	WTL_RECORD_EVENTS
 };
 
@@ -41,7 +42,8 @@ void wtl_record_ask(const struct wtl_rings_options *options, bool has_kernel,
 int64_t wtl_record_time(const struct perf_event_header *record);
 
 /* Fills a sample's thread, time, processor and stack pointer from its first WTL_RECORD_GLANCE bytes. `copied`
- * becomes the size of its stack's space, after which the record has how much was copied. false: it is no sample. */
+ * becomes the size of its stack's space, after which the record has how much was copied. false: it is no sample, or a
+ * bare one. */
 bool wtl_record_glance(const struct perf_event_header *record, struct wtl_ring_glance *glance);
 
 /* false: a record that is not needed. What the event points to is in the record. */

@@ -81,6 +81,7 @@ struct wtl_rings {
 	unsigned n_fit, n_awaited; /* samples in a quarter of a ring; most that may collect */
 	bool comes_itself;	   /* the reader wakes by its own timer */
 	bool waits;		   /* the reader, for more samples to collect */
+	bool is_filling;	   /* a ring was so full that the reader has to come sooner */
 	struct wtl_ring_glance glances[GLANCES];
 	size_t n_glances;
 };
@@ -271,6 +272,16 @@ static int open_rings(struct wtl_rings *rings, const struct wtl_rings_options *o
 	return rc < 0 ? fail(err, options->pid, rc) : 0;
 }
 
+/* Whether the kernel gives so many of them. */
+static bool has_bare(struct wtl_rings *rings, int pid)
+{
+	int fd = open_event(&rings->attrs[WTL_RECORD_BARE], pid, -1);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 /* Finds out whether the kernel may be sampled too, or only user space. 0 or negative. */
 static int try_event(struct wtl_rings *rings, const struct wtl_rings_options *options)
 {
@@ -288,6 +299,7 @@ static int try_event(struct wtl_rings *rings, const struct wtl_rings_options *op
 	rings->has[WTL_RECORD_LOUD] = true;
 	rings->has[WTL_RECORD_QUIET] = get_nprocs_conf() <= CPUS_FEW;
 	rings->has[WTL_RECORD_TURNS] = options->sees_turns && !loud->exclude_kernel;
+	rings->has[WTL_RECORD_BARE] = rings->has[WTL_RECORD_TURNS] && has_bare(rings, options->pid);
 	return fd < 0 ? fd : 0;
 }
 
@@ -587,7 +599,7 @@ void wtl_rings_await(struct wtl_rings *rings, unsigned n_samples, bool comes_its
 int64_t wtl_rings_rest_ns(const struct wtl_rings *rings)
 {
 	if (rings->waits)
-		return wtl_rings_wait_ns(rings, rings->n_awaited);
+		return wtl_rings_wait_ns(rings, rings->n_awaited) / (rings->is_filling ? 4 : 1);
 	return rings->comes_itself && rings->is_quiet ? 0 : -1;
 }
 
@@ -705,6 +717,13 @@ static bool has_next(const struct wtl_rings *rings, const struct ring *ring)
 	return ring->next && wtl_record_read(ring->next, false, &event) && is_theirs(rings, &event);
 }
 
+static bool is_filling(const struct ring *ring)
+{
+	uint64_t head = __atomic_load_n(&ring->head->data_head, __ATOMIC_ACQUIRE);
+
+	return head - ring->read_to > ring->size / 4;
+}
+
 void wtl_rings_drain(struct wtl_rings *rings, int64_t until_ns,
 		     void (*take_event)(void *context, const struct wtl_ring_event *event),
 		     void *context)
@@ -712,8 +731,10 @@ void wtl_rings_drain(struct wtl_rings *rings, int64_t until_ns,
 	struct ring *ring;
 	bool has_some = false;
 
+	rings->is_filling = false;
 	for (size_t i = 0; i < rings->n; i++) {
 		look(&rings->list[i]);
+		rings->is_filling |= is_filling(&rings->list[i]);
 		has_some |= has_next(rings, &rings->list[i]);
 	}
 	while ((ring = earliest(rings)) && ring->next_ns < until_ns) {

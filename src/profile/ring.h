@@ -41,6 +41,7 @@ struct wtl_ring_event {
 			bool is_turn; /* taken as the thread left its processor; stands for no CPU time */
 			bool has_registers; /* of user space and 64 bits; false: the thread has none, or is_narrow */
 			bool is_narrow; /* of 32-bit code */
+			bool is_bare; /* of a turn the registers alone; there may be another one with its stack */
 			uint64_t registers[WTL_RING_REGISTERS];
 			bool is_look;	      /* from /proc, not from the kernel (see looks.h) */
 			const uint8_t *stack; /* from the stack pointer on; borrowed */

@@ -46,8 +46,7 @@ bool wtl_tails_are_needed(const struct wtl_tails *tails, int64_t now_ns)
 	return tails->cut_ns && now_ns - tails->cut_ns < NEED_NS;
 }
 
-/* Reads up to the end of what is mapped. Returns how much, or negative. */
-static ssize_t read_some(int pid, uint64_t address, uint8_t *to, size_t size)
+ssize_t wtl_tails_read(int pid, uint64_t address, uint8_t *to, size_t size)
 {
 	const struct iovec here = {to, size}, there = {(void *)(uintptr_t)address, size};
 
@@ -70,13 +69,13 @@ void wtl_tails_glance(struct wtl_tails *tails, const struct wtl_tail_need *need,
 	/* The old tail is over, and its bytes may have moved. */
 	tail->tid = 0;
 	tail->far_n = 0;
-	n = read_some(glance->pid, address, tail->bytes + glance->copied, need->size);
+	n = wtl_tails_read(glance->pid, address, tail->bytes + glance->copied, need->size);
 	if (n <= 0)
 		return;
 	if (need->far > address + (size_t)n && (size_t)n == need->size) {
 		tail->far = tail->bytes + room;
 		tail->far_address = (need->far - FAR_BEFORE) & ~UINT64_C(7);
-		far_n = read_some(glance->pid, tail->far_address, tail->far, FAR_SIZE);
+		far_n = wtl_tails_read(glance->pid, tail->far_address, tail->far, FAR_SIZE);
 		tail->far_n = far_n > 0 ? (size_t)far_n : 0;
 	}
 	tail->tid = glance->tid;

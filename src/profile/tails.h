@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "profile/ring.h"
 #include "profile/unwind.h"
@@ -45,6 +46,8 @@ struct wtl_tails {
 int wtl_tails_init(struct wtl_tails *tails); /* 0 or -ENOMEM */
 void wtl_tails_done(struct wtl_tails *tails);
 
+/* Reads a process's memory up to the end of what is mapped. Returns how much, or negative. */
+ssize_t wtl_tails_read(int pid, uint64_t address, uint8_t *to, size_t size);
 /* Whether samples must be glanced at as soon as they are there. */
 bool wtl_tails_are_needed(const struct wtl_tails *tails, int64_t now_ns);
 /* A sample came: reads its tail, if its thread needs that. */

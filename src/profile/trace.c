@@ -22,6 +22,9 @@ enum { CPUS_MAX = 1 << 16, SAMPLES_MOST = 1 << 20, SLICES_MOST = 1 << 20, NODES_
 #define LATELY_NS INT64_C(100000000)
 /* After a lost record, a thread seen again within that time is taken not to have left: at most that much is wrong. */
 #define NEAR_NS INT64_C(5000000)
+/* A thread that is off for so long is looked at in its sleep, some at a time. */
+#define ASLEEP_NS INT64_C(5000000)
+enum { ASLEEP_LOOKS = 64 };
 /* Both records of one birth come within that time, even if a virtual processor pauses between them; the kernel
  * reuses no TID so soon. */
 #define TWICE_NS INT64_C(10000000)
@@ -70,6 +73,7 @@ void wtl_trace_done(struct wtl_trace *trace)
 	wtl_hash_done(&trace->by_tid);
 	wtl_python_done(&trace->python);
 	wtl_tails_done(&trace->tails);
+	wtl_asleep_done(&trace->asleep);
 	wtl_lines_done(&trace->lines);
 	wtl_tree_done(&trace->tree);
 	wtl_unwinder_done(&trace->unwinder);
@@ -220,6 +224,11 @@ static void add_wait(struct wtl_trace *trace, struct wtl_trace_thread *thread, i
 
 	if (!trace->has_waits || !thread->off_ns || wait_ns <= 0)
 		return;
+	if (thread->late && end_ns >= wtl_trace_time(thread->late_ns))
+		wtl_waits_show(&thread->rests, thread->late,
+			       (struct wtl_waits_moment){thread->cpu_ns, thread->off_ns},
+			       place_wait, trace);
+	thread->late = 0;
 	wtl_waits_add(thread->is_pushed ? &thread->pushed : &thread->rests,
 		      (struct wtl_waits_moment){thread->cpu_ns, thread->off_ns}, wait_ns,
 		      place_wait, trace);
@@ -279,7 +288,9 @@ static void go_by_switch(struct wtl_trace *trace, size_t i, const struct wtl_rin
 		wtl_waits_show(thread->is_pushed ? &thread->pushed : &thread->rests, thread->shown,
 			       (struct wtl_waits_moment){thread->cpu_ns, event->t_ns}, place_wait,
 			       trace);
+	thread->is_told = thread->is_shown && thread->shown > 0;
 	thread->is_shown = false;
+	thread->late = 0;
 }
 
 static void come(struct wtl_trace *trace, size_t i, const struct wtl_ring_event *event)
@@ -291,6 +302,7 @@ static void come(struct wtl_trace *trace, size_t i, const struct wtl_ring_event 
 	if (event->kind == WTL_RING_SWITCH)
 		thread->is_doubtful = thread->is_on;
 	settle(trace, i, event->t_ns);
+	thread->is_noted = false;
 	if (!thread->is_on) {
 		thread->on_ns = wtl_trace_time(event->t_ns);
 		add_wait(trace, thread, thread->on_ns);
@@ -515,30 +527,85 @@ static int64_t unresolved_node(struct wtl_trace *trace, size_t thread,
 		       : node;
 }
 
+/* The node of a sample. *ret_n: of how many places it is. */
+static int64_t locate(struct wtl_trace *trace, size_t thread, const struct wtl_ring_event *event,
+		      size_t *ret_n, enum wtl_unwind_end *ret_end)
+{
+	const struct wtl_ring_event *sample = event;
+	size_t n = unwind(trace, &trace->threads[thread], &sample, trace->places, ret_end);
+	struct wtl_python_process *python = wtl_python_find(&trace->python, event->pid);
+
+	*ret_n = n;
+	if (python && event->sample.is_turn)
+		wtl_python_catch_up(&trace->python, python, event->tid, event->t_ns,
+				    wtl_thread_clock_ns());
+	if (n == 0)
+		return unresolved_node(trace, thread, event);
+	if (python)
+		return wtl_python_merge(&trace->python, python, sample, trace->places, n,
+					*ret_end == WTL_UNWIND_WHOLE);
+	return node_of(trace, trace->places, n);
+}
+
+/* Whether nothing told where the thread left its processor, to wait. */
+static bool is_unknown(const struct wtl_trace_thread *thread)
+{
+	return !thread->is_told && !thread->is_pushed && !thread->has_ended;
+}
+
+static void look_at(struct wtl_trace *trace, size_t thread, struct wtl_ring_event *left)
+{
+	enum wtl_unwind_end end;
+	int64_t node;
+	size_t n;
+
+	if (!wtl_asleep_read(&trace->asleep, left))
+		return;
+	node = locate(trace, thread, left, &n, &end);
+	trace->threads[thread].late = node >= 0 && n > 0 ? (uint32_t)node : 0;
+	trace->threads[thread].late_ns = wtl_thread_clock_ns();
+}
+
+void wtl_trace_look_back(struct wtl_trace *trace)
+{
+	struct wtl_asleep *asleep = &trace->asleep;
+	int64_t now_ns = wtl_thread_clock_ns();
+	unsigned n = 0;
+
+	for (uint32_t i = asleep->first; i != asleep->next; i = (i + 1) % WTL_ASLEEP_SLOTS) {
+		struct wtl_asleep_slot *slot = &asleep->slots[i];
+		const struct wtl_trace_thread *thread = &trace->threads[slot->thread];
+		/* If it is still on one, that it leaves is not taken yet. */
+		if (!thread->is_noted || (!thread->is_on && !is_unknown(thread)))
+			slot->is_waiting = false;
+		if (slot->is_waiting && !thread->is_on && n < ASLEEP_LOOKS &&
+		    now_ns - thread->off_ns >= ASLEEP_NS) {
+			look_at(trace, slot->thread, &slot->left);
+			slot->is_waiting = false;
+			n++;
+		}
+		if (i == asleep->first && !slot->is_waiting)
+			asleep->first = (i + 1) % WTL_ASLEEP_SLOTS;
+	}
+}
+
 static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl_ring_event *event)
 {
-	struct wtl_unwind_place *places = trace->places;
 	enum wtl_unwind_end end;
-	const struct wtl_ring_event *sample = event;
-	size_t n = unwind(trace, &trace->threads[thread], &sample, places, &end);
-	struct wtl_python_process *python = wtl_python_find(&trace->python, event->pid);
 	int64_t node;
+	size_t n;
 
 	if (event->sample.is_look) {
 		take_look(trace, thread, event);
 		return;
 	}
-	if (python && event->sample.is_turn)
-		wtl_python_catch_up(&trace->python, python, event->tid, event->t_ns,
-				    wtl_thread_clock_ns());
-	if (n == 0)
-		node = unresolved_node(trace, thread, event);
-	else if (python)
-		node = wtl_python_merge(&trace->python, python, sample, places, n,
-					end == WTL_UNWIND_WHOLE);
-	else
-		node = node_of(trace, places, n);
-
+	if (event->sample.is_bare) {
+		trace->threads[thread].is_noted = true;
+		wtl_asleep_note(&trace->asleep, (uint32_t)thread, &trace->threads[thread].slot,
+				event);
+		return;
+	}
+	node = locate(trace, thread, event, &n, &end);
 	show_place(trace, &trace->threads[thread], node >= 0 && n > 0 ? (uint32_t)node : 0, event);
 	trace->n_turns += event->sample.is_turn;
 	if (event->sample.is_turn)

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profile/asleep.h"
 #include "profile/lines.h"
 #include "profile/python.h"
 #include "profile/ring.h"
@@ -38,6 +39,12 @@ struct wtl_trace_thread {
 	bool is_pushed; /* when it last left */
 	bool is_shown;	/* a sample of it as it leaves was just taken, */
 	uint32_t shown; /* at that node; 0: its stack is not known */
+	bool is_told;	/* where it last left was shown */
+	bool is_noted;	/* its registers, as it last left, */
+	uint32_t slot;	/* in this slot of `asleep` */
+	/* Where it sleeps, read until late_ns; 0: it was not. Not so, if it came back before then. */
+	uint32_t late;
+	int64_t late_ns;
 	uint64_t n_samples;
 	int64_t born_ns; /* 0: it is not known */
 	size_t slice;	 /* its last one, + 1; 0: none */
@@ -68,6 +75,7 @@ struct wtl_trace {
 	struct wtl_lines lines; /* of its frames, once they are named */
 	struct wtl_python python;
 	struct wtl_tails tails;
+	struct wtl_asleep asleep; /* threads that left, and of which no stack came with that */
 	struct wtl_trace_thread *threads;
 	struct wtl_trace_slice *slices;	  /* in the order in which their ends were known */
 	struct wtl_trace_sample *samples; /* by time */
@@ -123,6 +131,8 @@ void wtl_trace_done(struct wtl_trace *trace);
 void wtl_trace_take(void *trace, const struct wtl_ring_event *event);
 /* A sample has come, and will be taken later: reads Python frames and stack tails, which may change until then. */
 void wtl_trace_glance(void *trace, const struct wtl_ring_glance *glance);
+/* Events up to now were taken: reads the stacks of threads that sleep and were not shown to leave. */
+void wtl_trace_look_back(struct wtl_trace *trace);
 /* Ends the slices of threads on a processor at when they were last seen; new ones begin there. */
 void wtl_trace_cut(struct wtl_trace *trace);
 /* Drops samples and slices, which the caller has kept elsewhere; stacks and threads stay. */

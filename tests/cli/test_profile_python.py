@@ -228,6 +228,23 @@ def test_waiting_once(python, tmp_path):
     assert waits["nap"] >= 0.7 * 0.9 and waits["rest"] >= 0.4 * 0.9, waits
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="where threads wait is told to root")
+@pytest.mark.parametrize("python", INTERPRETERS)
+def test_waiting_for_a_lock(python, tmp_path):
+    """Threads that are just started leave their processors often: of a turn that the kernel does not show, the stack is read in its sleep."""
+    path = tmp_path / "script.py"
+    path.write_text("import queue, threading, time\nlock = threading.Lock()\nthings = queue.Queue()\ndef holder():\n    with lock:\n        time.sleep(0.6)\n"
+                    "def waiter():\n    time.sleep(0.05)\n    with lock:\n        pass\ndef getter():\n    things.get()\n"
+                    "def rest():\n    time.sleep(0.8)\nthreads = [threading.Thread(target=one) for one in (holder, waiter, getter)]\n"
+                    "for thread in threads:\n    thread.start()\nrest()\nthings.put(1)\nfor thread in threads:\n    thread.join()\n")
+    done = run_wattle("profile", "-q", "--wall", "-o", tmp_path / "p.json", "--", python, path)
+    assert done.code == 0, done
+    waits = {row["function"].split(" ")[0]: row["wait_s"] for row in json.loads((tmp_path / "p.json").read_text())["functions"]}
+    slept_s = sum(waits.get(name, 0) for name in ("select", "clock_nanosleep", "__clock_nanosleep", "__GI___clock_nanosleep"))
+    assert waits["rest"] >= 0.8 * 0.9 and slept_s >= (0.6 + 0.8) * 0.9, waits
+    assert sum(waits.get(name, 0) for name in ("[unresolved]", "[python: unresolved]")) < 0.25, waits
+
+
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 @pytest.mark.parametrize("python", FOUND[-1:])
 def test_child(python, script, method):

@@ -3,8 +3,10 @@
 #include "unit.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
+#include "base/thread.h"
 #include "profile/names.h"
 #include "profile/split.h"
 #include "profile/trace.h"
@@ -14,6 +16,7 @@
 enum { NOBODY = 1 << 29 }; /* a number that no process has */
 
 static struct wtl_trace trace;
+static int program = NOBODY;
 
 static int set_up(void **state)
 {
@@ -26,6 +29,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
+	program = NOBODY;
 	wtl_trace_done(&trace);
 	return 0;
 }
@@ -33,7 +37,7 @@ static int tear_down(void **state)
 static void turn(int tid, uint32_t cpu, int64_t t_ms, bool is_out)
 {
 	const struct wtl_ring_event event = {.kind = WTL_RING_SWITCH,
-					     .pid = NOBODY,
+					     .pid = program,
 					     .tid = NOBODY + tid,
 					     .cpu = cpu,
 					     .t_ns = t_ms * MS,
@@ -390,6 +394,66 @@ static void test_a_file_that_is_gone(void **state)
 	assert_int_equal(trace.n_cut, 0);
 }
 
+/* A thread leaves its processor; of that the kernel tells the registers, or nothing. Then it comes back. */
+static void rest(int tid, bool is_bare, int64_t left_ms, int64_t back_ms)
+{
+	static uint64_t stack[8];
+	struct wtl_ring_event bare = {.kind = WTL_RING_SAMPLE,
+				      .pid = program,
+				      .tid = NOBODY + tid,
+				      .t_ns = left_ms * MS,
+				      .sample = {.is_turn = true, .is_bare = true}};
+
+	bare.sample.has_registers = true;
+	bare.sample.registers[WTL_UNWIND_PC] = 0x1800;
+	bare.sample.registers[WTL_UNWIND_SP] = (uintptr_t)stack;
+	in(tid, tid, left_ms - 50); /* it runs for too long to be where it was shown before */
+	wtl_trace_take(&trace, &bare);
+	if (!is_bare) { /* then it told of the time before */
+		out(tid, tid, left_ms - 40);
+		in(tid, tid, left_ms - 40);
+	}
+	wtl_trace_look_back(&trace); /* it is still there */
+	out(tid, tid, left_ms);
+	wtl_trace_look_back(&trace);
+	in(tid, tid, back_ms);
+	out(tid, tid, back_ms);
+}
+
+/* How long threads waited at places that are not known. */
+static int64_t unknown_ms(void)
+{
+	int64_t sum_ns = 0;
+
+	for (uint32_t i = 1; i < trace.n_waits; i++)
+		if (trace.tree.nodes[i].frame == trace.unresolved)
+			sum_ns += trace.waits_ns[i];
+	return sum_ns / MS;
+}
+
+/* Its stack is read while it sleeps: of one that came back before that, nothing is known. */
+static void test_waiting_unseen(void **state)
+{
+	const int64_t now_ms = wtl_thread_clock_ns() / MS;
+	struct wtl_ring_event mapped = {
+		.kind = WTL_RING_MAP,
+		.map = {.start = 0x1000, .length = 0x1000, .inode = 7, .path = "/nowhere/gone.so"}};
+
+	(void)state;
+	program = mapped.pid = getpid();
+	mapped.tid = NOBODY + 1;
+	trace.has_waits = true;
+	assert_int_equal(wtl_asleep_init(&trace.asleep), 0);
+	wtl_trace_take(&trace, &mapped);
+	rest(1, true, now_ms - 20000, now_ms - 19000);
+	rest(1, false, now_ms - 10000, now_ms + 1000);
+	rest(2, true, now_ms - 10000, now_ms + 1000);
+	wtl_trace_end(&trace, (now_ms + 1500) * MS);
+	assert_true(is_called("[gone.so: file is gone]"));
+	/* All of the first thread's, and nothing of the second one's. */
+	assert_int_equal(unknown_ms(), 1000 + 8950 + 11000 + 500);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -402,6 +466,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_lost_at_the_end, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_waiting, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_hidden_programs, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_waiting_unseen, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_long_profiles, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_short_processes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_processes_that_ended, set_up, tear_down),

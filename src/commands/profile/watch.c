@@ -44,7 +44,7 @@ static void take(void *context, const struct wtl_ring_event *event)
 	wtl_trace_take(&watch->trace, event);
 	if (!watch->has_memory)
 		return;
-	if (event->kind == WTL_RING_SAMPLE)
+	if (event->kind == WTL_RING_SAMPLE && !event->sample.is_bare)
 		wtl_memory_seen(&watch->memory, event->pid, event->tid, event->t_ns,
 				watch->trace.seen_node);
 	else if (event->kind == WTL_RING_ENDED && event->pid == event->tid)
@@ -107,6 +107,7 @@ static int drain(struct wtl_profile_watch *watch, int64_t until_ns)
 			 watch->cpu == watch->pace.cpu;
 		wtl_rings_await(watch->rings, n_awaited, is_met);
 		wtl_rings_drain(watch->rings, until_ns, take, watch);
+		wtl_trace_look_back(&watch->trace);
 		watch->taken_ns = until_ns;
 	}
 	pthread_mutex_unlock(&watch->taking);
@@ -212,6 +213,8 @@ int wtl_profile_watch_open(struct wtl_profile_watch *watch, struct wtl_err *err)
 	watch->cpu = -1;
 	wtl_thread_mutex_init(&watch->taking);
 	watch->trace.has_waits = watch->how.sees_turns;
+	if (rc >= 0 && watch->how.sees_turns && wtl_asleep_init(&watch->trace.asleep) < 0)
+		rc = wtl_err_set(err, ENOMEM, "profile", NULL, "out of memory");
 	if (rc < 0)
 		return rc;
 	rc = wtl_rings_open(&watch->how, &watch->rings, err);
