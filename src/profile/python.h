@@ -111,7 +111,7 @@ struct wtl_python {
 	uint64_t n_read;    /* readings that were of one moment */
 	uint64_t n_late;    /* samples that came too late to be read */
 	uint64_t n_hasty;   /* readings that failed: the thread ran too fast */
-	uint64_t n_merged;  /* samples of Python */
+	uint64_t n_merged;  /* samples of Python, without turns, as in the next two */
 	uint64_t n_moved;   /* samples whose reading came after the thread had moved on */
 	uint64_t n_missing; /* samples of Python with an unresolved frame */
 	uint64_t n_unknown; /* processes whose Python cannot be read */

@@ -485,7 +485,8 @@ static bool choose_reading(struct merge *merge, const struct wtl_python_seen *se
 	    t_ns - around.before_ns < LAST_NS && t_ns <= around.before->gone_ns)
 		merge->reading = around.before;
 	merge->is_doubtful = merge->is_guess || is_seen(merge, merge->loops[0]);
-	merge->python->n_moved += merge->is_doubtful && around.own;
+	merge->python->n_moved +=
+		merge->is_doubtful && around.own && !merge->sample->sample.is_turn;
 	return false;
 }
 
@@ -502,7 +503,7 @@ static void put_unresolved(struct merge *merge)
 {
 	if (!merge->is_unresolved)
 		put(merge, merge->python->unresolved);
-	merge->python->n_missing += !merge->is_unresolved;
+	merge->python->n_missing += !merge->is_unresolved && !merge->sample->sample.is_turn;
 	merge->is_unresolved = true;
 }
 
@@ -632,7 +633,7 @@ static bool merge_loops(struct merge *merge)
 		choose_callers(merge, seen);
 	if (merge->n_loops == 0 && !merge->reading)
 		return false;
-	merge->python->n_merged++;
+	merge->python->n_merged += !merge->sample->sample.is_turn;
 	if (seen && merge->n_loops > 0)
 		note_merged(merge, choose_reading(merge, seen));
 	if (merge->reading) {

@@ -497,6 +497,7 @@ struct merging {
 	struct memory *memory;
 	int64_t t_ns;
 	bool may_run;
+	bool is_turn;
 	int64_t ran_ns, late_ns; /* it left so long after its sample; and was read then, 0: soon */
 	bool has_outer; /* the innermost loop has what outer left there, and its instruction elsewhere */
 	enum function runs[4]; /* in its loops, the innermost first */
@@ -593,6 +594,7 @@ static const char *merge(struct merging *merging, const uint64_t addresses[], si
 			}
 		}
 	}
+	sample.sample.is_turn = merging->is_turn;
 	sample.sample.stack_len = sizeof(words[0]) * n;
 	sample.sample.stack = (const uint8_t *)words;
 	if (is_read)
@@ -686,9 +688,13 @@ static void test_a_thread_that_sleeps(void **state)
 	begin_merging(&merging, 12);
 	run_codes(&merging, INNER, MAIN, UNKNOWN);
 	assert_string_equal(merge_late(&merging, 50000000, false), all);
-	/* It came back, and is elsewhere by now. */
+	assert_int_equal(merging.python.n_merged, 1);
+	/* It came back, and is elsewhere by now. Samples of what leaves a processor are not counted. */
+	merging.is_turn = true;
 	run_codes(&merging, UNKNOWN, UNKNOWN, UNKNOWN);
 	assert_string_equal(merge_late(&merging, 100000000, false), "[python: unresolved];sha256");
+	assert_int_equal(merging.python.n_merged, 1);
+	assert_int_equal(merging.python.n_missing, 0);
 	end_merging(&merging);
 }
 
