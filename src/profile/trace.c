@@ -288,7 +288,9 @@ static void go_by_switch(struct wtl_trace *trace, size_t i, const struct wtl_rin
 		wtl_waits_show(thread->is_pushed ? &thread->pushed : &thread->rests, thread->shown,
 			       (struct wtl_waits_moment){thread->cpu_ns, event->t_ns}, place_wait,
 			       trace);
-	thread->is_told = thread->is_shown && thread->shown > 0;
+	else
+		thread->shown = 0;
+	thread->is_told = thread->shown > 0 && thread->shown_end == WTL_UNWIND_WHOLE;
 	thread->is_shown = false;
 	thread->late = 0;
 }
@@ -547,23 +549,29 @@ static int64_t locate(struct wtl_trace *trace, size_t thread, const struct wtl_r
 	return node_of(trace, trace->places, n);
 }
 
-/* Whether nothing told where the thread left its processor, to wait. */
+/* Whether the thread left its processor to wait, and its stack was not shown as a whole. */
 static bool is_unknown(const struct wtl_trace_thread *thread)
 {
 	return !thread->is_told && !thread->is_pushed && !thread->has_ended;
 }
 
-static void look_at(struct wtl_trace *trace, size_t thread, struct wtl_ring_event *left)
+static void look_at(struct wtl_trace *trace, size_t number, struct wtl_ring_event *left)
 {
+	struct wtl_trace_thread *thread = &trace->threads[number];
 	enum wtl_unwind_end end;
 	int64_t node;
 	size_t n;
 
 	if (!wtl_asleep_read(&trace->asleep, left))
 		return;
-	node = locate(trace, thread, left, &n, &end);
-	trace->threads[thread].late = node >= 0 && n > 0 ? (uint32_t)node : 0;
-	trace->threads[thread].late_ns = wtl_thread_clock_ns();
+	node = locate(trace, number, left, &n, &end);
+	thread->late = node >= 0 && n > 0 ? (uint32_t)node : 0;
+	thread->late_ns = wtl_thread_clock_ns();
+	if (thread->shown == 0 || end != WTL_UNWIND_WHOLE)
+		return;
+	/* What was counted as it left. */
+	trace->n_broken--;
+	trace->n_cut -= thread->shown_end == WTL_UNWIND_CUT;
 }
 
 void wtl_trace_look_back(struct wtl_trace *trace)
@@ -607,12 +615,14 @@ static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl
 	}
 	node = locate(trace, thread, event, &n, &end);
 	show_place(trace, &trace->threads[thread], node >= 0 && n > 0 ? (uint32_t)node : 0, event);
+	if (event->sample.is_turn)
+		trace->threads[thread].shown_end = end;
+	trace->n_broken += n > 0 && end != WTL_UNWIND_WHOLE;
+	trace->n_cut += n > 0 && end == WTL_UNWIND_CUT;
 	trace->n_turns += event->sample.is_turn;
 	if (event->sample.is_turn)
 		return;
 	come(trace, thread, event);
-	trace->n_broken += n > 0 && end != WTL_UNWIND_WHOLE;
-	trace->n_cut += n > 0 && end == WTL_UNWIND_CUT;
 	trace->n_unresolved += n == 0;
 	trace->seen_node = node < 0 ? 0 : (uint32_t)node;
 	if (node < 0)

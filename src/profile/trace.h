@@ -36,12 +36,13 @@ struct wtl_trace_thread {
 	int64_t off_ns, wait_ns; /* when it left; how long it was on none before */
 	/* Waits by place: after it left by itself, and after others pushed it off. */
 	struct wtl_waits rests, pushed;
-	bool is_pushed; /* when it last left */
-	bool is_shown;	/* a sample of it as it leaves was just taken, */
-	uint32_t shown; /* at that node; 0: its stack is not known */
-	bool is_told;	/* where it last left was shown */
-	bool is_noted;	/* its registers, as it last left, */
-	uint32_t slot;	/* in this slot of `asleep` */
+	bool is_pushed;		       /* when it last left */
+	bool is_shown;		       /* a sample of it as it leaves was just taken, */
+	uint32_t shown;		       /* at that node; 0: its stack is not known */
+	enum wtl_unwind_end shown_end; /* of that stack */
+	bool is_told;		       /* where it last left was shown, by a whole stack */
+	bool is_noted;		       /* its registers, as it last left, */
+	uint32_t slot;		       /* in this slot of `asleep` */
 	/* Where it sleeps, read until late_ns; 0: it was not. Not so, if it came back before then. */
 	uint32_t late;
 	int64_t late_ns;
@@ -89,7 +90,7 @@ struct wtl_trace {
 	bool has_waits;	       /* waits are recorded */
 	uint64_t n_turns;      /* samples of threads that left a processor */
 	uint64_t n_lost;       /* events that the kernel dropped */
-	uint64_t n_broken;     /* samples whose stack is not whole */
+	uint64_t n_broken;     /* samples, of turns as well, whose stack is not whole */
 	uint64_t n_cut;	       /* of them, those for which more of the stack had to be copied */
 	uint64_t n_joined;     /* samples made whole by their tails (tails.h) */
 	uint64_t n_unresolved; /* samples without any place */

@@ -482,6 +482,38 @@ def test_waiting_after_many_turns(tmp_path):
     assert waits["naps"] + waits.get("[unresolved]", 0) > 0.85, waits
 
 
+LARGE = """
+#include <time.h>
+static void much(int s)
+{
+	volatile char bytes[40000];
+	for (int i = 0; i < 40000; i++)
+		bytes[i] = (char)s;
+	nanosleep(&(struct timespec){s, 0}, NULL);
+	bytes[0] = bytes[39999];
+}
+int main(void)
+{
+	much(1);
+	return 0;
+}
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="where threads wait is told to root")
+def test_waiting_with_a_large_stack(tmp_path):
+    """Of a stack that was cut as the thread left, the rest is read in its sleep."""
+    source, program = tmp_path / "large.c", tmp_path / "large"
+    source.write_text(LARGE)
+    subprocess.run(["gcc", "-g", "-O1", "-fno-inline", "-o", program, source], check=True)
+    result = run_wattle("profile", "-q", "--wall", "-o", tmp_path / "p.json", "--", program)
+    assert result.code == 0, result
+    told = json.loads((tmp_path / "p.json").read_text())
+    waits = {row["function"]: row["wait_s"] for row in told["functions"]}
+    assert waits["much"] >= 0.9 and waits["main"] >= 0.9, waits
+    assert told["not_whole"] <= 1, told["not_whole"]
+
+
 def test_short_processes(program, tmp_path):
     """Each ends before a sample of it is taken: their time is known, and has a row for all of a command."""
     script = "i=0; while [ $i -lt 100 ]; do /bin/true; i=$((i + 1)); done"

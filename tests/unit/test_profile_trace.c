@@ -388,9 +388,12 @@ static void test_a_file_that_is_gone(void **state)
 	seen.sample.registers[WTL_UNWIND_PC] = 0x1800;
 	wtl_trace_take(&trace, &mapped);
 	wtl_trace_take(&trace, &seen);
+	assert_int_equal(trace.n_broken, 1);
+	seen.sample.is_turn = true; /* counts as well */
+	wtl_trace_take(&trace, &seen);
 	wtl_trace_end(&trace, 2 * MS);
 	assert_true(is_called("[gone.so: file is gone]"));
-	assert_int_equal(trace.n_broken, 1);
+	assert_int_equal(trace.n_broken, 2);
 	assert_int_equal(trace.n_cut, 0);
 }
 
