@@ -89,7 +89,7 @@ void wtl_record_ask(const struct wtl_rings_options *options, bool has_kernel,
 	*bare = *turns;
 	bare->sample_freq =
 		BARE_SHARE * options->hz < BARE_HZ_MOST ? BARE_SHARE * options->hz : BARE_HZ_MOST;
-	/* Not a stack of size 0: the kernel may take that for the turn's other sample as well. */
+	/* No stack, not one of size 0: the kernel may take that for the turn's other sample as well. */
 	bare->sample_type &= ~(uint64_t)PERF_SAMPLE_STACK_USER;
 	bare->sample_stack_user = 0;
 	bare->watermark = 1;
@@ -150,18 +150,20 @@ int64_t wtl_record_time(const struct perf_event_header *record)
 	return (int64_t)id.t_ns;
 }
 
-/* The period: of the clock in ns, 100 µs at the least; of turns a number of turns. */
-static bool is_of_turn(uint64_t period)
+/* Only a bare sample has no word for the size of its stack, with registers or without. */
+static bool is_bare(const struct perf_event_header *record)
 {
-	return period < 1000000000 / WTL_RING_HZ_MOST;
+	const size_t size = WTL_RECORD_GLANCE - sizeof(uint64_t);
+
+	return record->size == size ||
+	       record->size == size - sizeof(uint64_t) * WTL_RECORD_REGISTERS;
 }
 
 bool wtl_record_glance(const struct perf_event_header *record, struct wtl_ring_glance *glance)
 {
 	struct fields fields = fields_of(record);
-	uint64_t period;
 
-	if (record->type != PERF_RECORD_SAMPLE)
+	if (record->type != PERF_RECORD_SAMPLE || is_bare(record))
 		return false;
 	if (record->size > WTL_RECORD_GLANCE)
 		fields.end = (const uint8_t *)record + WTL_RECORD_GLANCE;
@@ -171,15 +173,14 @@ bool wtl_record_glance(const struct perf_event_header *record, struct wtl_ring_g
 	glance->tid = (int)take_u32(&fields);
 	glance->t_ns = glance->turned_ns = (int64_t)take_u64(&fields);
 	glance->cpu = (int)take_u32(&fields);
-	skip(&fields, 4);
-	period = take_u64(&fields);
+	skip(&fields, 12); /* period */
 	if (take_u64(&fields) != PERF_SAMPLE_REGS_ABI_64)
 		return true;
 	skip(&fields, 8 * (size_t)WTL_RECORD_STACK_POINTER);
 	glance->stack = take_u64(&fields);
 	skip(&fields, 8 * (size_t)(WTL_RECORD_REGISTERS - WTL_RECORD_STACK_POINTER - 1));
 	glance->copied = take_u64(&fields);
-	return glance->copied > 0 || !is_of_turn(period);
+	return true;
 }
 
 static void read_registers(struct fields *fields, struct wtl_ring_event *event)
@@ -199,7 +200,6 @@ static void read_stack(struct fields *fields, struct wtl_ring_event *event)
 	uint64_t size = take_u64(fields), used;
 
 	event->sample.stack = fields->at;
-	event->sample.is_bare = event->sample.is_turn && event->sample.has_registers && size == 0;
 	if (size == 0 || size > (uint64_t)(fields->end - fields->at))
 		return;
 	skip(fields, size);
@@ -219,9 +219,11 @@ static void read_sample(const struct perf_event_header *record, bool has_stack,
 	event->t_ns = (int64_t)take_u64(&fields);
 	event->cpu = take_u32(&fields);
 	skip(&fields, 4);
-	event->sample.is_turn = is_of_turn(take_u64(&fields));
+	/* The period: of the clock in ns, 100 µs at the least; of turns a number of turns. */
+	event->sample.is_turn = take_u64(&fields) < 1000000000 / WTL_RING_HZ_MOST;
 	if (!has_stack)
 		return;
+	event->sample.is_bare = is_bare(record);
 	read_registers(&fields, event);
 	read_stack(&fields, event);
 }

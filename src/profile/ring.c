@@ -299,7 +299,8 @@ static int try_event(struct wtl_rings *rings, const struct wtl_rings_options *op
 	rings->has[WTL_RECORD_LOUD] = true;
 	rings->has[WTL_RECORD_QUIET] = get_nprocs_conf() <= CPUS_FEW;
 	rings->has[WTL_RECORD_TURNS] = options->sees_turns && !loud->exclude_kernel;
-	rings->has[WTL_RECORD_BARE] = rings->has[WTL_RECORD_TURNS] && has_bare(rings, options->pid);
+	rings->has[WTL_RECORD_BARE] =
+		rings->has[WTL_RECORD_TURNS] && rings->has_stack && has_bare(rings, options->pid);
 	return fd < 0 ? fd : 0;
 }
 

@@ -600,6 +600,7 @@ void wtl_trace_look_back(struct wtl_trace *trace)
 static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl_ring_event *event)
 {
 	enum wtl_unwind_end end;
+	bool is_known;
 	int64_t node;
 	size_t n;
 
@@ -607,14 +608,16 @@ static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl
 		take_look(trace, thread, event);
 		return;
 	}
-	if (event->sample.is_bare) {
-		trace->threads[thread].is_noted = true;
+	if (event->sample.is_bare && !event->sample.is_narrow) {
+		trace->threads[thread].is_noted = event->sample.has_registers;
 		wtl_asleep_note(&trace->asleep, (uint32_t)thread, &trace->threads[thread].slot,
 				event);
 		return;
 	}
 	node = locate(trace, thread, event, &n, &end);
-	show_place(trace, &trace->threads[thread], node >= 0 && n > 0 ? (uint32_t)node : 0, event);
+	/* Of 32-bit code at least the command is known. */
+	is_known = node >= 0 && (n > 0 || event->sample.is_narrow);
+	show_place(trace, &trace->threads[thread], is_known ? (uint32_t)node : 0, event);
 	if (event->sample.is_turn)
 		trace->threads[thread].shown_end = end;
 	trace->n_broken += n > 0 && end != WTL_UNWIND_WHOLE;

@@ -604,14 +604,21 @@ def test_a_program_of_32_bits(profile, tmp_path):
         pytest.skip("only x86-64 is known to run them")
     (tmp_path / "s.c").write_text("void _start(void) { volatile int s = 0; for (int i = 0; i < 200000000; i++) s += i;\n"
                                   '__asm__ volatile("int $0x80" :: "a"(1), "b"(0)); }\n')
-    built = subprocess.run(["gcc", "-m32", "-nostdlib", "-static", "-fno-pic", "-no-pie", "-O1", "-o", "s", "s.c"], check=False, cwd=tmp_path,
-                           capture_output=True)
+    build = ["gcc", "-m32", "-nostdlib", "-static", "-fno-pic", "-no-pie", "-O1", "-o", "s", "s.c"]
+    built = subprocess.run(build, check=False, cwd=tmp_path, capture_output=True)
     if built.returncode or subprocess.run([tmp_path / "s"], check=False).returncode:
         pytest.skip("no 32-bit program can be built or run here")
     seen = profile(program=tmp_path / "s")
     assert seen.json["unresolved"] == seen.json["samples"] > 0
     assert seen.cpu_s("[unresolved]") > 0.9 * all_cpu_s(seen)
     assert seen.cpu_s("[s: 32-bit code]") == seen.cpu_s("[unresolved]")
+    if os.geteuid() == 0:
+        (tmp_path / "s.c").write_text('void _start(void) { int time[2] = {0, 500000000}; __asm__ volatile("int $0x80" :: "a"(162), "b"(time), "c"(0) : "memory");\n'
+                                      '__asm__ volatile("int $0x80" :: "a"(1), "b"(0)); }\n')
+        subprocess.run(build, check=True, cwd=tmp_path)
+        assert run_wattle("profile", "-q", "--wall", "-o", tmp_path / "p.json", "--", tmp_path / "s").code == 0
+        waits = {row["function"]: row["wait_s"] for row in json.loads((tmp_path / "p.json").read_text())["functions"]}
+        assert waits["[s: 32-bit code]"] > 0.5 * 0.9, waits
 
 
 def test_two_profilers(program, running, tmp_path):
