@@ -91,6 +91,11 @@ int wtl_rings_fd(const struct wtl_rings *rings)
 	return rings->epoll;
 }
 
+bool wtl_rings_see_turns(const struct wtl_rings *rings)
+{
+	return rings->has[WTL_RECORD_TURNS];
+}
+
 /* ---- Opening ---- */
 
 static int open_event(struct perf_event_attr *attr, int tid, int cpu)

@@ -36,6 +36,7 @@ struct wtl_ring_event {
 	int pid, tid;
 	uint32_t cpu;
 	int64_t t_ns; /* CLOCK_MONOTONIC */
+	bool is_seed; /* not from a ring: of a thread that was just attached to */
 	union {
 		struct {
 			bool is_turn; /* taken as the thread left its processor; stands for no CPU time */
@@ -123,6 +124,8 @@ int64_t wtl_rings_wait_ns(const struct wtl_rings *rings, unsigned n_samples);
 void wtl_rings_await(struct wtl_rings *rings, unsigned n_samples, bool comes_itself);
 /* The ns for which the reader need not look. 0: it wakes itself, so samples do not wake it; negative: they do. */
 int64_t wtl_rings_rest_ns(const struct wtl_rings *rings);
+/* Whether threads that leave a processor are sampled. */
+bool wtl_rings_see_turns(const struct wtl_rings *rings);
 /* Stops recording. What is in the rings can still be drained. */
 void wtl_rings_stop(struct wtl_rings *rings);
 /* An epoll descriptor that becomes readable when there is something to drain; others may be added to it. */

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/num.h"
+#include "base/thread.h"
 
 /* Rounds end, as a program may start others all the time; new ones are followed anyway. */
 enum { LINE_SIZE = 4096 + 128, ROUNDS_MAX = 16 };
@@ -61,7 +62,7 @@ static void add_seed(struct seeds *seeds, const struct wtl_ring_event *event, co
 	*seed = (struct seed){*event, strdup(text)};
 	if (event->kind == WTL_RING_MAP)
 		seed->event.map.path = seed->text;
-	else
+	else if (event->kind == WTL_RING_NAME)
 		seed->event.name.name = seed->text;
 	seeds->n += seed->text != NULL;
 }
@@ -100,9 +101,43 @@ static void add_map(void *seeds, const struct wtl_ring_event *event)
 	add_seed(seeds, event, event->map.path);
 }
 
-static void read_thread(struct seeds *seeds, int pid, int tid)
+/* Where a thread sleeps: of its registers the kernel tells two, which lead through most of its stack. */
+static void read_place(struct seeds *seeds, int pid, int tid)
 {
-	const struct wtl_ring_event event = {.kind = WTL_RING_NAME, .pid = pid, .tid = tid};
+	struct wtl_ring_event event = {.kind = WTL_RING_SAMPLE,
+				       .pid = pid,
+				       .tid = tid,
+				       .t_ns = wtl_thread_clock_ns(),
+				       .is_seed = true,
+				       .sample = {.is_turn = true, .is_bare = true}};
+	char name[64], line[512] = "";
+	const char *last, *before;
+	FILE *file;
+
+	snprintf(name, sizeof(name), "/proc/%d/task/%d/syscall", pid, tid);
+	file = fopen(name, "re");
+	if (!file)
+		return;
+	/* "number six arguments, stack pointer, instruction"; or "running" */
+	if (fgets(line, sizeof(line), file) && (last = strrchr(line, ' '))) {
+		for (before = last - 1; before > line && *before != ' ';)
+			before--;
+		event.sample.registers[WTL_UNWIND_SP] = strtoull(before, NULL, 16);
+		event.sample.registers[WTL_UNWIND_PC] = strtoull(last, NULL, 16);
+		event.sample.has_registers = event.sample.registers[WTL_UNWIND_PC] > 0;
+	}
+	fclose(file);
+	if (event.sample.has_registers)
+		add_seed(seeds, &event, "");
+}
+
+static void read_thread(struct seeds *seeds, int pid, int tid, bool has_waits)
+{
+	const struct wtl_ring_event event = {.kind = WTL_RING_NAME,
+					     .pid = pid,
+					     .tid = tid,
+					     .t_ns = wtl_thread_clock_ns(),
+					     .is_seed = true};
 	char name[64], comm[32] = "";
 	FILE *file;
 
@@ -114,9 +149,11 @@ static void read_thread(struct seeds *seeds, int pid, int tid)
 		comm[strcspn(comm, "\n")] = '\0';
 	fclose(file);
 	add_seed(seeds, &event, comm);
+	if (has_waits)
+		read_place(seeds, pid, tid);
 }
 
-static void read_threads(struct seeds *seeds, int pid)
+static void read_threads(struct seeds *seeds, int pid, bool has_waits)
 {
 	const struct dirent *entry;
 	char name[64];
@@ -128,7 +165,7 @@ static void read_threads(struct seeds *seeds, int pid)
 		uint64_t tid;
 
 		if (wtl_num_u64(entry->d_name, strlen(entry->d_name), &tid) == 0)
-			read_thread(seeds, pid, (int)tid);
+			read_thread(seeds, pid, (int)tid, has_waits);
 	}
 	if (threads)
 		closedir(threads);
@@ -220,7 +257,7 @@ static void seed(const struct wtl_trace_attach *attach, int pid, bool has_thread
 
 	wtl_seed_maps(pid, add_map, &seeds);
 	if (has_threads)
-		read_threads(&seeds, pid);
+		read_threads(&seeds, pid, attach->trace->has_waits);
 	tell_seeds(attach, &seeds);
 }
 

@@ -283,6 +283,7 @@ static void go_by_switch(struct wtl_trace *trace, size_t i, const struct wtl_rin
 	struct wtl_trace_thread *thread = &trace->threads[i];
 
 	go(trace, i, event->t_ns);
+	thread->since_ns = 0;
 	thread->is_pushed = event->turn.is_preempted;
 	if (thread->is_shown)
 		wtl_waits_show(thread->is_pushed ? &thread->pushed : &thread->rests, thread->shown,
@@ -307,6 +308,9 @@ static void come(struct wtl_trace *trace, size_t i, const struct wtl_ring_event 
 	thread->is_noted = false;
 	if (!thread->is_on) {
 		thread->on_ns = wtl_trace_time(event->t_ns);
+		if (event->kind == WTL_RING_SWITCH && thread->since_ns)
+			thread->off_ns = wtl_trace_time(thread->since_ns);
+		thread->since_ns = 0;
 		add_wait(trace, thread, thread->on_ns);
 	}
 	thread->is_on = true;
@@ -398,6 +402,9 @@ void wtl_trace_end(struct wtl_trace *trace, int64_t now_ns)
 				(now_ns - thread->seen_ns < LATELY_NS || is_running(thread));
 
 		leave(trace, i, is_known ? now_ns : thread->seen_ns);
+		/* It slept all the time. */
+		if (thread->since_ns && !thread->has_ended && !is_running(thread))
+			thread->off_ns = wtl_trace_time(thread->since_ns);
 		if (!thread->has_ended)
 			add_wait(trace, thread, wtl_trace_time(now_ns));
 		wtl_waits_end(&thread->rests, place_wait, trace);
@@ -609,6 +616,9 @@ static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl
 		return;
 	}
 	if (event->sample.is_bare && !event->sample.is_narrow) {
+		/* What was attached to may have run since. */
+		if (event->is_seed && !trace->threads[thread].since_ns)
+			return;
 		trace->threads[thread].is_noted = event->sample.has_registers;
 		wtl_asleep_note(&trace->asleep, (uint32_t)thread, &trace->threads[thread].slot,
 				event);
@@ -686,21 +696,24 @@ static void take_birth(struct wtl_trace *trace, const struct wtl_ring_event *eve
 		trace->is_full = true;
 }
 
-static void take_name(struct wtl_trace *trace, size_t thread, const struct wtl_ring_event *event)
+static void take_name(struct wtl_trace *trace, size_t number, const struct wtl_ring_event *event)
 {
+	struct wtl_trace_thread *thread = &trace->threads[number];
 	struct wtl_space *space;
 
-	wtl_text_clean(trace->threads[thread].name, sizeof(trace->threads[thread].name),
-		       event->name.name, strnlen(event->name.name, 16));
+	wtl_text_clean(thread->name, sizeof(thread->name), event->name.name,
+		       strnlen(event->name.name, 16));
+	if (event->is_seed && !thread->seen_ns && !thread->off_ns)
+		thread->since_ns = event->t_ns;
 	if (!event->name.is_exec)
 		return;
-	trace->threads[thread].is_new = true;
+	thread->is_new = true;
 	space = wtl_spaces_find(&trace->spaces, event->pid);
 	if (space)
 		wtl_space_clear(space);
 	wtl_python_ended(&trace->python, event->pid);
 	/* Recording begins with the exec(): its caller is on a processor. */
-	come(trace, thread, event);
+	come(trace, number, event);
 }
 
 /* A program that ends as soon as it has begun did not: it is hidden from here on. */

@@ -34,6 +34,7 @@ struct wtl_trace_thread {
 	int64_t on_ns, seen_ns; /* when it came, and was last recorded there */
 	int64_t cpu_ns;
 	int64_t off_ns, wait_ns; /* when it left; how long it was on none before */
+	int64_t since_ns; /* when it was attached to, if nothing else is known of it; else 0 */
 	/* Waits by place: after it left by itself, and after others pushed it off. */
 	struct wtl_waits rests, pushed;
 	bool is_pushed;		       /* when it last left */
@@ -88,6 +89,7 @@ struct wtl_trace {
 	int64_t *waits_ns;
 	size_t n_waits;
 	bool has_waits;	       /* waits are recorded */
+	bool lacks_turns;      /* samples of turns are not permitted */
 	uint64_t n_turns;      /* samples of threads that left a processor */
 	uint64_t n_lost;       /* events that the kernel dropped */
 	uint64_t n_broken;     /* samples, of turns as well, whose stack is not whole */

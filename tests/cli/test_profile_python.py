@@ -4,6 +4,7 @@
 import glob
 import json
 import os
+import pathlib
 import re
 import resource
 import shutil
@@ -243,6 +244,24 @@ def test_waiting_for_a_lock(python, tmp_path):
     slept_s = sum(waits.get(name, 0) for name in ("select", "clock_nanosleep", "__clock_nanosleep", "__GI___clock_nanosleep"))
     assert waits["rest"] >= 0.8 * 0.9 and slept_s >= (0.6 + 0.8) * 0.9, waits
     assert sum(waits.get(name, 0) for name in ("[unresolved]", "[python: unresolved]")) < 0.25, waits
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="where threads wait is told to root")
+@pytest.mark.parametrize("python", INTERPRETERS)
+def test_a_process_that_waits(python, tmp_path):
+    """It waits all the time that it is looked at, and where it did before."""
+    path = tmp_path / "script.py"
+    path.write_text("import time\ndef nap():\n    print('now', flush=True)\n    time.sleep(100)\nnap()\n")
+    with subprocess.Popen([python, path], stdout=subprocess.PIPE) as waiting:
+        try:
+            assert waiting.stdout.readline() == b"now\n"
+            wait_for(lambda: ") S " in pathlib.Path(f"/proc/{waiting.pid}/stat").read_text(), "its sleep")
+            done = run_wattle("profile", "--wall", "-o", tmp_path / "p.json", "--pid", str(waiting.pid), "--duration", "1")
+        finally:
+            waiting.kill()
+    assert done.code == 0 and "perf_event_paranoid" not in done.err, done
+    waits = {row["function"].split(" ")[0]: row["wait_s"] for row in json.loads((tmp_path / "p.json").read_text())["functions"]}
+    assert waits["nap"] >= 0.9, waits
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])

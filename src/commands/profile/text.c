@@ -666,7 +666,7 @@ static void put_waits(struct wtl_buf *buf, const struct wtl_profile *profile)
 		"its threads were on a processor for %.3f s and waited for %.3f s, %.3f s in "
 		"all: waiting takes no energy of theirs\n",
 		cpu_s, wait_s, cpu_s + wait_s);
-	if (profile->meter && !profile->trace->n_turns)
+	if (profile->meter && profile->trace->lacks_turns)
 		wtl_buf_puts(buf,
 			     "what a thread waited in is where it was sampled last: sysctl "
 			     "kernel.perf_event_paranoid=1, or CAP_PERFMON, tells it exactly\n");

@@ -218,6 +218,7 @@ int wtl_profile_watch_open(struct wtl_profile_watch *watch, struct wtl_err *err)
 	if (rc < 0)
 		return rc;
 	rc = wtl_rings_open(&watch->how, &watch->rings, err);
+	watch->trace.lacks_turns = rc >= 0 && !wtl_rings_see_turns(watch->rings);
 	return rc < 0 ? open_looks(watch, rc) : 0;
 }
 
