@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "profile/cxx_names.h"
 #include "profile/functions.h"
 #include "profile/lines.h"
 #include "profile/rust_names.h"
@@ -42,7 +43,7 @@ static void clean_name(const struct naming *naming, const char *name, char clean
 
 	if (wtl_rust_name(name, rust, sizeof(rust)))
 		name = rust;
-	else if (naming->demangle && strncmp(name, "_Z", 2) == 0)
+	else if (naming->demangle && strncmp(name, "_Z", 2) == 0 && wtl_cxx_name_is_short(name))
 		readable = naming->demangle(name, NULL, NULL, &status);
 	name = readable && status == 0 ? readable : name;
 	wtl_text_clean(clean, NAME_SIZE, name, strlen(name));

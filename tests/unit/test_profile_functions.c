@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "profile/functions.h"
+#include "profile/cxx_names.h"
 #include "profile/rust_names.h"
 
 static struct wtl_functions functions;
@@ -197,12 +198,40 @@ static void test_a_name_that_doubles(void **state)
 	assert_false(wtl_rust_name(deep, name, sizeof(name)));
 }
 
+/* What is not given to the C++ runtime: names that it would make megabytes of. */
+static void test_names_of_cxx(void **state)
+{
+	static const char *const names[] = {
+		"_Z4workd",
+		"_ZNSt6vectorIiSaIiEE9push_backERKi",
+		"_ZSt13__adjust_heapIN9__gnu_cxx17__normal_iteratorIPdSt6vectorIdSaIdEEEEldNS0_5__ops15_Iter_less_iterEEvT_T0_S9_T1_T2_",
+		"_ZNSt8functionIFvRKSsEEC1IZ4mainEUlS1_E_vEET_",
+	};
+	char hostile[256] = "_Z1fSt4pairIiiE";
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(names); i++)
+		if (!wtl_cxx_name_is_short(names[i]))
+			fail_msg("%s", names[i]);
+	/* Each pair is of the one before, twice. */
+	for (const char *digit = "0123456789ABCDEF"; *digit; digit++) {
+		size_t len = strlen(hostile);
+
+		snprintf(hostile + len, sizeof(hostile) - len, "S_IS%c_S%c_E", *digit, *digit);
+	}
+	assert_true(wtl_cxx_name_is_short("_Z1fSt4pairIiiES_IS0_S0_E"));
+	assert_false(wtl_cxx_name_is_short(hostile));
+	assert_false(
+		wtl_cxx_name_is_short("_Z1fIJDpDpDpDpDpDpDpDpDpDpDpDpDpDpDpDpiiiiiiiiiiiiiii"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_no_two_are_alike),
 		cmocka_unit_test(test_names_of_rust),
+		cmocka_unit_test(test_names_of_cxx),
 		cmocka_unit_test(test_a_name_that_doubles),
 	};
 
