@@ -36,7 +36,8 @@ static struct wtl_buf make_head(void)
 }
 
 /* As a recording has it, stored as it is (fuzz_wprof has zstd's). How many values. */
-static size_t put_part(int64_t values[], size_t n, const uint8_t *data, size_t size)
+static size_t put_part(int64_t values[], size_t n, unsigned version, const uint8_t *data,
+		       size_t size)
 {
 	static struct wtl_buf head;
 	size_t len;
@@ -53,13 +54,14 @@ static size_t put_part(int64_t values[], size_t n, const uint8_t *data, size_t s
 	values[n++] = (int64_t)len;
 	values[n + (len - 1) / 8] = 0;
 	memcpy(to, head.data, head.len);
+	to[head.len - 2] = (char)('0' + version);
 	memcpy(to + head.len, numbers, sizeof(numbers));
 	to[head.len + sizeof(numbers)] = 0;
 	memcpy(to + head.len + sizeof(numbers) + 1, data, size);
 	return n + (len + 7) / 8;
 }
 
-static size_t put_all(int64_t values[], const uint8_t *data, size_t size)
+static size_t put_all(int64_t values[], unsigned version, const uint8_t *data, size_t size)
 {
 	size_t n = 0;
 
@@ -69,7 +71,7 @@ static size_t put_all(int64_t values[], const uint8_t *data, size_t size)
 		data += 2;
 		size -= 2;
 		len = len < size ? len : size;
-		n = put_part(values, n, data, len);
+		n = put_part(values, n, version, data, len);
 		data += len;
 		size -= len;
 	}
@@ -99,7 +101,7 @@ static void divide(struct wtl_profile_parts *parts)
 	wtl_split_done(&split);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void read_all(unsigned version, const uint8_t *data, size_t size)
 {
 	static int64_t values[VALUES_MAX];
 	struct wtl_saved saved = {.n_command = 0};
@@ -107,7 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t n;
 
 	wtl_trace_clear(&saved.trace);
-	n = put_all(values, data, size);
+	n = put_all(values, version, data, size);
 	/* As it would be behind a whole period, and as it would be in several. */
 	if (wtl_profile_parts_take(&parts, values, n) == 0 &&
 	    wtl_profile_parts_take(&parts, values, n / 2) == 0 &&
@@ -118,5 +120,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	wtl_saved_done(&parts.names);
 	wtl_saved_done(&saved);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	for (unsigned version = 2; version <= 3; version++)
+		read_all(version, data, size);
 	return 0;
 }

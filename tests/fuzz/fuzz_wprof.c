@@ -86,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct wtl_err err;
 
 	wtl_buf_init(&file, FILE_MAX);
-	for (unsigned version = 1; version <= 2; version++) {
+	for (unsigned version = 1; version <= 3; version++) {
 		wtl_buf_clear(&file);
 		put_file(&file, version, data, size);
 		if (wtl_saved_read(&saved, file.data, file.len, &err) == 0) {
