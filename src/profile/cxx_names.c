@@ -17,7 +17,7 @@ static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 static double most_of_part(const char *at, size_t n, double len)
 {
 	if (*at != 'S' || n > 1)
-		return INFINITY;
+		return HUGE_VAL;
 	return pow(len, n == 0 ? 1.0 : (double)(strchr(digits, at[1]) - digits) + 2.0);
 }
 
@@ -37,7 +37,9 @@ bool wtl_cxx_name_is_short(const char *mangled)
 			bound *= len; /* an expression for each of a list */
 			at++;
 		} else {
-			bound += 1.0;
+			/* All but the last of these cannot begin anything. */
+			at += n > 1 ? n - 1 : 0;
+			bound += n > 1 ? (double)n : 1.0;
 		}
 	}
 	return bound < MOST;

@@ -531,6 +531,7 @@ bool wtl_rust_name(const char *mangled, char *dst, size_t size)
 
 	if (!is_old && strncmp(mangled, "_R", 2) != 0)
 		return false;
+	reader.len = strlen(reader.text);
 	dst[0] = '\0';
 	if (is_old)
 		read_old(&reader);

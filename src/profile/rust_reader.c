@@ -112,13 +112,13 @@ uint64_t wtl_rust_tagged(struct wtl_rust_reader *reader, char tag)
 
 size_t wtl_rust_length(struct wtl_rust_reader *reader)
 {
-	size_t length = 0, most = strlen(reader->text);
+	size_t length = 0;
 
 	if (wtl_rust_digit(wtl_rust_peek(reader)) > 9)
 		wtl_rust_fail(reader);
 	if (wtl_rust_eat(reader, '0'))
 		return 0;
-	while (wtl_rust_digit(wtl_rust_peek(reader)) <= 9 && length <= most)
+	while (wtl_rust_digit(wtl_rust_peek(reader)) <= 9 && length <= reader->len)
 		length = 10 * length + (size_t)wtl_rust_digit(wtl_rust_next(reader));
 	return length;
 }
@@ -129,7 +129,7 @@ struct wtl_rust_text wtl_rust_name_at(struct wtl_rust_reader *reader)
 	size_t len = wtl_rust_length(reader);
 
 	wtl_rust_eat(reader, '_'); /* before a name that begins with a digit or with "_" */
-	if (reader->is_over || strlen(reader->text + reader->at) < len) {
+	if (reader->is_over || reader->len - reader->at < len) {
 		wtl_rust_fail(reader);
 		return name;
 	}

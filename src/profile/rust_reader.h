@@ -10,7 +10,7 @@
 
 struct wtl_rust_reader {
 	const char *text; /* behind "_R": what back references count from */
-	size_t at;
+	size_t len, at;
 	char *out;
 	size_t n, size;
 	unsigned depth, steps, silent, n_lifetimes;

@@ -207,7 +207,8 @@ static void test_names_of_cxx(void **state)
 		"_ZSt13__adjust_heapIN9__gnu_cxx17__normal_iteratorIPdSt6vectorIdSaIdEEEEldNS0_5__ops15_Iter_less_iterEEvT_T0_S9_T1_T2_",
 		"_ZNSt8functionIFvRKSsEEC1IZ4mainEUlS1_E_vEET_",
 	};
-	char hostile[256] = "_Z1fSt4pairIiiE";
+	static char many[1 << 22];
+	char hostile[256] = "_Z1fSt4pairIiiE", name[64];
 
 	(void)state;
 	for (size_t i = 0; i < UNIT_COUNT(names); i++)
@@ -221,6 +222,14 @@ static void test_names_of_cxx(void **state)
 	}
 	assert_true(wtl_cxx_name_is_short("_Z1fSt4pairIiiES_IS0_S0_E"));
 	assert_false(wtl_cxx_name_is_short(hostile));
+	/* Nor does it take long to find that out. */
+	memset(many, 'S', sizeof(many) - 1);
+	memcpy(many, "_Z", 2);
+	assert_true(wtl_cxx_name_is_short(many));
+	memset(many + 3, '0', sizeof(many) - 3);
+	memcpy(many, "_ZN", 3);
+	memcpy(many + sizeof(many) - 21, "17h0123456789abcdefE", 21);
+	assert_false(wtl_rust_name(many, name, sizeof(name)));
 	assert_false(
 		wtl_cxx_name_is_short("_Z1fIJDpDpDpDpDpDpDpDpDpDpDpDpDpDpDpDpiiiiiiiiiiiiiii"));
 }
