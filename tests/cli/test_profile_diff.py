@@ -4,6 +4,7 @@
 import re
 import subprocess
 import sys
+from decimal import Decimal
 
 import pytest
 
@@ -201,6 +202,22 @@ int main(int argc, char **argv) { double s = 0; for (int i = 0; i < 300; i++) s 
     (tmp_path / "t.py").write_text("def main():\n    return sum(i * i for i in range(3_000_000))\nmain()\n")
     shell = run_wattle("profile", "-q", "--fail-if", "main > 0.1 s", "--", "bash", "-c", f"for ((i = 0; i < 9999; i++)); do :; done; {sys.executable} {tmp_path}/t.py; true")
     assert shell.code == 124, shell
+
+
+def test_a_copy_that_its_function_calls(tmp_path):
+    """What both use is told once."""
+    (tmp_path / "a.c").write_text("""
+double part(double x) __asm__("work.part.0");
+__attribute__((noipa)) double part(double x) { for (int i = 0; i < 300000; i++) x = x * 1.0000001 + 1e-9; return x; }
+__attribute__((noipa)) double work(double x) { for (int i = 0; i < 300000; i++) x = x * 1.0000001 + 1e-9; return part(x) + 1; }
+int main(void) { double s = 1; for (int i = 0; i < 200; i++) s += work(i); return s == 1.5; }
+""")
+    if subprocess.run(["gcc", "-g", "-O1", "-o", "a", "a.c"], check=False, cwd=tmp_path).returncode:
+        pytest.skip("no compiler")
+    assert run_wattle("profile", "-q", "-o", tmp_path / "a.wprof", "--", tmp_path / "a").code == 0
+    found, rows = diff(tmp_path / "a.wprof", tmp_path / "a.wprof")
+    assert found["total"]["a_cpu_s"] * Decimal("0.5") < rows["work"]["a_cpu_s"] <= found["total"]["a_cpu_s"], rows["work"]
+    assert rows["work"]["a_cpu_s"] == rows["work"]["a_own_cpu_s"] and "work.part.0" not in rows
 
 
 def test_quiet_hides_no_bound(pair):

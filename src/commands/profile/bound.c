@@ -10,7 +10,6 @@
 #include "cli/command.h"
 #include "cli/complain.h"
 #include "cli/option.h"
-#include "commands/profile/fold.h"
 #include "commands/profile/label.h"
 #include "commands/profile/stacks.h"
 
@@ -131,8 +130,7 @@ void wtl_bound_match(const struct wtl_bound *bound, struct wtl_bound_search *sea
 		     const char *shown, bool is_installed)
 {
 	enum wtl_label_match match = wtl_label_match(shown, bound->text, bound->name_len);
-	unsigned rank =
-		match == WTL_LABEL_WHOLE ? 5 : (is_installed ? 0 : 2) + (match == WTL_LABEL_BARE);
+	unsigned rank = 2 * (unsigned)match + !is_installed;
 
 	if (match == WTL_LABEL_OTHER || (search->name && rank < search->rank))
 		return;
@@ -162,7 +160,7 @@ static int64_t find_function(struct wtl_app *app, const struct wtl_bound *bound,
 		return TOTAL;
 	for (size_t i = 0; i < stacks->tree.n_names; i++)
 		wtl_bound_match(bound, &search, i, stacks->functions[i].name,
-				wtl_profile_is_installed(stacks->functions[i].file));
+				wtl_stacks_is_installed(stacks, i));
 	rc = wtl_bound_found(app, bound, &search);
 	return rc == 0 ? (int64_t)search.number : rc < 0 ? SEVERAL : NOT_SEEN;
 }

@@ -46,8 +46,8 @@ int wtl_bounds_check_diff(struct wtl_app *app, const struct wtl_bounds *bounds,
 bool wtl_bound_is_of_total(const struct wtl_bound *bound);
 
 /*
- * The function that a bound names. One that is named with its file comes first, then those of the program, not of an
- * installed library, then those whose name is the same without "ns::" or "(int)".
+ * The function that a bound names: the one whose name is nearest to it; of such ones, one of the program before those of
+ * installed libraries.
  */
 struct wtl_bound_search {
 	size_t number;

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands/profile/fold.h"
 #include "commands/profile/label.h"
 #include "commands/profile/stacks.h"
 #include "energy/statistics.h"
@@ -52,17 +51,31 @@ static int number_functions(struct wtl_diff *diff, const struct wtl_stacks *stac
 	return 0;
 }
 
-static void add_function(struct wtl_diff_cell *cell, const uint64_t *own, const uint64_t *all,
-			 const uint64_t *doubts_uj)
+static void add_own(struct wtl_diff_cell *cell, const uint64_t *own, uint64_t doubt_uj)
 {
 	cell->values[WTL_DIFF_OWN_UJ] += own[WTL_METRIC_ENERGY];
-	cell->values[WTL_DIFF_ALL_UJ] += all[WTL_METRIC_ENERGY];
 	cell->values[WTL_DIFF_OWN_NS] += own[WTL_METRIC_CPU];
-	cell->values[WTL_DIFF_ALL_NS] += all[WTL_METRIC_CPU];
 	cell->n_own += own[WTL_METRIC_SAMPLES];
+	cell->doubts_uj[0] += doubt_uj;
+}
+
+static void add_all(struct wtl_diff_cell *cell, const uint64_t *all, uint64_t doubt_uj)
+{
+	cell->values[WTL_DIFF_ALL_UJ] += all[WTL_METRIC_ENERGY];
+	cell->values[WTL_DIFF_ALL_NS] += all[WTL_METRIC_CPU];
 	cell->n_all += all[WTL_METRIC_SAMPLES];
-	cell->doubts_uj[0] += doubts_uj[0];
-	cell->doubts_uj[1] += doubts_uj[1];
+	cell->doubts_uj[1] += doubt_uj;
+}
+
+/* Whether no caller has the same key: a copy that the compiler made of a function may be called by that function. */
+static bool is_outermost(const struct wtl_stacks *stacks, const uint32_t *numbers, size_t node)
+{
+	uint32_t number = numbers[wtl_stacks_function(stacks, node)];
+
+	for (uint32_t at = stacks->tree.nodes[node].parent; at; at = stacks->tree.nodes[at].parent)
+		if (numbers[wtl_stacks_function(stacks, at)] == number)
+			return false;
+	return true;
 }
 
 static struct wtl_diff_cell *cell_of(const struct wtl_diff *diff, size_t function, size_t run)
@@ -76,19 +89,23 @@ static int fill(struct wtl_diff *diff, const struct wtl_stacks *stacks, uint32_t
 	if (!diff->cells)
 		return -ENOMEM;
 	for (size_t run = 0; run < diff->n_runs; run++) {
-		size_t n = stacks[run].n_metrics;
-		uint64_t all = stacks[run].doubts[1];
+		const struct wtl_stacks *of = &stacks[run];
+		struct wtl_diff_cell *whole = cell_of(diff, diff->keys.n_names, run);
 
-		for (size_t i = 0; i < stacks[run].tree.n_names; i++) {
+		for (size_t i = 0; i < of->tree.n_names; i++) {
 			struct wtl_diff_cell *cell = cell_of(diff, numbers[run][i], run);
 
-			add_function(cell, &stacks[run].functions_own[i * n],
-				     &stacks[run].functions_all[i * n],
-				     &stacks[run].functions_doubts[2 * i]);
-			cell->is_own |= !wtl_profile_is_installed(stacks[run].functions[i].file);
+			add_own(cell, &of->functions_own[i * of->n_metrics],
+				of->functions_doubts[2 * i]);
+			cell->is_own |= !wtl_stacks_is_installed(of, i);
 		}
-		add_function(cell_of(diff, diff->keys.n_names, run), stacks[run].all,
-			     stacks[run].all, (const uint64_t[]){all, all});
+		for (size_t i = 1; i < of->tree.n_nodes; i++)
+			if (is_outermost(of, numbers[run], i))
+				add_all(cell_of(diff, numbers[run][wtl_stacks_function(of, i)],
+						run),
+					&of->all[i * of->n_metrics], of->doubts[2 * i + 1]);
+		add_own(whole, of->all, of->doubts[1]);
+		add_all(whole, of->all, of->doubts[1]);
 	}
 	return 0;
 }

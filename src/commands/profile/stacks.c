@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "commands/profile/fold.h"
 #include "commands/profile/places.h"
 
 /* The program's costs without a stack: the first rows of enum wtl_split_row. */
@@ -43,6 +44,13 @@ uint32_t wtl_stacks_function(const struct wtl_stacks *stacks, size_t node)
 uint32_t wtl_stacks_line(const struct wtl_stacks *stacks, size_t node)
 {
 	return (uint32_t)stacks->tree.frames[stacks->tree.nodes[node].frame].address;
+}
+
+bool wtl_stacks_is_installed(const struct wtl_stacks *stacks, size_t function)
+{
+	const struct wtl_stacks_function *is = &stacks->functions[function];
+
+	return wtl_profile_is_installed(is->object[0] ? is->object : is->file);
 }
 
 /* ---- Metrics ---- */

@@ -67,6 +67,9 @@ bool wtl_stacks_is_known(const struct wtl_stacks *stacks, size_t metric);
 uint32_t wtl_stacks_function(const struct wtl_stacks *stacks, size_t node); /* not of the root */
 uint32_t wtl_stacks_line(const struct wtl_stacks *stacks, size_t node);	    /* 0: not known */
 
+/* Whether a function is an installed library's or interpreter's, not the program's. */
+bool wtl_stacks_is_installed(const struct wtl_stacks *stacks, size_t function);
+
 /* The unit's name in formats: "microjoules"; and the unit for people with its factor: "J", 1e6. */
 const char *wtl_stacks_unit_name(enum wtl_stacks_unit unit);
 const char *wtl_stacks_unit_symbol(enum wtl_stacks_unit unit, double *ret_factor);
