@@ -29,6 +29,7 @@ void wtl_asleep_note(struct wtl_asleep *asleep, uint32_t thread, uint32_t *slot,
 		asleep->next = (asleep->next + 1) % WTL_ASLEEP_SLOTS;
 		if (asleep->next == asleep->first)
 			asleep->first = (asleep->first + 1) % WTL_ASLEEP_SLOTS;
+		asleep->slots[asleep->next].is_waiting = false;
 	}
 	asleep->slots[*slot] = (struct wtl_asleep_slot){true, thread, *left};
 }

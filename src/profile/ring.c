@@ -232,7 +232,7 @@ static int open_others(struct wtl_rings *rings, struct ring *ring)
 	for (enum wtl_record_event kind = WTL_RECORD_LOUD + 1; kind < WTL_RECORD_EVENTS; kind++) {
 		if (rings->has[kind])
 			ring->fds[kind] = open_into(rings, kind, 0, ring);
-		if (rings->has[kind] && ring->fds[kind] < 0)
+		if (rings->has[kind] && ring->fds[kind] < 0 && kind != WTL_RECORD_BARE)
 			return ring->fds[kind];
 	}
 	return 0;
@@ -277,11 +277,14 @@ static int open_rings(struct wtl_rings *rings, const struct wtl_rings_options *o
 	return rc < 0 ? fail(err, options->pid, rc) : 0;
 }
 
-/* Whether the kernel gives so many of them. */
-static bool has_bare(struct wtl_rings *rings, int pid)
+/* Asks for as many of them as the kernel gives (kernel.perf_event_max_sample_rate). Whether it gives any. */
+static bool has_bare(struct wtl_rings *rings, int pid, unsigned hz)
 {
-	int fd = open_event(&rings->attrs[WTL_RECORD_BARE], pid, -1);
+	struct perf_event_attr *bare = &rings->attrs[WTL_RECORD_BARE];
+	int fd;
 
+	while ((fd = open_event(bare, pid, -1)) == -EINVAL && bare->sample_freq > hz)
+		bare->sample_freq /= 2;
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0;
@@ -304,8 +307,8 @@ static int try_event(struct wtl_rings *rings, const struct wtl_rings_options *op
 	rings->has[WTL_RECORD_LOUD] = true;
 	rings->has[WTL_RECORD_QUIET] = get_nprocs_conf() <= CPUS_FEW;
 	rings->has[WTL_RECORD_TURNS] = options->sees_turns && !loud->exclude_kernel;
-	rings->has[WTL_RECORD_BARE] =
-		rings->has[WTL_RECORD_TURNS] && rings->has_stack && has_bare(rings, options->pid);
+	rings->has[WTL_RECORD_BARE] = rings->has[WTL_RECORD_TURNS] && rings->has_stack &&
+				      has_bare(rings, options->pid, options->hz);
 	return fd < 0 ? fd : 0;
 }
 
@@ -350,10 +353,26 @@ static int open_thread(struct wtl_rings *rings, int tid, int fds[])
 			int *fd = &fds[kind * rings->n + i];
 
 			*fd = open_into(rings, kind, tid, &rings->list[i]);
-			if (*fd < 0)
+			if (*fd < 0 && kind != WTL_RECORD_BARE)
 				return *fd;
 		}
 	return 0;
+}
+
+/* Registers of turns are better than nothing, but where there are too few descriptors, other events come first. */
+static void drop_bare(struct wtl_rings *rings)
+{
+	pthread_mutex_lock(&rings->lock);
+	rings->has[WTL_RECORD_BARE] = false;
+	for (size_t i = 0; i < rings->n_threads * rings->n; i++) {
+		int *fd = &rings->fds[i / rings->n * n_each(rings) + WTL_RECORD_BARE * rings->n +
+				      i % rings->n];
+
+		if (*fd >= 0)
+			close(*fd);
+		*fd = -1;
+	}
+	pthread_mutex_unlock(&rings->lock);
 }
 
 /* 1: added; 0: it was there or has ended; or negative. Only one thread may add. */
@@ -406,6 +425,10 @@ int wtl_rings_add(struct wtl_rings *rings, int pid, struct wtl_err *err)
 		if (wtl_num_u64(entry->d_name, strlen(entry->d_name), &tid) < 0)
 			continue;
 		rc = add_thread(rings, (int)tid);
+		if ((rc == -EMFILE || rc == -ENFILE) && rings->has[WTL_RECORD_BARE]) {
+			drop_bare(rings);
+			rc = add_thread(rings, (int)tid);
+		}
 		n += rc > 0;
 	}
 	closedir(threads);

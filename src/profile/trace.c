@@ -703,7 +703,7 @@ static void take_name(struct wtl_trace *trace, size_t number, const struct wtl_r
 
 	wtl_text_clean(thread->name, sizeof(thread->name), event->name.name,
 		       strnlen(event->name.name, 16));
-	if (event->is_seed && !thread->seen_ns && !thread->off_ns)
+	if (event->is_seed && !thread->seen_ns && !thread->off_ns && !thread->since_ns)
 		thread->since_ns = event->t_ns;
 	if (!event->name.is_exec)
 		return;

@@ -227,7 +227,7 @@ def test_too_few_descriptors(program, options):  # noqa: ARG001 (a profile can b
     finally:
         many.kill()
         many.communicate()
-    each = (2 if os.sysconf("SC_NPROCESSORS_CONF") <= 32 else 1) + 2 * len(options)
+    each = (2 if os.sysconf("SC_NPROCESSORS_CONF") <= 32 else 1) + len(options)
     assert done.returncode == 125 and f"each needs {each} for each processor" in done.stderr.decode(), done
 
 

@@ -667,9 +667,11 @@ static void put_waits(struct wtl_buf *buf, const struct wtl_profile *profile)
 		"all: waiting takes no energy of theirs\n",
 		cpu_s, wait_s, cpu_s + wait_s);
 	if (profile->meter && profile->trace->lacks_turns)
-		wtl_buf_puts(buf,
-			     "what a thread waited in is where it was sampled last: sysctl "
-			     "kernel.perf_event_paranoid=1, or CAP_PERFMON, tells it exactly\n");
+		wtl_buf_printf(buf, "what a thread waited in is where it was %s\n",
+			       profile->trace->is_looked
+				       ? "seen last"
+				       : "sampled last: sysctl kernel.perf_event_paranoid=1, or "
+					 "CAP_PERFMON, tells it exactly");
 }
 
 /* Lost or incomplete samples. */
@@ -717,7 +719,8 @@ static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile,
 	if (profile->only)
 		wtl_buf_printf(buf, "in the window '%s' only\n", profile->only);
 	put_losses(buf, trace, of);
-	if (trace->n_cut * CUT_PART > trace->n_samples && profile->stack_bytes < STACK_MOST)
+	if (trace->n_cut * CUT_PART > trace->n_samples + trace->n_turns &&
+	    profile->stack_bytes < STACK_MOST)
 		wtl_buf_printf(buf, "%smore of them are whole with --stack %d\n", of, STACK_MOST);
 	if (trace->n_halved)
 		wtl_buf_printf(buf, "it was long: one of %" PRIu64 " samples is kept\n",
