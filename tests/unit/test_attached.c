@@ -530,6 +530,8 @@ static void test_set_ends_a_window(void **state)
 	assert_int_equal(wattle_set_end(a, "w", NULL, NULL, &use, NULL, 0), -WATTLE_E_NO_WINDOW);
 	assert_int_equal(wattle_set_end(a, "earlier", NULL, NULL, &use, NULL, 0), -ENODATA);
 	assert_return_code(wattle_window_end(m.bench.meter, "earlier", NULL, NULL, 0), 0);
+	window.size = 0;
+	assert_int_equal(wattle_set_end(a, "w", &window, NULL, &use, NULL, 0), -EINVAL);
 	use.size = 0;
 	assert_int_equal(wattle_set_end(a, "w", NULL, NULL, &use, NULL, 0), -EINVAL);
 	finish(&m);

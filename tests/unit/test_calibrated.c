@@ -345,6 +345,24 @@ static void test_serials_alone(void **state)
 	meter_bench_done(&bench);
 }
 
+/* What an agent reads was calibrated there. */
+static void test_another_machine(void **state)
+{
+	struct wtl_channel *channels;
+	struct meter_bench bench;
+	size_t package;
+
+	(void)state;
+	start(&bench);
+	channels = bench.meter->catalog.channels;
+	package = channel_of(&bench, "package-0");
+	channels[package].source = "serve";
+	load(&bench, HEAD "@:package-0" LINE "@:dram-0" LINE);
+	assert_null(wtl_calibrated_note(&channels[package]));
+	assert_non_null(wtl_calibrated_note(&channels[channel_of(&bench, "dram-0")]));
+	meter_bench_done(&bench);
+}
+
 static void test_files_that_cannot_be_read(void **state)
 {
 	static const struct {
@@ -542,6 +560,7 @@ int main(void)
 		cmocka_unit_test(test_meter),
 		cmocka_unit_test(test_most_power),
 		cmocka_unit_test(test_serials_alone),
+		cmocka_unit_test(test_another_machine),
 		cmocka_unit_test(test_files_that_cannot_be_read),
 		cmocka_unit_test(test_counter),
 		cmocka_unit_test(test_wraps),

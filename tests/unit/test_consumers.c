@@ -1084,6 +1084,11 @@ static void test_gpu_user_ended_before(void **state)
 	begin(&g.f);
 	bill_gpu(&g, 90, 4.5);
 	assert_int_equal(gpu_uj(&g, 0), 90000000);
+	/* The one that is still there as another begins is known in it. */
+	begin(&g.f);
+	world_end(&g.f.world, pid_of(&g, 0));
+	bill_gpu(&g, 90, 5.5);
+	assert_int_equal(ledger_of(&g.f, "gpu-0").exited_uj, 90000000);
 	finish_gpu(&g);
 }
 

@@ -852,6 +852,19 @@ static void driver_away(void **state)
 	assert_int_equal(tick(&watch, 4.5)->method, WTL_GPU_USE_SAMPLES);
 	done(&watch);
 
+	/* Whichever says that NVML is to be started again: no handle is one any more. */
+	nv_empty_own(
+		&watch.nv, ONE_GPU
+		"  bus 00000000:17:00.0\n" ONE_GPU "  bus 00000000:18:00.0\n"
+		"  answer nvmlDeviceGetComputeRunningProcesses_v3 UNINITIALIZED from 3 until 4\n");
+	describe(&watch.gpus[0], "nvidia", "gpu-0", "00000000:17:00.0", "");
+	describe(&watch.gpus[1], "nvidia", "gpu-1", "00000000:18:00.0", "");
+	watch_open(&watch, nv_library(), 2);
+	for (int t = 1; t < 15; t += 2)
+		tick(&watch, t);
+	assert_int_equal(watch.nv.calls("nvmlDeviceGetHandleByPciBusId_v2"), 4);
+	done(&watch);
+
 	nv_empty(&watch.nv, "a100");
 	describe(&watch.gpus[0], "nvidia", "gpu-0", "00000000:17:00.0", "");
 	watch_open(&watch, "/nowhere/libnvidia-ml.so.1", 1);

@@ -161,6 +161,26 @@ static void test_steps(void **state)
 	replay_bench_finish(&nobody);
 }
 
+/* A part from the start has all of wattle's CPU time, also where a run begins later. */
+static void test_own_time_before_the_run(void **state)
+{
+	static const struct history_way way = {.is_part = true, .to_ns = INT64_MAX};
+	static struct history_trace trace;
+	struct replay_bench f;
+
+	(void)state;
+	replay_bench_start(&f, S);
+	for (int i = 0; i < 25; i++)
+		replay_bench_pass(&f);
+	replay_bench_begin(&f);
+	replay_bench_live_for(&f, 1);
+	replay_bench_end(&f);
+	replay_bench_stop(&f);
+	assert_int_equal(history_bench_go(f.path, &way, &trace), 0);
+	assert_non_null(strstr(trace.text, "own cpu from the start"));
+	replay_bench_finish(&f);
+}
+
 /* ---- Memory that is not there ---- */
 
 /* SQLite has memory of its own here, so that those that fail are ours. */
@@ -352,6 +372,7 @@ int main(void)
 	};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_own_time_before_the_run),
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_recorder),
 	};

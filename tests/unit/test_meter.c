@@ -896,6 +896,17 @@ static void test_late_ticks(void **state)
 	/* All but the one that it was opened with. */
 	assert_int_equal(self.late_ticks, self.ticks - 1);
 	meter_bench_done(&bench);
+	/* By a clock that stands still, none is late. */
+	meter_bench_root(&bench, "vm-nothing");
+	bench.now_ns = 0;
+	meter_bench_open(&bench);
+	bench.meter->interval_ns = 10 * MS;
+	assert_int_equal(wtl_meter_start_sampler(bench.meter), 0);
+	do
+		assert_return_code(wtl_meter_self(bench.meter, &self), 0);
+	while (self.ticks < 4);
+	assert_int_equal(self.late_ticks, 0);
+	meter_bench_done(&bench);
 }
 
 static void test_too_many_windows_wanted(void **state)

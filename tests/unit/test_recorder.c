@@ -763,6 +763,7 @@ static void test_stopped(void **state)
 	wtl_recorder_writer(f.recorder)->error = -ENOSPC;
 	assert_int_equal(wtl_recorder_commit(f.recorder, NULL), -ENOSPC);
 	wtl_recorder_fact(f.recorder, "marked", "after");
+	wtl_recorder_bytes(f.recorder, WTL_SERIES_PROFILE, "x", 1);
 	meter_bench_tick(&f.bench, S);
 	assert_int_equal(wtl_recorder_commit(f.recorder, &err), 0);
 	assert_int_equal(err.code, 0);

@@ -91,6 +91,7 @@ static void test_periods(void **state)
 	}
 	/* The first begins with the first commit: no clock was given before it. */
 	assert_int_equal(ends, 2);
+	wtl_store_put(bench->writer, bench->series[0], 1); /* it waits for the end */
 	store_bench_end(bench);
 	reader = store_bench_open(bench);
 	assert_int_equal(wtl_store_periods(reader), 3);

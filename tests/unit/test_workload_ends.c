@@ -662,6 +662,30 @@ static void test_parents_of_many(void **state)
 			LOOKS * PARENTS * 100 * (uint64_t)MS);
 }
 
+/* Kernel threads wait for no child: however many there are, they take nobody's turn. */
+static void test_parents_beside_kernel_threads(void **state)
+{
+	struct world *world = *state;
+	enum { THREADS = 600 };
+	int threads[THREADS], shell;
+
+	world->exits_errno = EPERM;
+	shell = start(world);
+	for (int i = 0; i < THREADS; i++) {
+		threads[i] = world_fork(world, 1);
+		world_at(world, threads[i])->is_kernel = true;
+	}
+	world_look(world, WTL_NS_PER_S);
+	for (int look = 1; look <= 3; look++) {
+		for (int i = 0; i < THREADS; i++)
+			world_run(world, threads[i], MS);
+		world_run(world, shell, MS);
+		world_child(world, shell, "cc1", 400 * MS);
+		world_look(world, WTL_NS_PER_S);
+		assert_int_equal(world_row(world, "short-lived", NULL)->cpu_ns, look * 400 * MS);
+	}
+}
+
 /* Whoever was born while we looked is known whole, whatever it waited for before its first look. */
 static void test_parents_of_the_new(void **state)
 {
@@ -1306,6 +1330,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_kernel_threads, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_parents, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_parents_of_many, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_parents_beside_kernel_threads, world_setup,
+						world_teardown),
 		cmocka_unit_test_setup_teardown(test_parents_of_the_new, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_parents_of_the_old, world_setup,
