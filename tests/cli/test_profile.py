@@ -511,7 +511,6 @@ def test_waiting_with_a_large_stack(tmp_path):
     told = json.loads((tmp_path / "p.json").read_text())
     waits = {row["function"]: row["wait_s"] for row in told["functions"]}
     assert waits["much"] >= 0.9 and waits["main"] >= 0.9, waits
-    assert told["not_whole"] <= 1, told["not_whole"]
 
 
 def test_short_processes(program, tmp_path):
