@@ -115,16 +115,28 @@ size_t wtl_label_source_len(const char *shown)
 	return len;
 }
 
+/* "ns::foo" of "ns::foo<int>", or of Rust's "ns::foo::<i32>". */
+static struct part without_generics(struct part name)
+{
+	size_t at = name.len > 0 && name.at[name.len - 1] == '>' ? find_last(name, '<') : name.len;
+
+	if (at == 0 || at == name.len)
+		return name;
+	name.len = at > 2 && memcmp(name.at + at - 2, "::", 2) == 0 ? at - 2 : at;
+	return name;
+}
+
 static bool is_short(struct part shown, struct part name)
 {
-	struct part own = {shown.at, wtl_label_source_len(shown.at)}, qualified;
+	struct part own = {shown.at, wtl_label_source_len(shown.at)}, qualified, plain;
 
 	if (own.len > shown.len)
 		own.len = shown.len;
 	qualified = without_types(own);
-	return is_same(name, own) || is_same(name, qualified) ||
+	plain = without_generics(qualified);
+	return is_same(name, own) || is_same(name, qualified) || is_same(name, plain) ||
 	       is_same(name, without_scope(qualified, ':')) ||
-	       is_same(name, without_scope(qualified, '.'));
+	       is_same(name, without_scope(plain, ':')) || is_same(name, without_scope(plain, '.'));
 }
 
 enum wtl_label_match wtl_label_match(const char *shown, const char *name, size_t len)
