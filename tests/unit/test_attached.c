@@ -537,6 +537,21 @@ static void test_set_ends_a_window(void **state)
 	finish(&m);
 }
 
+/* There is room for the answers, and none for the thread that gives them. */
+static void test_gpus_without_memory(void **state)
+{
+	static struct machine m; /* large */
+
+	(void)state;
+	need_counter();
+	start(&m);
+	reopen(&m);
+	wattle_test_fail_alloc(2, false);
+	assert_int_equal(wattle_meter_gpus(m.bench.meter), -ENOMEM);
+	wattle_test_fail_alloc(0, false);
+	finish(&m);
+}
+
 /* A window's own accounts go with it. */
 static void test_windows_leave_nothing(void **state)
 {
@@ -1574,6 +1589,7 @@ int main(void)
 		cmocka_unit_test(test_slots_given_out_anew),
 		cmocka_unit_test(test_shares),
 		cmocka_unit_test(test_set_ends_a_window),
+		cmocka_unit_test(test_gpus_without_memory),
 		cmocka_unit_test(test_windows_leave_nothing),
 		cmocka_unit_test(test_lives),
 		cmocka_unit_test(test_idle_is_kept),

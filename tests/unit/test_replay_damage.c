@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "record/writer.h"
@@ -319,6 +320,40 @@ static void test_a_reset(void **state)
 	}
 }
 
+/* Figures are not those of a run that was cancelled there, where nobody was followed. */
+static void test_cancelled_there(void **state)
+{
+	const struct replay_setup setup = {.root = "xeon-2s-dram"};
+	struct wtl_recorder_options options = {.interval_ns = 100 * MS, .store.period_ns = 2 * S};
+	struct damage *d = calloc(1, sizeof(*d));
+	const struct wattle_energy *energies;
+	struct wtl_store_period period;
+	struct wattle_window window;
+	int64_t there_ns;
+
+	(void)state;
+	assert_non_null(d);
+	replay_bench_start_on(&d->f, &setup);
+	replay_bench_stop(&d->f);
+	unlink(d->f.path);
+	options.path = d->f.path;
+	assert_int_equal(wtl_recorder_new(d->f.bench.meter, NULL, &options, &d->f.recorder, NULL),
+			 0);
+	assert_int_equal(wattle_window_begin(d->f.bench.meter, "run"), 0);
+	idle_for(d, 5);
+	there_ns = d->f.bench.now_ns;
+	assert_int_equal(wattle_window_cancel(d->f.bench.meter, "run"), 0);
+	idle_for(d, 5);
+	replay_bench_stop(&d->f);
+	replay_bench_spoil(&d->f, replay_bench_period(&d->f, there_ns, &period), false);
+	play(d);
+	assert_int_equal(d->counts[WTL_PLAYED_LOST], 1);
+	assert_int_equal(d->counts[WTL_PLAYED_CANCELLED], 1);
+	wtl_player_take_figures(d->player);
+	assert_false(wtl_player_billed(d->player, &window, &energies));
+	finish(d);
+}
+
 /* Nothing of two seconds can be read: energy goes on, but who used it is not known. */
 static void test_a_period(void **state)
 {
@@ -470,10 +505,15 @@ static void test_ring(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_period),     cmocka_unit_test(test_what_happened),
-		cmocka_unit_test(test_first_period), cmocka_unit_test(test_nothing_left),
-		cmocka_unit_test(test_no_sense),     cmocka_unit_test(test_missing),
-		cmocka_unit_test(test_ring),	     cmocka_unit_test(test_a_reset),
+		cmocka_unit_test(test_a_period),
+		cmocka_unit_test(test_what_happened),
+		cmocka_unit_test(test_first_period),
+		cmocka_unit_test(test_nothing_left),
+		cmocka_unit_test(test_no_sense),
+		cmocka_unit_test(test_missing),
+		cmocka_unit_test(test_ring),
+		cmocka_unit_test(test_a_reset),
+		cmocka_unit_test(test_cancelled_there),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -460,6 +460,53 @@ static void test_each_commit_is_synced(void **state)
 	assert_false(was_copied_unsynced);
 }
 
+/* ---- What a file system lacks ---- */
+
+static int lock_error, name_error; /* 0: none */
+
+__attribute__((visibility("default"))) int fcntl(int fd, int command, ...)
+{
+	va_list args;
+	long argument;
+
+	va_start(args, command);
+	argument = va_arg(args, long);
+	va_end(args);
+	if (command != F_OFD_SETLK || lock_error == 0)
+		return (int)syscall(SYS_fcntl, fd, command, argument);
+	errno = lock_error;
+	return -1;
+}
+
+__attribute__((visibility("default"))) int renameat2(int from_folder, const char *from,
+						     int to_folder, const char *to, unsigned flags)
+{
+	if (name_error == 0)
+		return (int)syscall(SYS_renameat2, from_folder, from, to_folder, to, flags);
+	errno = name_error;
+	return -1;
+}
+
+static void check_refused(struct store_bench *bench, int *which, int error)
+{
+	struct wtl_err err = {.text = ""};
+	int rc;
+
+	*which = error;
+	rc = store_bench_try_create(bench, &err);
+	*which = 0;
+	assert_int_equal(rc, -error);
+	assert_string_equal(err.path, bench->path);
+	assert_non_null(strstr(err.text, wtl_err_text(-error)));
+	assert_int_equal(unit_entries(bench->dir, ""), 0);
+}
+
+static void test_lacks_as_it_begins(void **state)
+{
+	check_refused(*state, &lock_error, ENOLCK);
+	check_refused(*state, &name_error, EROFS);
+}
+
 /* ---- A writer that is killed ---- */
 
 enum { KILLS = UNIT_TRIES(100), STRETCHES_MAX = 1 << 20 };
@@ -589,6 +636,7 @@ int main(void)
 		STORE_TEST(test_where_nothing_can_be_made),
 		STORE_TEST(test_stopped_while_merging),
 		STORE_TEST(test_each_commit_is_synced),
+		STORE_TEST(test_lacks_as_it_begins),
 		STORE_TEST(test_killed),
 	};
 

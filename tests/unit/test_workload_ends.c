@@ -127,6 +127,28 @@ static void test_ended_unread(void **state)
 	}
 }
 
+/* Nor is a turn spent on who has ended, however busy it was. */
+static void test_turns_of_the_living(void **state)
+{
+	const struct wtl_workload_options options = {.reads_per_scan = 1};
+	struct world *world = *state;
+	int child, other;
+
+	world_open(world, &options);
+	for (int i = 0; i < 8; i++)
+		world_look(world, WTL_NS_PER_S);
+	child = world_fork(world, 1);
+	world_run(world, child, 100 * MS);
+	world_look(world, WTL_NS_PER_S);
+	world_run(world, child, 33 * MS);
+	world_end(world, child);
+	other = world_fork(world, 1);
+	world_exec(world, other, "cc1", "cc1 -O2");
+	world_run(world, other, 5 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_string_equal(world_consumer(world, other)->command, "cc1 -O2");
+}
+
 /* Ended and not waited for: its clock still answers, and nothing is billed twice. */
 static void test_zombies(void **state)
 {
@@ -1296,6 +1318,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_rows_apart, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_last_stretch, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_ended_unread, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_turns_of_the_living, world_setup,
+						world_teardown),
 		cmocka_unit_test_setup_teardown(test_zombies, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_threads, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_first_thread_ends_first, world_setup,
