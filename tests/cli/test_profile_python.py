@@ -201,6 +201,13 @@ def test_threads(python, script):
     assert found.cpu_s["heavy"] > 0.2 and found.cpu_s["sort"] > 0.2, found.out
 
 
+def with_waits(python, path):
+    """The functions of a script, with how long they waited."""
+    done = run_wattle("profile", "-q", "--wall", "-o", path.parent / "p.json", "--", python, path)
+    assert done.code == 0, done
+    return json.loads((path.parent / "p.json").read_text())["functions"]
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="where threads wait is told to root")
 @pytest.mark.parametrize("python", INTERPRETERS)
 def test_waiting(python, tmp_path):
@@ -208,9 +215,7 @@ def test_waiting(python, tmp_path):
     path = tmp_path / "script.py"
     path.write_text("import time\ndef rest():\n    for _ in range(5):\n        time.sleep(0.06)\n"
                     "def spin():\n    end = time.thread_time() + 0.1\n    while time.thread_time() < end:\n        pass\nrest()\nspin()\nrest()\n")
-    done = run_wattle("profile", "-q", "--wall", "-o", tmp_path / "p.json", "--", python, path)
-    assert done.code == 0, done
-    functions = json.loads((tmp_path / "p.json").read_text())["functions"]
+    functions = with_waits(python, path)
     rows = {row["function"].split(" ")[0]: row for row in functions}
     early_s = sum(row["wait_s"] for row in functions if row["function"].startswith("["))
     assert rows["rest"]["wait_s"] + early_s > 0.6 * 0.9 and rows["rest"]["wait_s"] > 0.2 and rows["rest"]["cpu_s"] < 0.1, rows
@@ -223,9 +228,7 @@ def test_waiting_once(python, tmp_path):
     """What sleeps soon after it began, and until after it was first looked at, is read while it sleeps."""
     path = tmp_path / "script.py"
     path.write_text("import time\ndef nap():\n    time.sleep(0.7)\ndef rest():\n    time.sleep(0.4)\nnap()\nrest()\n")
-    done = run_wattle("profile", "-q", "--wall", "-o", tmp_path / "p.json", "--", python, path)
-    assert done.code == 0, done
-    waits = {row["function"].split(" ")[0]: row["wait_s"] for row in json.loads((tmp_path / "p.json").read_text())["functions"]}
+    waits = {row["function"].split(" ")[0]: row["wait_s"] for row in with_waits(python, path)}
     assert waits["nap"] >= 0.7 * 0.9 and waits["rest"] >= 0.4 * 0.9, waits
 
 
@@ -238,9 +241,7 @@ def test_waiting_for_a_lock(python, tmp_path):
                     "def waiter():\n    time.sleep(0.05)\n    with lock:\n        pass\ndef getter():\n    things.get()\n"
                     "def rest():\n    time.sleep(0.8)\nthreads = [threading.Thread(target=one) for one in (holder, waiter, getter)]\n"
                     "for thread in threads:\n    thread.start()\nrest()\nthings.put(1)\nfor thread in threads:\n    thread.join()\n")
-    done = run_wattle("profile", "-q", "--wall", "-o", tmp_path / "p.json", "--", python, path)
-    assert done.code == 0, done
-    waits = {row["function"].split(" ")[0]: row["wait_s"] for row in json.loads((tmp_path / "p.json").read_text())["functions"]}
+    waits = {row["function"].split(" ")[0]: row["wait_s"] for row in with_waits(python, path)}
     slept_s = sum(waits.get(name, 0) for name in ("select", "clock_nanosleep", "__clock_nanosleep", "__GI___clock_nanosleep"))
     assert waits["rest"] >= 0.8 * 0.9 and slept_s >= (0.6 + 0.8) * 0.9, waits
     assert sum(waits.get(name, 0) for name in ("[unresolved]", "[python: unresolved]")) < 0.25, waits
