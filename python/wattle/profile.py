@@ -91,7 +91,7 @@ class _Thread:
         self.charged_uj: dict[int, float] = {}  # by the identity of a function's code
         self._told_s: dict[int, tuple[float, float]] = {}  # own, and with its calls
         self._pool: list[_Stretch] = []  # the newest last
-        self._claims: list[tuple[float, float, int]] = []  # of the newest look that had any, when the pool was so long:
+        self._claims: list[tuple[float, int]] = []  # seconds, and whose: of the newest look that had any, when the pool was so long:
         self._n_then = 0
         self._returned: list[tuple[float, float, int, bool]] = []  # since the look before; with its calls, own, whose, does it wait
         self._since_s = self._seen_s = time.perf_counter()
@@ -153,7 +153,7 @@ class _Thread:
         """
         newer = self._pool[self._n_then :]
         del self._pool[self._n_then :]
-        for _, seconds, key in self._claims:
+        for seconds, key in self._claims:
             while seconds > 0 and self._pool:
                 newest = self._pool[-1]
                 taken_s = min(seconds, newest.left_s)
@@ -170,14 +170,15 @@ class _Thread:
             return
         took_s = self._seen_s - self._since_s
         if self.has_ended or self.is_over:  # some time ago, and there are no more claims
-            claimed_s = sum(claim[1] for claim in [*self._returned, *self._claims])
+            claimed_s = sum(seconds for _, seconds, _, _ in self._returned) + sum(seconds for seconds, _ in self._claims)
             took_s = max(0.0, min(took_s, claimed_s - sum(stretch.left_s for stretch in self._pool)))
         self._pool.append(_Stretch(self._seen_s, took_s, max(0.0, took_s - cpu_s), cpu_uj, gpu_uj))
         if self._returned:
             # What ran at a look may turn out to have waited then. So those that had returned are charged when it has returned, too.
-            claims = []
-            for order, seconds, key, is_wait in sorted(self._returned):
-                claims.append((order, self._wait(key, seconds, self._since_s - seconds) if is_wait else seconds, key))
+            claims = [
+                (self._wait(key, seconds, self._since_s - seconds) if is_wait else seconds, key)
+                for _, seconds, key, is_wait in sorted(self._returned)
+            ]
             self.settle()
             self._claims, self._n_then = claims, len(self._pool)
         if len(self._pool) > POOL:
