@@ -297,6 +297,15 @@ static void keep(const struct wtl_python *python, struct wtl_python_seen *seen, 
 	seen->log[seen->n_logged++ % WTL_PYTHON_LOG].reading = at;
 }
 
+/* Takes the stack that was just read, as one of t_ns. */
+static void take_reading(struct wtl_python *python, struct wtl_python_process *process,
+			 struct wtl_python_seen *seen, int64_t t_ns, int64_t now_ns)
+{
+	seen->read_ns = now_ns;
+	name_frames(python, process, now_ns);
+	keep(python, seen, t_ns);
+}
+
 static bool was_read(const struct wtl_python_seen *seen, int64_t t_ns)
 {
 	for (size_t i = 0; i < seen->n_logged && i < WTL_PYTHON_LOG; i++)
@@ -333,9 +342,7 @@ void wtl_python_glance(struct wtl_python *python, int pid, int tid, int64_t t_ns
 	if (rc < 0 || python->stack->n == 0)
 		return;
 	python->n_read++;
-	seen->read_ns = now_ns;
-	name_frames(python, process, now_ns);
-	keep(python, seen, ran_ns - t_ns > FRESH_NS ? now_ns : t_ns);
+	take_reading(python, process, seen, ran_ns - t_ns > FRESH_NS ? now_ns : t_ns, now_ns);
 }
 
 void wtl_python_catch_up(struct wtl_python *python, struct wtl_python_process *process, int tid,
@@ -349,7 +356,5 @@ void wtl_python_catch_up(struct wtl_python *python, struct wtl_python_process *p
 		    0 ||
 	    python->stack->n == 0)
 		return;
-	seen->read_ns = now_ns;
-	name_frames(python, process, now_ns);
-	keep(python, seen, now_ns);
+	take_reading(python, process, seen, now_ns, now_ns);
 }

@@ -144,6 +144,7 @@ struct merge {
 	size_t n_loops;
 	uint64_t words[WTL_PYTHON_MARKS / 64]; /* marks of all words seen of the innermost loop */
 	enum need need;
+	bool is_counted;  /* a sample of CPU time, not one of a thread that leaves its processor */
 	bool is_whole;	  /* the outermost place is where the program began */
 	bool is_guess;	  /* the reading is not of this sample */
 	bool is_doubtful; /* it may not match the sample: each loop is compared */
@@ -400,12 +401,17 @@ static struct around look_around(const struct wtl_python_seen *seen, int64_t t_n
 	return around;
 }
 
+static bool is_often(const struct wtl_python_reading *reading)
+{
+	return reading->n_read >= READ_OFTEN;
+}
+
 /* Whether the callers of frame `innermost` were the same before and after the sample. In a program of many calls that
  * may be by chance, so a reading that was made rarely does not count. */
 static bool lasts(const struct around *around, const struct wtl_python_reading *reading,
 		  size_t innermost)
 {
-	return reading->n_read >= READ_OFTEN && around->before && around->after &&
+	return is_often(reading) && around->before && around->after &&
 	       begins_with(around->before, reading, innermost + 1) &&
 	       begins_with(around->after, reading, innermost + 1);
 }
@@ -413,9 +419,7 @@ static bool lasts(const struct around *around, const struct wtl_python_reading *
 /* Whether of two readings that fit, the first one is more likely. */
 static bool is_better(const struct wtl_python_reading *a, const struct wtl_python_reading *b)
 {
-	bool is_often = a->n_read >= READ_OFTEN;
-
-	return is_often == (b->n_read >= READ_OFTEN) ? a->t_ns > b->t_ns : is_often;
+	return is_often(a) == is_often(b) ? a->t_ns > b->t_ns : is_often(a);
 }
 
 /*
@@ -481,12 +485,11 @@ static bool choose_reading(struct merge *merge, const struct wtl_python_seen *se
 	merge->innermost = 0;
 	merge->is_guess = !around.own;
 	merge->reading = around.own;
-	if (!around.own && around.before && (around.before->n_read >= READ_OFTEN || seen->n == 1) &&
+	if (!around.own && around.before && (is_often(around.before) || seen->n == 1) &&
 	    t_ns - around.before_ns < LAST_NS && t_ns <= around.before->gone_ns)
 		merge->reading = around.before;
 	merge->is_doubtful = merge->is_guess || is_seen(merge, merge->loops[0]);
-	merge->python->n_moved +=
-		merge->is_doubtful && around.own && !merge->sample->sample.is_turn;
+	merge->python->n_moved += merge->is_doubtful && around.own && merge->is_counted;
 	return false;
 }
 
@@ -503,7 +506,7 @@ static void put_unresolved(struct merge *merge)
 {
 	if (!merge->is_unresolved)
 		put(merge, merge->python->unresolved);
-	merge->python->n_missing += !merge->is_unresolved && !merge->sample->sample.is_turn;
+	merge->python->n_missing += !merge->is_unresolved && merge->is_counted;
 	merge->is_unresolved = true;
 }
 
@@ -633,7 +636,7 @@ static bool merge_loops(struct merge *merge)
 		choose_callers(merge, seen);
 	if (merge->n_loops == 0 && !merge->reading)
 		return false;
-	merge->python->n_merged += !merge->sample->sample.is_turn;
+	merge->python->n_merged += merge->is_counted;
 	if (seen && merge->n_loops > 0)
 		note_merged(merge, choose_reading(merge, seen));
 	if (merge->reading) {
@@ -662,6 +665,7 @@ int64_t wtl_python_merge(struct wtl_python *python, struct wtl_python_process *p
 			      .kinds = kinds,
 			      .n = n < WTL_PYTHON_PLACES ? n : (size_t)WTL_PYTHON_PLACES,
 			      .loops = loops,
+			      .is_counted = !sample->sample.is_turn,
 			      .is_whole = is_whole};
 
 	for (size_t i = 0; i < merge.n; i++) {

@@ -21,8 +21,11 @@ static const int dwarf_number[WTL_RECORD_REGISTERS] = {0,  1,  2,  3,  4,  5,  6
 static const int dwarf_number[] = {0};
 #endif
 
-/* The kernel lets more turns pass between two samples where some come faster, and goes on so when they are slow again.
- * Registers are cheap, so that many are taken; at most as many as the kernel permits, if not told otherwise. */
+/*
+ * After a burst of context switches the kernel samples fewer of them, and returns to the usual rate only slowly. So a
+ * second event asks for more: registers alone are cheap. BARE_HZ_MOST is the default of
+ * kernel.perf_event_max_sample_rate.
+ */
 enum { BARE_SHARE = 100, BARE_HZ_MOST = 100000 };
 
 /* The end of every record that is no sample (sample_id_all). */

@@ -576,7 +576,7 @@ static void look_at(struct wtl_trace *trace, size_t number, struct wtl_ring_even
 	thread->late_ns = wtl_thread_clock_ns();
 	if (thread->shown == 0 || end != WTL_UNWIND_WHOLE)
 		return;
-	/* What was counted as it left. */
+	/* It was counted as a stack that is not whole when the thread left. */
 	trace->n_broken--;
 	trace->n_cut -= thread->shown_end == WTL_UNWIND_CUT;
 }
