@@ -339,7 +339,8 @@ void wtl_python_glance(struct wtl_python *python, int pid, int tid, int64_t t_ns
 		seen->read_ns = now_ns;
 		return;
 	}
-	if (rc < 0 || python->stack->n == 0)
+	if (rc < 0 || python->stack->n == 0 ||
+	    (may_run && !python->is_looked && python->stack->n_moves >= WTL_PYTHON_MOVES))
 		return;
 	python->n_read++;
 	take_reading(python, process, seen, ran_ns - t_ns > FRESH_NS ? now_ns : t_ns, now_ns);

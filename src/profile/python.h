@@ -108,6 +108,7 @@ struct wtl_python {
 	uint8_t *by_row; /* kinds of CPython's places by wtl_unwind_place.row; 0: not known yet */
 	size_t n_rows;
 	struct wtl_python_when when;
+	bool is_looked; /* there are no samples, but looks at /proc: any reading is better than none */
 	uint64_t n_read;    /* readings that were of one moment */
 	uint64_t n_late;    /* samples that came too late to be read */
 	uint64_t n_hasty;   /* readings that failed: the thread ran too fast */

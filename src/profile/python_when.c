@@ -7,7 +7,7 @@ enum { TRY_SAMPLES = 128, TRY_MISFITS = 6, TRY_FEW = 2, HASTE_MAX = 16384, TOGET
 
 /* With APART_TORN of APART_READINGS readings torn, the thread is too fast. With functions in C one in a hundred is. */
 /* After coming back, at most PATIENCE_MAX good tries pass until it is apart again. */
-enum { APART_READINGS = 16, APART_TORN = 2, APART_MOVES = 2, PATIENCE_MAX = 128 };
+enum { APART_READINGS = 16, APART_TORN = 2, PATIENCE_MAX = 128 };
 
 void wtl_python_when_init(struct wtl_python_when *when)
 {
@@ -53,7 +53,7 @@ bool wtl_python_when_read(struct wtl_python_when *when, unsigned n_moves, int64_
 	if (when->n_apart == APART_READINGS)
 		when->n_apart = when->n_torn = 0;
 	when->n_apart++;
-	when->n_torn += n_moves >= APART_MOVES;
+	when->n_torn += n_moves >= WTL_PYTHON_MOVES;
 	return when->n_torn >= APART_TORN && come_back(when);
 }
 

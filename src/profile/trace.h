@@ -89,8 +89,7 @@ struct wtl_trace {
 	int64_t *waits_ns;
 	size_t n_waits;
 	bool has_waits;	       /* waits are recorded */
-	bool lacks_turns;      /* there are no samples of turns, */
-	bool is_looked;	       /* as there are none at all, but looks at /proc */
+	bool lacks_turns;      /* there are no samples of turns */
 	uint64_t n_turns;      /* samples of threads that left a processor */
 	uint64_t n_lost;       /* events that the kernel dropped */
 	uint64_t n_broken;     /* samples, of turns as well, whose stack is not whole */

@@ -905,6 +905,20 @@ static void test_a_reading_that_is_not_made_again(void **state)
 			    "main (/a/b.py:30);main (/a/b.py:30);inner (/a/b.py:10)");
 	put_u64(merging.memory, code, code_at(OUTER));
 	assert_string_equal(MERGE(true, false, LOOP, LOOP, START), whole);
+	/* Of a thread that moved in two tries none is kept, but where there are no samples. */
+	merging.may_run = true;
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t n_read = merging.python.n_read;
+
+		merging.memory->moves = merging.memory->n_reads + 2;
+		merging.python.is_looked = i == 1;
+		MERGE(true, true, LOOP, LOOP, START);
+		assert_int_equal(merging.python.n_read - n_read, i);
+	}
+	merging.may_run = merging.python.is_looked = false;
+	put_u64(merging.memory, code, code_at(MAIN));
+	MERGE(true, true, LOOP, LOOP, START);
+	put_u64(merging.memory, code, code_at(OUTER));
 	/* Nor is it a guess of what runs where nothing fits. */
 	run_codes(&merging, UNKNOWN, MAIN, UNKNOWN);
 	assert_string_equal(MERGE(true, false, LOOP, LOOP, START), "[python: unresolved]");

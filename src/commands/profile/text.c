@@ -668,7 +668,7 @@ static void put_waits(struct wtl_buf *buf, const struct wtl_profile *profile)
 		cpu_s, wait_s, cpu_s + wait_s);
 	if (profile->meter && profile->trace->lacks_turns)
 		wtl_buf_printf(buf, "what a thread waited in is where it was %s\n",
-			       profile->trace->is_looked
+			       profile->trace->python.is_looked
 				       ? "seen last"
 				       : "sampled last: sysctl kernel.perf_event_paranoid=1, or "
 					 "CAP_PERFMON, tells it exactly");
