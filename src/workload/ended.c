@@ -11,6 +11,7 @@ enum {
 	DATAGRAMS_MAX = 200000, /* in one scan */
 	PARENTS_MAX = 32,
 	BIRTH_SLACK_NS = 100000000,
+	CLOCK_SLACK_NS = 1000000, /* of CPU time, until the record is read */
 };
 
 void wtl_ended_open(struct wtl_workload *workload)
@@ -59,6 +60,22 @@ static uint32_t replaced_find(const struct wtl_workload *workload, const struct 
 			return slot;
 	}
 	return WTL_NO_SLOT;
+}
+
+/* Whose record is it? The start tells, or else the CPU time: the clock of the one that has the number was read before,
+ * and shows less than the record of the other one says. */
+static uint32_t owner_find(const struct wtl_workload *workload, const struct wtl_exit *exit)
+{
+	const struct wtl_place *places = workload->roster.places;
+	uint32_t slot = wtl_roster_find(&workload->roster, exit->pid);
+	uint32_t before = replaced_find(workload, exit);
+
+	if (slot == WTL_NO_SLOT || !is_known_one(workload, slot, exit))
+		return before;
+	if (before != WTL_NO_SLOT && exit->cpu_ns >= places[before].clock_ns &&
+	    exit->cpu_ns > places[slot].clock_ns + CLOCK_SLACK_NS)
+		return before;
+	return slot;
 }
 
 /* Its CPU time since birth is known better now. */
@@ -234,12 +251,11 @@ static void pending_flush(struct wtl_workload *workload)
 
 static void exit_take(struct wtl_workload *workload, const struct wtl_exit *exit)
 {
-	uint32_t slot = wtl_roster_find(&workload->roster, exit->pid);
+	uint32_t slot;
 
 	if (exit->is_thread)
 		return;
-	if (slot == WTL_NO_SLOT || !is_known_one(workload, slot, exit))
-		slot = replaced_find(workload, exit);
+	slot = owner_find(workload, exit);
 	if (slot != WTL_NO_SLOT) {
 		known_take(workload, slot, exit, exit->cpu_ns);
 		return;

@@ -348,6 +348,29 @@ static void test_reused_with_records(void **state)
 	assert_int_equal(world->accounts[WTL_SLOT_UNSEEN], 0);
 }
 
+/* Both lived for as long as one look takes, so the record of the first does not tell by its times whose it is. */
+static void test_reused_at_once(void **state)
+{
+	struct world *world = *state;
+	int first;
+
+	start(world);
+	first = world_fork(world, 1);
+	world_run(world, first, 100 * MS);
+	world_look(world, WTL_NS_PER_S);
+	world_run(world, first, 33 * MS);
+	world_end(world, first);
+	world->newest = first - 1;
+	assert_int_equal(world_fork(world, 1), first);
+	for (int i = 0; i < 2; i++) {
+		world_run(world, first, 5 * MS);
+		world_look(world, WTL_NS_PER_S);
+	}
+	assert_int_equal(world_consumer(world, first)->cpu_ns, 10 * MS);
+	assert_int_equal(ended_ns(world, first), 133 * MS);
+	assert_int_equal(world->billed_ns, 143 * MS);
+}
+
 /* Found on a later turn only: what was billed stays where it is, and nothing is billed twice. */
 static void test_reused_unnoticed(void **state)
 {
@@ -807,6 +830,7 @@ int main(void)
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_reused_noticed_later, world_setup,
 						world_teardown),
+		cmocka_unit_test_setup_teardown(test_reused_at_once, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_reused_after_a_record, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_reused_of_unread, world_setup, world_teardown),
