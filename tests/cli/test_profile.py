@@ -708,7 +708,7 @@ def test_a_program_that_becomes_another(profile):
 
 def test_lost_records_are_counted(program, tmp_path):
     """Nobody reads while the program runs: its samples do not all have room. What it used is told all the same."""
-    profiler = subprocess.Popen([command_path(), "profile", "-q", "--rate", "10000", "-o", tmp_path / "p.json", "--", program, "two"])
+    profiler = subprocess.Popen([command_path(), "profile", "-q", "--rate", "10000", "-o", tmp_path / "p.wprof", "--", program, "two"])
     children = Path(f"/proc/{profiler.pid}/task/{profiler.pid}/children")
     while not children.read_text().split():
         time.sleep(0.001)
@@ -720,7 +720,8 @@ def test_lost_records_are_counted(program, tmp_path):
         time.sleep(0.01)
     profiler.send_signal(signal.SIGCONT)
     assert profiler.wait() == 0
-    told = parse_json((tmp_path / "p.json").read_text())
+    told = parse_json(run_wattle("profile", "show", "--format", "json", tmp_path / "p.wprof").out)
+    assert "fewer are lost with less load, or with --rate 200\n" in run_wattle("profile", "show", tmp_path / "p.wprof").out
     check_sums(told)
     assert told["lost"] > 100 and told["samples"] > 0, told
     assert sum(row["own_cpu_s"] for row in told["functions"]) > Decimal("0.5"), told

@@ -700,8 +700,26 @@ static void put_losses(struct wtl_buf *buf, const struct wtl_trace *trace, const
 		wtl_buf_putc(buf, '\n');
 }
 
-/* If more than one stack in CUT_PART is cut, --stack is suggested, unless it is STACK_MOST already. */
-enum { CUT_PART = 20, STACK_MOST = 65528 };
+enum {
+	/* If more than one stack in CUT_PART is cut, --stack is suggested, unless it is STACK_MOST already. */
+	CUT_PART = 20,
+	STACK_MOST = 65528,
+	HZ_LOW = 200, /* enough for most, and suggested where records were lost */
+};
+
+static void put_loss_hint(struct wtl_buf *buf, const struct wtl_profile *profile, const char *of)
+{
+	if (profile->trace->n_lost == 0)
+		return;
+	wtl_buf_printf(
+		buf,
+		"%sthe profiler waited too long for a processor to read them: fewer are lost "
+		"with less load",
+		of);
+	if (profile->hz > HZ_LOW)
+		wtl_buf_printf(buf, ", or with --rate %d", HZ_LOW);
+	wtl_buf_putc(buf, '\n');
+}
 
 static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile,
 		     const struct wtl_output_style *style)
@@ -719,6 +737,7 @@ static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile,
 	if (profile->only)
 		wtl_buf_printf(buf, "in the window '%s' only\n", profile->only);
 	put_losses(buf, trace, of);
+	put_loss_hint(buf, profile, of);
 	if (trace->n_cut * CUT_PART > trace->n_samples + trace->n_turns &&
 	    profile->stack_bytes < STACK_MOST)
 		wtl_buf_printf(buf, "%smore of them are whole with --stack %d\n", of, STACK_MOST);
