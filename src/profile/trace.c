@@ -224,10 +224,13 @@ static void add_wait(struct wtl_trace *trace, struct wtl_trace_thread *thread, i
 
 	if (!trace->has_waits || !thread->off_ns || wait_ns <= 0)
 		return;
-	if (thread->late && end_ns >= wtl_trace_time(thread->late_ns))
+	if (thread->late && end_ns >= wtl_trace_time(thread->late_ns)) {
 		wtl_waits_show(&thread->rests, thread->late,
 			       (struct wtl_waits_moment){thread->cpu_ns, thread->off_ns},
 			       place_wait, trace);
+		trace->n_broken -= thread->is_mended;
+		trace->n_cut -= thread->is_mended && thread->shown_end == WTL_UNWIND_CUT;
+	}
 	thread->late = 0;
 	wtl_waits_add(thread->is_pushed ? &thread->pushed : &thread->rests,
 		      (struct wtl_waits_moment){thread->cpu_ns, thread->off_ns}, wait_ns,
@@ -574,11 +577,7 @@ static void look_at(struct wtl_trace *trace, size_t number, struct wtl_ring_even
 	node = locate(trace, number, left, &n, &end);
 	thread->late = node >= 0 && n > 0 ? (uint32_t)node : 0;
 	thread->late_ns = wtl_thread_clock_ns();
-	if (thread->shown == 0 || end != WTL_UNWIND_WHOLE)
-		return;
-	/* It was counted as a stack that is not whole when the thread left. */
-	trace->n_broken--;
-	trace->n_cut -= thread->shown_end == WTL_UNWIND_CUT;
+	thread->is_mended = thread->shown > 0 && end == WTL_UNWIND_WHOLE;
 }
 
 void wtl_trace_look_back(struct wtl_trace *trace)

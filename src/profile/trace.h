@@ -47,6 +47,7 @@ struct wtl_trace_thread {
 	/* Where it sleeps, read until late_ns; 0: it was not. Not so, if it came back before then. */
 	uint32_t late;
 	int64_t late_ns;
+	bool is_mended; /* that stack is whole, and the one that was counted when it left is not */
 	uint64_t n_samples;
 	int64_t born_ns; /* 0: it is not known */
 	size_t slice;	 /* its last one, + 1; 0: none */
