@@ -601,10 +601,33 @@ static void take_birth(struct wtl_trace *trace, const struct wtl_ring_event *eve
 		trace->is_full = true;
 }
 
+/* A program's start ends the process's other threads. Where another than the first thread called exec(), it takes the
+ * number of the first one, which ended; of its own number no end is recorded. Returns the thread of the new program. */
+static size_t end_others(struct wtl_trace *trace, size_t number, const struct wtl_ring_event *event)
+{
+	struct wtl_space *space = wtl_spaces_find(&trace->spaces, event->pid);
+	bool has_ended = trace->threads[number].has_ended;
+	int64_t added = has_ended ? add_thread(trace, event->pid, event->tid) : -ENOENT;
+
+	if (added >= 0)
+		number = (size_t)added;
+	for (size_t i = 0; space && space->n_threads > 1 && i < trace->n_threads; i++) {
+		if (i == number || trace->threads[i].pid != event->pid)
+			continue;
+		go(trace, i, event->t_ns);
+		end_thread(trace, i);
+	}
+	return number;
+}
+
 static void take_name(struct wtl_trace *trace, size_t number, const struct wtl_ring_event *event)
 {
-	struct wtl_trace_thread *thread = &trace->threads[number];
+	struct wtl_trace_thread *thread;
 	struct wtl_space *space;
+
+	if (event->name.is_exec)
+		number = end_others(trace, number, event);
+	thread = &trace->threads[number];
 
 	wtl_text_clean(thread->name, sizeof(thread->name), event->name.name,
 		       strnlen(event->name.name, 16));

@@ -457,6 +457,40 @@ static void test_waiting_unseen(void **state)
 	assert_int_equal(unknown_ms(), 1000 + 8950 + 11000 + 500);
 }
 
+/* Another than the first thread becomes a program: it has the first one's number from there on, and does not wait. */
+static void test_a_thread_becomes_a_program(void **state)
+{
+	struct wtl_ring_event event = {
+		.kind = WTL_RING_ENDED, .pid = NOBODY, .tid = NOBODY, .cpu = 0, .t_ns = 20 * MS};
+	int64_t wait_ns = 0;
+
+	(void)state;
+	trace.has_waits = true;
+	in(0, 0, 0);
+	out(0, 0, 5);
+	in(1, 1, 5);
+	in(0, 0, 19);
+	wtl_trace_take(&trace, &event);
+	event = (struct wtl_ring_event){.kind = WTL_RING_NAME,
+					.pid = NOBODY,
+					.tid = NOBODY,
+					.cpu = 1,
+					.t_ns = 30 * MS,
+					.name = {.name = "sleep", .is_exec = true}};
+	wtl_trace_take(&trace, &event);
+	out(0, 1, 40);
+	wtl_trace_end(&trace, 2040 * MS);
+	for (size_t i = 0; i < trace.n_threads; i++)
+		wait_ns += trace.threads[i].wait_ns;
+	assert_int_equal(wait_ns, (14 + 2000) * MS);
+	assert_int_equal(trace.n_slices, 4);
+	assert_slice(0, 0, 0, 5);
+	assert_slice(1, 0, 19, 20);
+	assert_slice(2, 1, 5, 30);
+	assert_slice(3, 0, 30, 40);
+	assert_int_equal(wtl_spaces_find(&trace.spaces, NOBODY)->n_threads, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -468,6 +502,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_another_one_is_there, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_lost_at_the_end, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_waiting, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_thread_becomes_a_program, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_hidden_programs, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_waiting_unseen, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_long_profiles, set_up, tear_down),
