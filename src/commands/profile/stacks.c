@@ -343,14 +343,21 @@ static void add_up(struct wtl_stacks *stacks, const uint32_t rows[ROWS])
 {
 	const struct wtl_split_result *split = stacks->profile->split;
 	size_t n = stacks->n_metrics;
+	uint64_t so_far_uj = 0;
 
 	for (size_t i = 0; i < split->n_nodes; i++)
 		add_costs(stacks, i, &stacks->own[stacks->of_nodes[i] * n]);
 	for (size_t i = 0; i < ROWS; i++)
 		add_costs(stacks, split->n_nodes + i, &stacks->own[rows[i] * n]);
-	for (size_t i = 0; i < stacks->tree.n_nodes; i++)
-		stacks->own[i * n + WTL_METRIC_CO2E] = wtl_profile_co2e_ug(
-			stacks->profile, stacks->own[i * n + WTL_METRIC_ENERGY]);
+	/* As differences of what all nodes up to here emitted: rounding leaves nothing out of the sum. */
+	for (size_t i = 0; i < stacks->tree.n_nodes; i++) {
+		uint64_t *own = &stacks->own[i * n];
+
+		own[WTL_METRIC_CO2E] =
+			wtl_profile_co2e_ug(stacks->profile, so_far_uj + own[WTL_METRIC_ENERGY]) -
+			wtl_profile_co2e_ug(stacks->profile, so_far_uj);
+		so_far_uj += own[WTL_METRIC_ENERGY];
+	}
 	/* Children have higher numbers than their parents. */
 	for (size_t i = stacks->tree.n_nodes; i-- > 0;) {
 		add(&stacks->all[i * n], &stacks->own[i * n], n);
