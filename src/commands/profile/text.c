@@ -748,8 +748,8 @@ static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile,
 		wtl_buf_puts(buf, "there was too little memory: what came later is missing\n");
 	if (profile->n_unseen)
 		wtl_buf_printf(buf,
-			       "%zu of its processes were not looked at: they ended too soon, are "
-			       "another user's, or run a program that may not be read\n",
+			       "of %zu of its processes nothing was seen: ended too soon, another "
+			       "user's, or a program that may not be read\n",
 			       profile->n_unseen);
 	put_waits(buf, profile);
 	put_python(buf, &trace->python, of);
