@@ -14,6 +14,8 @@
 #define PREPARE_NS INT64_C(10000000)
 /* When readings are shared (python_when.h), a thread is not read again within this time. */
 #define LAZY_NS INT64_C(3000000)
+/* A thread that did not move in so many readings keeps still for long enough to be read. */
+enum { STILL_READINGS = 8 };
 
 int wtl_python_init(struct wtl_python *python, struct wtl_modules *modules, struct wtl_tree *tree)
 {
@@ -266,7 +268,8 @@ static size_t oldest(const struct wtl_python_seen *seen)
 }
 
 /* Keeps the named stack if it is new, replacing the oldest one if there is no room. */
-static void keep(const struct wtl_python *python, struct wtl_python_seen *seen, int64_t t_ns)
+static void keep(const struct wtl_python *python, struct wtl_python_seen *seen, int64_t t_ns,
+		 bool may_run)
 {
 	const struct wtl_python_stack *stack = python->stack;
 	struct wtl_python_named *frames;
@@ -290,6 +293,7 @@ static void keep(const struct wtl_python *python, struct wtl_python_seen *seen, 
 			seen->readings[at].marks[i] = wtl_python_mark(frames[i].address);
 	}
 	seen->readings[at].n_read++;
+	seen->readings[at].is_still |= !may_run || python->n_still >= STILL_READINGS;
 	seen->readings[at].gone_ns = INT64_MAX;
 	seen->readings[at].is_cut = stack->is_cut;
 	seen->readings[at].t_ns = t_ns;
@@ -299,11 +303,11 @@ static void keep(const struct wtl_python *python, struct wtl_python_seen *seen, 
 
 /* Takes the stack that was just read, as one of t_ns. */
 static void take_reading(struct wtl_python *python, struct wtl_python_process *process,
-			 struct wtl_python_seen *seen, int64_t t_ns, int64_t now_ns)
+			 struct wtl_python_seen *seen, int64_t t_ns, int64_t now_ns, bool may_run)
 {
 	seen->read_ns = now_ns;
 	name_frames(python, process, now_ns);
-	keep(python, seen, t_ns);
+	keep(python, seen, t_ns, may_run);
 }
 
 static bool was_read(const struct wtl_python_seen *seen, int64_t t_ns)
@@ -312,6 +316,17 @@ static bool was_read(const struct wtl_python_seen *seen, int64_t t_ns)
 		if (seen->log[i].t_ns == t_ns)
 			return true;
 	return false;
+}
+
+static int read_frames(struct wtl_python *python, struct wtl_python_process *process, int tid,
+		       int64_t now_ns, bool may_run)
+{
+	int rc = wtl_python_read(&process->target, &python->memory, tid, now_ns, may_run,
+				 python->stack);
+
+	python->n_hasty += rc == -EAGAIN;
+	python->n_still = rc < 0 || python->stack->n_moves > 0 ? 0 : python->n_still + may_run;
+	return rc;
 }
 
 void wtl_python_glance(struct wtl_python *python, int pid, int tid, int64_t t_ns, int64_t ran_ns,
@@ -330,9 +345,7 @@ void wtl_python_glance(struct wtl_python *python, int pid, int tid, int64_t t_ns
 		python->n_late++;
 		return;
 	}
-	rc = wtl_python_read(&process->target, &python->memory, tid, now_ns, may_run,
-			     python->stack);
-	python->n_hasty += rc == -EAGAIN;
+	rc = read_frames(python, process, tid, now_ns, may_run);
 	if (wtl_python_when_read(&python->when, python->stack->n_moves, now_ns)) {
 		wtl_python_forget(python);
 		/* Not once more before the reader is in the thread's place. */
@@ -343,7 +356,8 @@ void wtl_python_glance(struct wtl_python *python, int pid, int tid, int64_t t_ns
 	    (may_run && !python->is_looked && python->stack->n_moves >= WTL_PYTHON_MOVES))
 		return;
 	python->n_read++;
-	take_reading(python, process, seen, ran_ns - t_ns > FRESH_NS ? now_ns : t_ns, now_ns);
+	take_reading(python, process, seen, ran_ns - t_ns > FRESH_NS ? now_ns : t_ns, now_ns,
+		     may_run);
 }
 
 void wtl_python_catch_up(struct wtl_python *python, struct wtl_python_process *process, int tid,
@@ -357,5 +371,5 @@ void wtl_python_catch_up(struct wtl_python *python, struct wtl_python_process *p
 		    0 ||
 	    python->stack->n == 0)
 		return;
-	take_reading(python, process, seen, now_ns, now_ns);
+	take_reading(python, process, seen, now_ns, now_ns, true);
 }

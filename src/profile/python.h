@@ -50,7 +50,9 @@ struct wtl_python_reading {
 	int64_t t_ns;	 /* when it was read last */
 	int64_t gone_ns; /* not valid for samples after this; INT64_MAX: still valid */
 	bool is_cut;	 /* the outermost frames are missing */
-	unsigned n_read; /* how often it was read: one that was read rarely may be of two moments */
+	unsigned
+		n_read; /* how often it was read: one that was read rarely may be of two moments, */
+	bool is_still; /* but not if its thread could not run, or had kept still for some readings */
 	uint16_t marks[WTL_PYTHON_LEFT]; /* of the frames' addresses */
 	size_t n;
 	struct wtl_python_named *frames; /* the innermost first */
@@ -109,6 +111,7 @@ struct wtl_python {
 	size_t n_rows;
 	struct wtl_python_when when;
 	bool is_looked; /* there are no samples, but looks at /proc: any reading is better than none */
+	unsigned n_still;   /* readings in a row whose thread did not move */
 	uint64_t n_read;    /* readings that were of one moment */
 	uint64_t n_late;    /* samples that came too late to be read */
 	uint64_t n_hasty;   /* readings that failed: the thread ran too fast */

@@ -401,9 +401,9 @@ static struct around look_around(const struct wtl_python_seen *seen, int64_t t_n
 	return around;
 }
 
-static bool is_often(const struct wtl_python_reading *reading)
+static bool is_trusted(const struct wtl_python_reading *reading)
 {
-	return reading->n_read >= READ_OFTEN;
+	return reading->is_still || reading->n_read >= READ_OFTEN;
 }
 
 /* Whether the callers of frame `innermost` were the same before and after the sample. In a program of many calls that
@@ -411,15 +411,31 @@ static bool is_often(const struct wtl_python_reading *reading)
 static bool lasts(const struct around *around, const struct wtl_python_reading *reading,
 		  size_t innermost)
 {
-	return is_often(reading) && around->before && around->after &&
+	return is_trusted(reading) && around->before && around->after &&
 	       begins_with(around->before, reading, innermost + 1) &&
 	       begins_with(around->after, reading, innermost + 1);
 }
 
-/* Whether of two readings that fit, the first one is more likely. */
-static bool is_better(const struct wtl_python_reading *a, const struct wtl_python_reading *b)
+/* How long before or after the sample a stack was read. */
+static int64_t distance_ns(const struct around *around, const struct wtl_python_reading *reading,
+			   int64_t t_ns)
 {
-	return is_often(a) == is_often(b) ? a->t_ns > b->t_ns : is_often(a);
+	int64_t ns = reading->t_ns > t_ns ? reading->t_ns - t_ns : t_ns - reading->t_ns;
+
+	if (reading == around->before && t_ns - around->before_ns < ns)
+		ns = t_ns - around->before_ns;
+	if (reading == around->after && around->after_ns - t_ns < ns)
+		ns = around->after_ns - t_ns;
+	return ns;
+}
+
+/* Whether of two readings that fit, the first one is more likely. */
+static bool is_better(const struct around *around, const struct wtl_python_reading *a,
+		      const struct wtl_python_reading *b, int64_t t_ns)
+{
+	return is_trusted(a) == is_trusted(b)
+		       ? distance_ns(around, a, t_ns) <= distance_ns(around, b, t_ns)
+		       : is_trusted(a);
 }
 
 /*
@@ -448,7 +464,8 @@ static size_t choose_fitting(struct merge *merge, const struct wtl_python_seen *
 		n += !merge->reading ||
 		     reading->n - innermost != merge->reading->n - merge->innermost ||
 		     !begins_with(reading, merge->reading, merge->innermost);
-		if (merge->reading && !is_lasting && is_better(merge->reading, reading))
+		if (merge->reading && !is_lasting &&
+		    is_better(around, merge->reading, reading, merge->sample->t_ns))
 			continue;
 		merge->reading = reading;
 		merge->innermost = innermost;
@@ -485,7 +502,7 @@ static bool choose_reading(struct merge *merge, const struct wtl_python_seen *se
 	merge->innermost = 0;
 	merge->is_guess = !around.own;
 	merge->reading = around.own;
-	if (!around.own && around.before && (is_often(around.before) || seen->n == 1) &&
+	if (!around.own && around.before && (is_trusted(around.before) || seen->n == 1) &&
 	    t_ns - around.before_ns < LAST_NS && t_ns <= around.before->gone_ns)
 		merge->reading = around.before;
 	merge->is_doubtful = merge->is_guess || is_seen(merge, merge->loops[0]);

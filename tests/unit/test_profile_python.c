@@ -900,13 +900,13 @@ static void test_a_reading_that_is_not_made_again(void **state)
 	run_codes(&merging, INNER, MAIN, UNKNOWN);
 	for (unsigned i = 0; i < 4; i++)
 		assert_string_equal(MERGE(true, true, LOOP, LOOP, START), whole);
+	merging.may_run = true;
 	put_u64(merging.memory, code, code_at(MAIN));
 	assert_string_equal(MERGE(true, true, LOOP, LOOP, START),
 			    "main (/a/b.py:30);main (/a/b.py:30);inner (/a/b.py:10)");
 	put_u64(merging.memory, code, code_at(OUTER));
 	assert_string_equal(MERGE(true, false, LOOP, LOOP, START), whole);
 	/* Of a thread that moved in two tries none is kept, but where there are no samples. */
-	merging.may_run = true;
 	for (unsigned i = 0; i < 2; i++) {
 		uint64_t n_read = merging.python.n_read;
 
@@ -915,9 +915,10 @@ static void test_a_reading_that_is_not_made_again(void **state)
 		MERGE(true, true, LOOP, LOOP, START);
 		assert_int_equal(merging.python.n_read - n_read, i);
 	}
-	merging.may_run = merging.python.is_looked = false;
+	merging.python.is_looked = false;
 	put_u64(merging.memory, code, code_at(MAIN));
 	MERGE(true, true, LOOP, LOOP, START);
+	merging.may_run = false;
 	put_u64(merging.memory, code, code_at(OUTER));
 	/* Nor is it a guess of what runs where nothing fits. */
 	run_codes(&merging, UNKNOWN, MAIN, UNKNOWN);
@@ -926,6 +927,36 @@ static void test_a_reading_that_is_not_made_again(void **state)
 		MERGE(true, true, LOOP, LOOP, START);
 	assert_string_equal(MERGE(true, false, LOOP, LOOP, START),
 			    "main (/a/b.py:30);[python: unresolved]");
+	end_merging(&merging);
+}
+
+/* A function of several callers: samples between two readings are of the nearer one, however rare it is, if its thread was still. */
+static void test_callers_that_alternate(void **state)
+{
+	static const char *const callers[] = {
+		"main (/a/b.py:30);outer (/a/b.py:20);inner (/a/b.py:10)",
+		"main (/a/b.py:30);main (/a/b.py:30);inner (/a/b.py:10)"};
+	static const int64_t ms = 1000000;
+	struct merging merging;
+	uint64_t code;
+
+	(void)state;
+	begin_merging(&merging, 12);
+	code = FRAMES + 0x100 + merging.memory->layout.frame_code;
+	run_codes(&merging, INNER, MAIN, UNKNOWN);
+	for (unsigned i = 0; i < 8; i++)
+		assert_string_equal(MERGE(true, true, LOOP, LOOP, START), callers[0]);
+	merging.t_ns += 20 * ms;
+	put_u64(merging.memory, code, code_at(MAIN));
+	assert_string_equal(MERGE(true, true, LOOP, LOOP, START), callers[1]);
+	merging.t_ns += 20 * ms;
+	put_u64(merging.memory, code, code_at(OUTER));
+	assert_string_equal(MERGE(true, true, LOOP, LOOP, START), callers[0]);
+	for (int i = -16; i <= 16; i += 8) {   /* from the second one, 25 ms before the last */
+		merging.t_ns -= (30 - i) * ms; /* a sample adds 5 ms */
+		assert_string_equal(MERGE(true, false, LOOP, LOOP, START), callers[abs(i) < 12]);
+		merging.t_ns += (25 - i) * ms;
+	}
 	end_merging(&merging);
 }
 
@@ -1080,6 +1111,7 @@ int main(void)
 		cmocka_unit_test(test_what_callers_left),
 		cmocka_unit_test(test_readings_of_several_moments),
 		cmocka_unit_test(test_a_reading_that_is_not_made_again),
+		cmocka_unit_test(test_callers_that_alternate),
 		cmocka_unit_test(test_code_that_is_freed),
 		cmocka_unit_test(test_calls_that_a_sample_takes),
 		cmocka_unit_test(test_calls_by_c),
