@@ -23,7 +23,7 @@ static void test_series(void **state)
 	wtl_plot_sheet_init(&sheet);
 	assert_int_equal(wtl_plot_mprof_figure(text, &wanted, &sheet, NULL), 0);
 	assert_string_equal(sheet.figure.title, "Memory: python train.py");
-	assert_string_equal(sheet.figure.summary, "peak 90.5 MiB");
+	assert_string_equal(sheet.figure.summary, "the command's own peak 90.5 MiB");
 	assert_int_equal(sheet.figure.n_panels, 1);
 	assert_int_equal(sheet.figure.panels[0].n_series, 2);
 	series = sheet.figure.panels[0].series;

@@ -261,8 +261,9 @@ int wtl_plot_mprof_figure(char *text, const struct wtl_plot_wanted *wanted,
 	qsort(mprof.all, mprof.n, sizeof(*mprof.all), by_peak);
 	sheet->figure.title = wtl_plot_sheet_printf(sheet, "Memory: %s",
 						    mprof.command[0] ? mprof.command : "a program");
-	sheet->figure.summary =
-		wtl_plot_sheet_printf(sheet, "peak %s", bytes_text(sheet, mprof.all[0].peak));
+	sheet->figure.summary = wtl_plot_sheet_printf(
+		sheet, "%s %s", mprof.n > 1 ? "the command's own peak" : "peak",
+		bytes_text(sheet, mprof.all[0].peak));
 	set_times(sheet, &mprof.all[0]);
 	make_panel(&mprof);
 	return sheet->error ? wtl_err_set(err, ENOMEM, SOURCE, NULL, "out of memory") : 0;

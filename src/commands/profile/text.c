@@ -647,10 +647,10 @@ static void put_python(struct wtl_buf *buf, const struct wtl_python *python, con
 	if (python->n_unknown > 0)
 		wtl_buf_printf(
 			buf,
-			"%sPython: of %" PRIu64
-			" processes no function is known: their CPython is not 3.8 to 3.14, "
-			"or their memory may not be read (sysctl kernel.yama.ptrace_scope)\n",
-			of, python->n_unknown);
+			"%sPython: no function is known of %" PRIu64
+			" process%s: their CPython is not 3.8 to 3.14, or their memory may not "
+			"be read (sysctl kernel.yama.ptrace_scope)\n",
+			of, python->n_unknown, python->n_unknown == 1 ? "" : "es");
 }
 
 static void put_waits(struct wtl_buf *buf, const struct wtl_profile *profile)
