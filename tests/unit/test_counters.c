@@ -314,6 +314,16 @@ static void test_most_used(void **state)
 	run_all(world, pids + 1, UNIT_COUNT(pids) - 1, 10 * MS);
 	assert_int_equal(world_counted(world, pids[0]), 0);
 	assert_int_equal(world->counters_now, WTL_COUNTED_MAX);
+	/* So does whichever rests later, wherever it is in the list. */
+	for (size_t i = 1; i < UNIT_COUNT(pids); i++) {
+		bool was_counted = world_counted(world, pids[i]) > 0;
+
+		for (size_t j = 0; j < i; j++)
+			world_run(world, pids[j], 10 * MS);
+		run_all(world, pids + i + 1, UNIT_COUNT(pids) - i - 1, 10 * MS);
+		if (was_counted)
+			assert_int_equal(world_counted(world, pids[i]), 0);
+	}
 	world_run(world, large, 500 * MS);
 	run_all(world, pids, UNIT_COUNT(pids), 10 * MS);
 	assert_int_equal(world_counted(world, large), 1);

@@ -146,6 +146,10 @@ static void lacks(void **state)
 	assert_non_null(strstr(wtl_gpu_instances_lack(&gpu.instances, &gpu.list), "not listed"));
 	gpu.instances.at[0].has_activity = false;
 	assert_non_null(strstr(wtl_gpu_instances_lack(&gpu.instances, &gpu.list), "first sample"));
+	gpu.list.n = 0;
+	add_process(&gpu, 11, UINT32_MAX, 5);
+	gpu.instances.at[0].has_activity = true;
+	assert_non_null(strstr(wtl_gpu_instances_lack(&gpu.instances, &gpu.list), "not listed"));
 }
 
 /* Whatever there is, the instances' weights are somebody's or nobody's by name, exactly. */
