@@ -10,7 +10,7 @@
 #include "profile/launch.h"
 #include "profile/learn.h"
 
-/* A slice without a sample gets the thread's nearest one, if that is so near. */
+/* A slice without a sample gets the thread's nearest one, if that is so near, or within a period of CPU time. */
 #define NEAR_NS INT64_C(5000000)
 
 enum { TICKS_MOST = 1 << 18 };
@@ -114,7 +114,9 @@ struct pieces {
 
 struct thread_samples {
 	const struct wtl_trace_sample **list; /* of one thread, by time */
+	uint64_t *cpu_ns;		      /* for how long it had run by each */
 	size_t n;
+	uint64_t ran_ns; /* up to the slice that is looked at */
 };
 
 static int add_piece(struct pieces *pieces, int64_t begin_ns, int64_t end_ns, uint32_t node)
@@ -149,6 +151,19 @@ static size_t first_at(const struct thread_samples *samples, int64_t t_ns)
 	return low;
 }
 
+/* A sample is taken each period of a thread's CPU time, and stands for that much. */
+static uint32_t nearest_by_cpu(const struct thread_samples *samples, size_t at, uint64_t length_ns,
+			       uint64_t near_ns)
+{
+	uint64_t before_ns = at > 0 ? samples->ran_ns - samples->cpu_ns[at - 1] : UINT64_MAX;
+	uint64_t after_ns =
+		at < samples->n ? samples->cpu_ns[at] - samples->ran_ns - length_ns : UINT64_MAX;
+
+	if ((before_ns < after_ns ? before_ns : after_ns) > near_ns)
+		return NOBODY;
+	return samples->list[before_ns < after_ns ? at - 1 : at]->node;
+}
+
 static uint32_t nearest(const struct thread_samples *samples, size_t at, int64_t t_ns,
 			int64_t near_ns)
 {
@@ -163,18 +178,23 @@ static uint32_t nearest(const struct thread_samples *samples, size_t at, int64_t
 
 /* A slice is cut half way between samples: each stack has the time around the moment when it was seen. */
 static int cut_slice(const struct wtl_trace *trace, const struct wtl_trace_slice *slice,
-		     const struct thread_samples *samples, struct pieces *pieces)
+		     const struct thread_samples *samples, int64_t period_ns, struct pieces *pieces)
 {
-	uint32_t unseen = trace->threads[slice->thread].node;
+	uint32_t node = trace->threads[slice->thread].node;
 	size_t at = first_at(samples, slice->begin_ns);
 	int64_t begin_ns = slice->begin_ns;
 	int rc = 0;
 
-	if (unseen)
-		return add_piece(pieces, slice->begin_ns, slice->end_ns, unseen);
-	if (at == samples->n || samples->list[at]->t_ns > slice->end_ns)
-		return add_piece(pieces, slice->begin_ns, slice->end_ns,
-				 nearest(samples, at, slice->begin_ns, NEAR_NS << trace->n_halved));
+	if (node)
+		return add_piece(pieces, slice->begin_ns, slice->end_ns, node);
+	if (at == samples->n || samples->list[at]->t_ns > slice->end_ns) {
+		node = nearest(samples, at, slice->begin_ns, NEAR_NS << trace->n_halved);
+		if (node == NOBODY)
+			node = nearest_by_cpu(samples, at,
+					      (uint64_t)(slice->end_ns - slice->begin_ns),
+					      (uint64_t)period_ns << trace->n_halved);
+		return add_piece(pieces, slice->begin_ns, slice->end_ns, node);
+	}
 	for (; rc == 0 && at < samples->n && samples->list[at]->t_ns <= slice->end_ns; at++) {
 		bool is_last = at + 1 == samples->n || samples->list[at + 1]->t_ns > slice->end_ns;
 		int64_t end_ns = is_last ? slice->end_ns
@@ -195,40 +215,68 @@ static int by_begin(const void *a, const void *b)
 	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
 }
 
-/* The samples of each thread. 0 or -ENOMEM; free() both in any case. */
-static int sort_samples(const struct wtl_trace *trace, struct thread_samples **ret_threads,
-			const struct wtl_trace_sample ***ret_all)
+/* For how long each thread had run by each of its samples. Its slices come in the order of time. */
+static void clock_samples(const struct wtl_trace *trace, struct thread_samples *threads)
 {
-	struct thread_samples *threads = calloc(trace->n_threads + 1, sizeof(*threads));
-	const struct wtl_trace_sample **all = calloc(trace->n_samples + 1, sizeof(const void *));
-	const struct wtl_trace_sample **at = all;
+	for (size_t i = 0; i < trace->n_threads; i++)
+		threads[i].n = 0; /* those that were passed */
+	for (size_t i = 0; i < trace->n_slices; i++) {
+		const struct wtl_trace_slice *slice = &trace->slices[i];
+		struct thread_samples *thread = &threads[slice->thread];
 
-	*ret_threads = threads;
-	*ret_all = all;
-	if (!threads || !all)
-		return -ENOMEM;
+		for (; thread->n < trace->threads[slice->thread].n_samples &&
+		       thread->list[thread->n]->t_ns <= slice->end_ns;
+		     thread->n++) {
+			int64_t t_ns = thread->list[thread->n]->t_ns;
+
+			thread->cpu_ns[thread->n] =
+				thread->ran_ns +
+				(t_ns > slice->begin_ns ? (uint64_t)(t_ns - slice->begin_ns) : 0);
+		}
+		thread->ran_ns += (uint64_t)(slice->end_ns - slice->begin_ns);
+	}
 	for (size_t i = 0; i < trace->n_threads; i++) {
-		threads[i].list = at;
-		at += trace->threads[i].n_samples;
+		for (; threads[i].n < trace->threads[i].n_samples; threads[i].n++)
+			threads[i].cpu_ns[threads[i].n] = threads[i].ran_ns;
+		threads[i].ran_ns = 0;
+	}
+}
+
+/* The samples of each thread, in lists within `all` and `clocks`. */
+static void sort_samples(const struct wtl_trace *trace, struct thread_samples *threads,
+			 const struct wtl_trace_sample **all, uint64_t *clocks)
+{
+	for (size_t i = 0, n = 0; i < trace->n_threads; n += trace->threads[i++].n_samples) {
+		threads[i].list = all + n;
+		threads[i].cpu_ns = clocks + n;
 	}
 	for (size_t i = 0; i < trace->n_samples; i++) {
 		struct thread_samples *thread = &threads[trace->samples[i].thread];
 
 		thread->list[thread->n++] = &trace->samples[i];
 	}
-	return 0;
+	clock_samples(trace, threads);
 }
 
-static int make_pieces(const struct wtl_trace *trace, struct pieces *pieces)
+static int make_pieces(const struct wtl_trace *trace, int64_t period_ns, struct pieces *pieces)
 {
-	const struct wtl_trace_sample **all = NULL;
-	struct thread_samples *threads = NULL;
-	int rc = sort_samples(trace, &threads, &all);
+	const struct wtl_trace_sample **all = calloc(trace->n_samples + 1, sizeof(const void *));
+	uint64_t *clocks = calloc(trace->n_samples + 1, sizeof(*clocks));
+	struct thread_samples *threads = calloc(trace->n_threads + 1, sizeof(*threads));
+	int rc = threads && all && clocks ? 0 : -ENOMEM;
 
-	for (size_t i = 0; rc == 0 && i < trace->n_slices; i++)
-		rc = cut_slice(trace, &trace->slices[i], &threads[trace->slices[i].thread], pieces);
+	if (rc == 0)
+		sort_samples(trace, threads, all, clocks);
+	for (size_t i = 0; rc == 0 && i < trace->n_slices; i++) {
+		const struct wtl_trace_slice *slice = &trace->slices[i];
+		struct thread_samples *thread = &threads[slice->thread];
+
+		rc = cut_slice(trace, slice, thread, period_ns, pieces);
+		thread->ran_ns += (uint64_t)(slice->end_ns - slice->begin_ns);
+	}
 	free(threads);
 	free((void *)all);
+	free(clocks);
 	if (rc == 0 && pieces->n > 0)
 		qsort(pieces->list, pieces->n, sizeof(*pieces->list), by_begin);
 	return rc;
@@ -655,7 +703,7 @@ static int divide_domain(struct work *work, size_t domain)
 static int divide_all(struct work *work, const struct wtl_trace *trace)
 {
 	const struct wtl_split *split = work->split;
-	int rc = make_pieces(trace, &work->pieces);
+	int rc = make_pieces(trace, split->period_ns, &work->pieces);
 
 	for (size_t domain = 0; rc == 0 && domain < split->n_domains; domain++) {
 		struct wtl_learned_functions *functions = NULL;

@@ -47,7 +47,8 @@ struct wtl_split {
 	struct wtl_split_tick *ticks;
 	struct wtl_split_bill *bills;
 	size_t n_ticks, n_bills, room_ticks, room_bills;
-	int64_t begin_ns; /* start of the first bill's interval */
+	int64_t begin_ns;  /* start of the first bill's interval */
+	int64_t period_ns; /* of samples, in the threads' CPU time; 0: not known */
 	/* The most ticks kept. Beyond that, only one of each ticks_each is kept, and the last one. */
 	size_t ticks_most, ticks_each, n_since;
 	/* Per domain: whether the watts of functions are learned (learn.h); else every second of CPU time counts

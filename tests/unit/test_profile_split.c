@@ -322,6 +322,41 @@ static void test_rows_of_what_is_no_stacks(void **state)
 	end_trace(&trace);
 }
 
+/* A sample each 20 ms of CPU time, of a thread that runs for 4 ms and waits for 9 ms: each has half a period on both
+ * sides, at the ends a whole one; what is further away from all is not seen, whatever the time on the clock. */
+static void test_samples_stand_for_a_period(void **state)
+{
+	enum { MS = 1000000, SLICES = 25, SLICE = 13 * MS };
+	struct wtl_split_result result;
+	struct wtl_split split;
+	struct wtl_trace trace;
+
+	(void)state;
+	begin_trace(&trace, 1, 3, SLICES, 3);
+	for (int64_t i = 0; i < SLICES; i++)
+		add_slice(&trace, 0, i * SLICE, i * SLICE + 4 * MS);
+	add_sample(&trace, 0, 1, 6 * SLICE + 2 * MS);  /* after 26 ms of CPU time */
+	add_sample(&trace, 0, 2, 11 * SLICE + 2 * MS); /* 46 ms */
+	add_sample(&trace, 0, 3, 16 * SLICE + 2 * MS); /* 66 ms; 34 ms are left */
+	wtl_split_init(&split, 1, 0);
+	split.period_ns = 20 * MS;
+	wtl_split_add_bill(&split, SLICES * SLICE)->dynamic_uj[0] = 1000;
+	assert_int_equal(wtl_split_compute(&split, &trace, &result), 0);
+	assert_int_equal(result.cpu_ns[1], 32 * MS); /* slices 1 to 8 */
+	assert_int_equal(result.cpu_ns[2], 20 * MS);
+	assert_int_equal(result.cpu_ns[3], 32 * MS); /* slices 14 to 21 */
+	assert_int_equal(result.cpu_ns[result.n_nodes + WTL_SPLIT_UNSAMPLED], 16 * MS);
+	assert_all_is_there(&split, &trace, &result);
+	wtl_split_result_done(&result);
+	/* As if every second sample had been dropped. */
+	trace.n_halved = 1;
+	assert_int_equal(wtl_split_compute(&split, &trace, &result), 0);
+	assert_int_equal(result.cpu_ns[result.n_nodes + WTL_SPLIT_UNSAMPLED], 0);
+	wtl_split_result_done(&result);
+	wtl_split_done(&split);
+	end_trace(&trace);
+}
+
 /* ---- The truth ---- */
 
 /* Functions that take turns on one processor, each with a power of its own, beside a machine that draws 20 W. */
@@ -482,6 +517,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_of_gpus_is_lost_or_made),
 		cmocka_unit_test(test_launches),
 		cmocka_unit_test(test_rows_of_what_is_no_stacks),
+		cmocka_unit_test(test_samples_stand_for_a_period),
 		cmocka_unit_test(test_functions_get_what_they_drew),
 		cmocka_unit_test(test_many_ticks),
 	};

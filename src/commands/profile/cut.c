@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "energy/units.h"
+
 /* ---- When ---- */
 
 static int by_begin(const void *a, const void *b)
@@ -212,6 +214,7 @@ static int compute(struct wtl_cut *cut, const struct wtl_profile *whole)
 	split.n_stretches = cut->n_stretches;
 	split.learns = learns;
 	split.launches = launches;
+	split.period_ns = WTL_NS_PER_S / whole->hz;
 	rc = wtl_split_compute(&split, whole->trace, &cut->result);
 	free(learns);
 	return rc;

@@ -265,6 +265,7 @@ static int tell(struct session *session, const struct wattle_window *window)
 	int rc;
 
 	wtl_profile_energy_end(&session->energy);
+	session->energy.split.period_ns = WTL_NS_PER_S / session->watch.how.hz;
 	rc = wtl_split_compute(&session->energy.split, &session->watch.trace, &result);
 	if (rc == 0)
 		rc = wtl_calls_make(&session->watch.trace, &result, &calls);

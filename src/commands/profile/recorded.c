@@ -16,6 +16,7 @@
 #include "commands/profile/parts.h"
 #include "commands/profile/watch.h"
 #include "document/command_words.h"
+#include "energy/units.h"
 #include "meter/meter.h"
 #include "replay/history.h"
 #include "report/recorded.h"
@@ -200,6 +201,7 @@ static int divide(struct reading *reading, struct wtl_profile_energy *energy)
 	int rc = find_names(reading);
 	bool has_names = rc > 0;
 
+	energy->split.period_ns = WTL_NS_PER_S / saved->profile.hz;
 	if (rc >= 0)
 		rc = wtl_split_compute(&energy->split, &saved->trace, &saved->result);
 	if (rc == 0 && !has_names)
