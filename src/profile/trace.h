@@ -105,7 +105,7 @@ struct wtl_trace {
 	 */
 	size_t samples_most, slices_most;
 	unsigned n_halved;
-	uint64_t n_taken;
+	uint64_t n_taken; /* before some were dropped, or a window was cut */
 	int64_t slice_ns;
 	uint32_t unresolved; /* the frame of unresolved samples */
 	uint32_t seen_node;  /* of the sample that was taken last */

@@ -140,6 +140,32 @@ def test_a_bound_that_is_not_decided(pair):
         assert strict.code == 124 and "not decided" in strict.complaint()
 
 
+def test_a_bound_knows_what_is_not_known(tmp_path):
+    """Whatever no function is known of may be the one: here processes that end before they are sampled."""
+    (tmp_path / "a.c").write_text("""
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static double ran(void) { struct timespec t; clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); return t.tv_sec + t.tv_nsec / 1e9; }
+__attribute__((noipa)) void work(double s) { while (ran() < s) for (volatile int i = 0; i < 100000; i++); }
+int main(void) { for (int i = 0; i < 4; i++) { if (fork() == 0) { work(0.15); _exit(0); } wait(NULL); } work(0.35); return 0; }
+""")
+    if subprocess.run(["gcc", "-g", "-O1", "-o", "a", "a.c"], check=False, cwd=tmp_path).returncode:
+        pytest.skip("no compiler")
+    kept = tmp_path / "a.wprof"
+    assert run_wattle("profile", "-q", "--rate", "4", "-o", kept, "--", tmp_path / "a").code == 0
+    words = ("profile", "show", "-q", kept, "--fail-if")
+    for bound in ("work < 0.6 s", "work > 0.6 s"):
+        shown = run_wattle(*words, bound)
+        assert (shown.code, run_wattle(*words, bound, "--fail-strict").code) == (0, 124), shown
+        assert re.search(r"not decided: it is 0\.3.* ± .* s, and up to 0\.6\d* s more that no function is known of", shown.complaint()), shown
+    assert run_wattle(*words, "work < 20 s").code == 124 and run_wattle(*words, "work > 20 s").err == ""
+    same = run_wattle("profile", "diff", kept, kept, "--fail-if", "work < 0.3 s", "--fail-if", "work > -0.3 s")
+    assert same.code == 0 and same.err.count("not decided") == 2, same
+    far = run_wattle("profile", "diff", kept, kept, "--fail-if", "work < -20 s", "--fail-if", "work > 20 s")
+    assert (far.code, far.err) == (0, "")
+
+
 def test_bounds_of_what_runs(program):
     def take(*words):
         return run_wattle("profile", "-q", "--fail-if", "total > 50 kJ", "--fail-if", "heavy > 0.1 s", "--", program, *words)

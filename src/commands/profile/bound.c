@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -98,21 +99,49 @@ bool wtl_bound_undecided(struct wtl_app *app, const struct wtl_bounds *bounds,
 }
 
 bool wtl_bound_is_kept(struct wtl_app *app, const struct wtl_bounds *bounds,
-		       const struct wtl_bound *bound, double value, double uncertainty)
+		       const struct wtl_bound *bound, double value, double uncertainty, double less,
+		       double more)
 {
 	double over = bound->is_less ? bound->limit - value : value - bound->limit;
-	char is[64];
+	double most = uncertainty + (bound->is_less ? less : more);  /* over it by as much more, */
+	double least = uncertainty + (bound->is_less ? more : less); /* or by as much less */
+	bool is_more = (over > 0.0) == bound->is_less;
+	char is[64], why[160];
 
 	snprintf(is, sizeof(is),
 		 uncertainty < 99.5 ? "it is %.6g \xc2\xb1 %.2g %s" : "it is %.6g \xc2\xb1 %.0f %s",
 		 value, uncertainty, units[bound->unit]);
-	if (over > uncertainty || (over > 0.0 && uncertainty <= 0.0)) {
+	if (over > least) {
 		wtl_complain(app, "--fail-if '%s' fails: %s", bound->text, is);
 		return false;
 	}
-	if (over < -uncertainty || uncertainty <= 0.0)
+	if (over < -most || (over <= 0.0 && most <= 0.0))
 		return true;
-	return wtl_bound_undecided(app, bounds, bound, is);
+	if (fabs(over) <= uncertainty)
+		return wtl_bound_undecided(app, bounds, bound, is);
+	snprintf(why, sizeof(why), "%s, and up to %.3g %s %s that no function is known of", is,
+		 is_more ? more : less, units[bound->unit], is_more ? "more" : "less");
+	return wtl_bound_undecided(app, bounds, bound, why);
+}
+
+bool wtl_bound_is_unknown(const char *function)
+{
+	static const char *const rows[] = {"[not seen]", "[at an unknown time]", "[unresolved]",
+					   "[python: unresolved]", "[too many different stacks]"};
+	static const char end[] = ": too short]";
+	size_t len = strlen(function);
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (strcmp(function, rows[i]) == 0)
+			return true;
+	return function[0] == '[' && len >= sizeof(end) - 1 &&
+	       strcmp(function + len - (sizeof(end) - 1), end) == 0;
+}
+
+double wtl_bound_broken(const struct wtl_trace *trace)
+{
+	return trace->n_taken > 0 ? fmin((double)trace->n_broken / (double)trace->n_taken, 1.0)
+				  : 0.0;
 }
 
 const char *wtl_bound_why_unknown(const struct wtl_bound *bound, bool is_seen, bool has_energy)
@@ -173,42 +202,85 @@ static double seen(double value, uint64_t n, uint64_t n_all)
 	return n > 0 ? 2.0 * value * sqrt((1.0 - p) / (double)n) : value;
 }
 
-static bool check_one(struct wtl_app *app, const struct wtl_bounds *bounds,
-		      const struct wtl_bound *bound, const struct wtl_stacks *stacks,
-		      int64_t function)
+/* What a function may have used beside what it was seen with: below rows that may be any function's, but for what it has
+ * of them; and callers that are not known. Negative: no memory. */
+static double find_unknown(const struct wtl_stacks *stacks, uint32_t function, size_t metric)
 {
-	const struct wtl_profile *profile = stacks->profile;
-	const uint64_t *costs =
-		function == TOTAL ? stacks->all
-				  : &stacks->functions_all[(size_t)function * stacks->n_metrics];
-	uint64_t n = costs[WTL_METRIC_SAMPLES], n_all = stacks->all[WTL_METRIC_SAMPLES];
-	double uj = (double)costs[WTL_METRIC_ENERGY];
-	double uncertainty_uj =
-		function == TOTAL
-			? (double)profile->uncertainty_uj
-			: wtl_profile_uncertainty_uj(profile, uj, n,
-						     stacks->functions_doubts[2 * function + 1]);
-	double factor = 1e-6, all_uj = (double)profile->dynamic_uj, s;
+	enum { IS_KNOWN = 1, IS_UNKNOWN = 2 };
+	uint8_t *states = calloc(stacks->tree.n_nodes, sizeof(*states));
+	uint64_t known = stacks->functions_all[function * stacks->n_metrics + metric];
+	uint64_t all = stacks->all[metric];
+	double sum = (double)all * wtl_bound_broken(stacks->profile->trace);
+
+	if (!states)
+		return -1.0;
+	for (size_t i = 1; i < stacks->tree.n_nodes; i++) { /* parents come first */
+		uint32_t name = wtl_stacks_function(stacks, i);
+
+		states[i] = states[stacks->tree.nodes[i].parent];
+		if (name == function)
+			states[i] |= IS_KNOWN;
+		else if (wtl_bound_is_unknown(stacks->functions[name].name))
+			states[i] |= IS_UNKNOWN;
+		if (states[i] == IS_UNKNOWN)
+			sum += (double)stacks->own[i * stacks->n_metrics + metric];
+	}
+	free(states);
+	return fmin(sum, (double)(all - known));
+}
+
+/* From microjoules, or nanoseconds, to the bound's unit. */
+static double factor_of(const struct wtl_bound *bound, const struct wtl_stacks *stacks)
+{
+	double all_uj = (double)stacks->profile->dynamic_uj;
 
 	switch (bound->unit) {
-	case WTL_BOUND_S:
-		s = (double)costs[WTL_METRIC_CPU] / 1e9;
-		return wtl_bound_is_kept(app, bounds, bound, s,
-					 function == TOTAL ? 0.0 : seen(s, n, n_all));
 	case WTL_BOUND_PERCENT:
-		s = all_uj > 0.0 ? 100.0 * uj / all_uj : 0.0;
-		return wtl_bound_is_kept(app, bounds, bound, s,
-					 function == TOTAL ? 0.0 : seen(s, n, n_all));
+		return all_uj > 0.0 ? 100.0 / all_uj : 0.0;
 	case WTL_BOUND_G:
-		factor = uj > 0.0 ? (double)costs[WTL_METRIC_CO2E] / uj / 1e6 : 0.0;
-		break;
+		return all_uj > 0.0 ? (double)stacks->all[WTL_METRIC_CO2E] / all_uj / 1e6 : 0.0;
+	case WTL_BOUND_S:
 	case WTL_BOUND_KJ:
-		factor = 1e-9;
-		break;
+		return 1e-9;
 	case WTL_BOUND_J:
 		break;
 	}
-	return wtl_bound_is_kept(app, bounds, bound, uj * factor, uncertainty_uj * factor);
+	return 1e-6;
+}
+
+static bool check_total(struct wtl_app *app, const struct wtl_bounds *bounds,
+			const struct wtl_bound *bound, const struct wtl_stacks *stacks)
+{
+	bool is_exact = bound->unit == WTL_BOUND_S || bound->unit == WTL_BOUND_PERCENT;
+	double factor = factor_of(bound, stacks);
+	double value =
+		(double)stacks
+			->all[bound->unit == WTL_BOUND_S ? WTL_METRIC_CPU : WTL_METRIC_ENERGY];
+
+	return wtl_bound_is_kept(app, bounds, bound, value * factor,
+				 is_exact ? 0.0 : (double)stacks->profile->uncertainty_uj * factor,
+				 0.0, 0.0);
+}
+
+static bool check_one(struct wtl_app *app, const struct wtl_bounds *bounds,
+		      const struct wtl_bound *bound, const struct wtl_stacks *stacks,
+		      size_t function)
+{
+	const uint64_t *costs = &stacks->functions_all[function * stacks->n_metrics];
+	uint64_t n = costs[WTL_METRIC_SAMPLES];
+	size_t metric = bound->unit == WTL_BOUND_S ? WTL_METRIC_CPU : WTL_METRIC_ENERGY;
+	double more = find_unknown(stacks, (uint32_t)function, metric);
+	double value = (double)costs[metric], factor = factor_of(bound, stacks), uncertainty;
+
+	if (more < 0.0)
+		return wtl_bound_undecided(app, bounds, bound, "out of memory");
+	if (bound->unit == WTL_BOUND_S || bound->unit == WTL_BOUND_PERCENT)
+		uncertainty = seen(value, n, stacks->all[WTL_METRIC_SAMPLES]);
+	else
+		uncertainty = wtl_profile_uncertainty_uj(
+			stacks->profile, value, n, stacks->functions_doubts[2 * function + 1]);
+	return wtl_bound_is_kept(app, bounds, bound, value * factor, uncertainty * factor, 0.0,
+				 more * factor);
 }
 
 int wtl_bounds_check(struct wtl_app *app, const struct wtl_bounds *bounds,
@@ -224,8 +296,12 @@ int wtl_bounds_check(struct wtl_app *app, const struct wtl_bounds *bounds,
 
 		if (function == SEVERAL)
 			return -EINVAL;
-		are_kept &= why ? wtl_bound_undecided(app, bounds, bound, why)
-				: check_one(app, bounds, bound, stacks, function);
+		if (why)
+			are_kept &= wtl_bound_undecided(app, bounds, bound, why);
+		else if (function == TOTAL)
+			are_kept &= check_total(app, bounds, bound, stacks);
+		else
+			are_kept &= check_one(app, bounds, bound, stacks, (size_t)function);
 	}
 	return are_kept ? 0 : 1;
 }

@@ -9,6 +9,7 @@ struct wtl_app;
 struct wtl_diff;
 struct wtl_option;
 struct wtl_stacks;
+struct wtl_trace;
 
 /* Bounds of --fail-if: "train > 300 J". The exit status tells scripts that a profile broke one. */
 
@@ -62,9 +63,15 @@ void wtl_bound_match(const struct wtl_bound *bound, struct wtl_bound_search *sea
 /* 0; 1: none was found; -EINVAL after wtl_complain(): it may be several. */
 int wtl_bound_found(struct wtl_app *app, const struct wtl_bound *bound,
 		    const struct wtl_bound_search *search);
-/* Says what the value is, if it is not certain that the bound is kept. */
+/* Says what the value is, if it is not certain that the bound is kept. Because of what no function is known of (below),
+ * it may be as much as `less` or `more` off, beside its uncertainty. */
 bool wtl_bound_is_kept(struct wtl_app *app, const struct wtl_bounds *bounds,
-		       const struct wtl_bound *bound, double value, double uncertainty);
+		       const struct wtl_bound *bound, double value, double uncertainty, double less,
+		       double more);
+/* Whether a row stands for what may be any function's. */
+bool wtl_bound_is_unknown(const char *function);
+/* The part of a profile's stacks that are not whole, so that any function may have called them. */
+double wtl_bound_broken(const struct wtl_trace *trace);
 /* Why a bound's value is not known; NULL: it is. */
 const char *wtl_bound_why_unknown(const struct wtl_bound *bound, bool is_seen, bool has_energy);
 /* Says that it is not decided, and why. Returns whether that counts as kept. */

@@ -455,6 +455,7 @@ int wtl_saved_join(struct wtl_saved *saved)
 	struct wtl_profile *profile = &saved->profile;
 
 	saved->calls.n_domains = saved->split.n_domains;
+	saved->trace.n_taken = (uint64_t)saved->trace.n_samples << saved->trace.n_halved;
 	profile->command = saved->n_command > 0 ? saved->command : NULL;
 	profile->host = saved->host;
 	profile->calls = &saved->calls;
