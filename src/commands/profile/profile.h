@@ -144,6 +144,9 @@ void wtl_profile_put_doubt(struct wtl_buf *buf, double energy_j,
 void wtl_profile_text(struct wtl_buf *buf, const struct wtl_profile *profile,
 		      const struct wtl_profile_settings *settings,
 		      const struct wtl_output_style *style);
+/* The lines above it. */
+void wtl_profile_head(struct wtl_buf *buf, const struct wtl_profile *profile,
+		      const struct wtl_output_style *style);
 /* Memory as text, and as JSON. Nothing if it was not recorded. */
 void wtl_profile_memory_text(struct wtl_buf *buf, const struct wtl_profile *profile,
 			     const struct wtl_output_style *style);

@@ -67,45 +67,6 @@ bool wtl_profile_is_resolved(const struct wtl_profile *profile, double energy_uj
 	return energy_uj <= 0.0 || doubt_within_uj(profile, energy_uj, n, doubt_uj) < energy_uj;
 }
 
-static size_t count_known(const struct wtl_profile *profile, bool is_modelled)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < profile->calls->n_domains; i++)
-		n += profile->counts[i] && profile->domains[i].method != WATTLE_METHOD_NONE &&
-		     (!is_modelled || profile->domains[i].method == WATTLE_METHOD_MODELLED);
-	return n;
-}
-
-bool wtl_profile_has_energy(const struct wtl_profile *profile)
-{
-	return count_known(profile, false) > 0;
-}
-
-const char *wtl_profile_kind(const struct wtl_profile *profile)
-{
-	static const char *const kinds[2][3] = {
-		{"(idle power is not known)", "(partly modelled; idle power is not known)",
-		 "(modelled; idle power is not known)"},
-		{"above idle", "above idle (partly modelled)", "above idle (modelled)"}};
-	size_t n_modelled = count_known(profile, true);
-
-	return kinds[profile->has_idle]
-		    [(n_modelled > 0) +
-		     (n_modelled > 0 && n_modelled == count_known(profile, false))];
-}
-
-void wtl_profile_put_sum(struct wtl_buf *buf, const struct wtl_profile *profile,
-			 const struct wtl_output_style *style)
-{
-	if (wtl_profile_has_energy(profile))
-		wtl_buf_printf(buf, "%.3f %s %.3f J %s", (double)profile->dynamic_uj / 1e6,
-			       wtl_layout_plus_minus(style), (double)profile->uncertainty_uj / 1e6,
-			       wtl_profile_kind(profile));
-	else
-		wtl_buf_puts(buf, "no energy is known (wattle doctor says why)");
-}
-
 bool wtl_profile_is_by_energy(const struct wtl_profile *profile)
 {
 	return profile->dynamic_uj > 0;
@@ -632,131 +593,6 @@ static void put_rest(struct wtl_buf *buf, const struct wtl_profile *profile)
 	put_gpu_by(buf, profile);
 }
 
-static void put_python(struct wtl_buf *buf, const struct wtl_python *python, const char *of)
-{
-	if (python->n_merged > 0) {
-		wtl_buf_printf(buf,
-			       "%sPython: of %" PRIu64 " samples, %" PRIu64
-			       " have a function that is not known",
-			       of, python->n_merged, python->n_missing);
-		if (python->n_moved > 0)
-			wtl_buf_printf(buf, ", and %" PRIu64 " are told without what C did",
-				       python->n_moved);
-		wtl_buf_putc(buf, '\n');
-	}
-	if (python->n_unknown > 0)
-		wtl_buf_printf(
-			buf,
-			"%sPython: no function is known of %" PRIu64
-			" process%s: their CPython is not 3.8 to 3.14, or their memory may not "
-			"be read (sysctl kernel.yama.ptrace_scope)\n",
-			of, python->n_unknown, python->n_unknown == 1 ? "" : "es");
-}
-
-static void put_waits(struct wtl_buf *buf, const struct wtl_profile *profile)
-{
-	double wait_s = (double)profile->calls->all[0].wait_ns / 1e9, cpu_s = 0.0;
-
-	if (!profile->split->wait_ns)
-		return;
-	for (size_t i = 0; i < profile->trace->n_threads; i++)
-		cpu_s += (double)profile->trace->threads[i].cpu_ns / 1e9;
-	wtl_buf_printf(
-		buf,
-		"its threads were on a processor for %.3f s and waited for %.3f s, %.3f s in "
-		"all: waiting takes no energy of theirs\n",
-		cpu_s, wait_s, cpu_s + wait_s);
-	if (profile->meter && profile->trace->lacks_turns)
-		wtl_buf_printf(buf, "what a thread waited in is where it was %s\n",
-			       profile->trace->python.is_looked
-				       ? "seen last"
-				       : "sampled last: sysctl kernel.perf_event_paranoid=1, or "
-					 "CAP_PERFMON, tells it exactly");
-}
-
-/* Lost or incomplete samples. */
-static void put_losses(struct wtl_buf *buf, const struct wtl_trace *trace, const char *of)
-{
-	const struct {
-		uint64_t n;
-		const char *one, *more;
-	} losses[] = {
-		{trace->n_lost, "record was lost", "records were lost"},
-		{trace->n_broken, "stack is not whole", "stacks are not whole"},
-		{trace->n_joined, "large stack was read up to 1 ms later",
-		 "large stacks were read up to 1 ms later"},
-		{trace->n_unresolved, "sample has no stack", "samples have no stack"},
-	};
-	const char *between = of;
-
-	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
-		if (losses[i].n == 0)
-			continue;
-		wtl_buf_printf(buf, "%s%" PRIu64 " %s", between, losses[i].n,
-			       losses[i].n == 1 ? losses[i].one : losses[i].more);
-		between = ", ";
-	}
-	if (between != of)
-		wtl_buf_putc(buf, '\n');
-}
-
-enum {
-	/* If more than one stack in CUT_PART is cut, --stack is suggested, unless it is STACK_MOST already. */
-	CUT_PART = 20,
-	STACK_MOST = 65528,
-	HZ_LOW = 200, /* enough for most, and suggested where records were lost */
-};
-
-static void put_loss_hint(struct wtl_buf *buf, const struct wtl_profile *profile, const char *of)
-{
-	if (profile->trace->n_lost == 0)
-		return;
-	wtl_buf_printf(
-		buf,
-		"%sthe profiler waited too long for a processor to read them: fewer are lost "
-		"with less load",
-		of);
-	if (profile->hz > HZ_LOW)
-		wtl_buf_printf(buf, ", or with --rate %d", HZ_LOW);
-	wtl_buf_putc(buf, '\n');
-}
-
-static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile,
-		     const struct wtl_output_style *style)
-{
-	const struct wtl_trace *trace = profile->trace;
-	const char *of = profile->only ? "in all of the profile: " : "";
-
-	wtl_buf_puts(buf, "wattle profile: ");
-	wtl_profile_put_sum(buf, profile, style);
-	wtl_buf_printf(buf, ", %.3f s, %zu samples at %u Hz, %zu thread%s\n",
-		       (double)profile->window->duration_ns / 1e9, trace->n_samples, profile->hz,
-		       trace->n_threads, trace->n_threads == 1 ? "" : "s");
-	if (profile->policy)
-		wtl_buf_printf(buf, "computed again with --policy %s\n", profile->policy);
-	if (profile->only)
-		wtl_buf_printf(buf, "in the window '%s' only\n", profile->only);
-	put_losses(buf, trace, of);
-	put_loss_hint(buf, profile, of);
-	if (trace->n_cut * CUT_PART > trace->n_samples + trace->n_turns &&
-	    profile->stack_bytes < STACK_MOST)
-		wtl_buf_printf(buf, "%smore of them are whole with --stack %d\n", of, STACK_MOST);
-	if (trace->n_halved)
-		wtl_buf_printf(buf, "it was long: one of %" PRIu64 " samples is kept\n",
-			       UINT64_C(1) << trace->n_halved);
-	if (trace->is_full)
-		wtl_buf_puts(buf, "there was too little memory: what came later is missing\n");
-	if (profile->n_unseen)
-		wtl_buf_printf(buf,
-			       "of %zu of its processes nothing was seen: ended too soon, another "
-			       "user's, or a program that may not be read\n",
-			       profile->n_unseen);
-	put_waits(buf, profile);
-	put_python(buf, &trace->python, of);
-	wtl_buf_printf(buf, "%sthe profiler used %.3f s of CPU time\n\n", of,
-		       (double)profile->own_cpu_ns / 1e9);
-}
-
 void wtl_profile_text(struct wtl_buf *buf, const struct wtl_profile *profile,
 		      const struct wtl_profile_settings *settings,
 		      const struct wtl_output_style *style)
@@ -772,7 +608,7 @@ void wtl_profile_text(struct wtl_buf *buf, const struct wtl_profile *profile,
 					    : (double)profile->dynamic_uj) *
 				   settings->least_percent / 100.0)};
 
-	put_head(buf, profile, style);
+	wtl_profile_head(buf, profile, style);
 	if (settings->is_table) {
 		put_table(buf, profile, settings, style);
 	} else {
