@@ -96,6 +96,11 @@ bool wtl_rings_see_turns(const struct wtl_rings *rings)
 	return rings->has[WTL_RECORD_TURNS];
 }
 
+bool wtl_rings_see_kernel(const struct wtl_rings *rings)
+{
+	return !rings->attrs[WTL_RECORD_LOUD].exclude_kernel;
+}
+
 /* ---- Opening ---- */
 
 static int open_event(struct perf_event_attr *attr, int tid, int cpu)

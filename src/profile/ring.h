@@ -126,6 +126,8 @@ void wtl_rings_await(struct wtl_rings *rings, unsigned n_samples, bool comes_its
 int64_t wtl_rings_rest_ns(const struct wtl_rings *rings);
 /* Whether threads that leave a processor are sampled. */
 bool wtl_rings_see_turns(const struct wtl_rings *rings);
+/* Whether time in the kernel is sampled. */
+bool wtl_rings_see_kernel(const struct wtl_rings *rings);
 /* Stops recording. What is in the rings can still be drained. */
 void wtl_rings_stop(struct wtl_rings *rings);
 /* An epoll descriptor that becomes readable when there is something to drain; others may be added to it. */

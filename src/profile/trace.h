@@ -91,6 +91,7 @@ struct wtl_trace {
 	size_t n_waits;
 	bool has_waits;	       /* waits are recorded */
 	bool lacks_turns;      /* there are no samples of turns */
+	bool lacks_kernel;     /* there are none of time in the kernel */
 	uint64_t n_turns;      /* samples of threads that left a processor */
 	uint64_t n_lost;       /* events that the kernel dropped */
 	uint64_t n_broken;     /* samples, of turns as well, whose stack is not whole */

@@ -7,6 +7,15 @@
 #include "document/format.h"
 #include "text/layout.h"
 
+enum {
+	/* If more than one stack in CUT_PART is cut, --stack is suggested, unless it is STACK_MOST already. */
+	CUT_PART = 20,
+	STACK_MOST = 65528,
+	HZ_LOW = 200, /* enough for most, and suggested where records were lost */
+	/* If more than one part in UNSEEN_PART is not seen, a reason is told. */
+	UNSEEN_PART = 20,
+};
+
 static size_t count_known(const struct wtl_profile *profile, bool is_modelled)
 {
 	size_t n = 0;
@@ -114,12 +123,17 @@ static void put_losses(struct wtl_buf *buf, const struct wtl_trace *trace, const
 		wtl_buf_putc(buf, '\n');
 }
 
-enum {
-	/* If more than one stack in CUT_PART is cut, --stack is suggested, unless it is STACK_MOST already. */
-	CUT_PART = 20,
-	STACK_MOST = 65528,
-	HZ_LOW = 200, /* enough for most, and suggested where records were lost */
-};
+static void put_kernel(struct wtl_buf *buf, const struct wtl_profile *profile)
+{
+	const struct wtl_split_result *split = profile->split;
+	int64_t unseen_ns = split->cpu_ns[split->n_nodes + WTL_SPLIT_UNSAMPLED];
+
+	if (profile->meter && profile->trace->lacks_kernel &&
+	    unseen_ns > (profile->calls->all[0].cpu_ns + unseen_ns) / UNSEEN_PART)
+		wtl_buf_puts(buf, "time in the kernel is not sampled, and may be in what was not "
+				  "seen: sysctl kernel.perf_event_paranoid=1, or CAP_PERFMON, "
+				  "shows it\n");
+}
 
 static void put_loss_hint(struct wtl_buf *buf, const struct wtl_profile *profile, const char *of)
 {
@@ -165,6 +179,7 @@ void wtl_profile_head(struct wtl_buf *buf, const struct wtl_profile *profile,
 			       "of %zu of its processes nothing was seen: ended too soon, another "
 			       "user's, or a program that may not be read\n",
 			       profile->n_unseen);
+	put_kernel(buf, profile);
 	put_waits(buf, profile);
 	put_python(buf, &trace->python, of);
 	wtl_buf_printf(buf, "%sthe profiler used %.3f s of CPU time\n\n", of,

@@ -219,6 +219,7 @@ int wtl_profile_watch_open(struct wtl_profile_watch *watch, struct wtl_err *err)
 		return rc;
 	rc = wtl_rings_open(&watch->how, &watch->rings, err);
 	watch->trace.lacks_turns = rc < 0 || !wtl_rings_see_turns(watch->rings);
+	watch->trace.lacks_kernel = rc >= 0 && !wtl_rings_see_kernel(watch->rings);
 	watch->trace.python.is_looked = rc < 0;
 	return rc < 0 ? open_looks(watch, rc) : 0;
 }

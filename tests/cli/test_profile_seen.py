@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""wattle profile: what was not seen, or not well enough, is told, and why."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from conftest import TIMEOUT, clean_env, command_path, run_wattle
+from rights import NOBODY
+from test_profile import built_program  # noqa: F401 (a fixture)
+
+BUSY = """
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+static double ran(clockid_t id) { struct timespec t; clock_gettime(id, &t); return t.tv_sec + t.tv_nsec / 1e9; }
+__attribute__((noipa)) void in_kernel(double s) {
+    static char much[1 << 22];
+    int random = open("/dev/urandom", O_RDONLY);
+    for (s += ran(CLOCK_THREAD_CPUTIME_ID); ran(CLOCK_THREAD_CPUTIME_ID) < s;) if (read(random, much, sizeof(much)) < 0) _exit(1);
+    close(random);
+}
+__attribute__((noipa)) void in_program(double s) {
+    for (s += ran(CLOCK_THREAD_CPUTIME_ID); ran(CLOCK_THREAD_CPUTIME_ID) < s;) for (volatile int i = 0; i < 100000; i++);
+}
+int main(int argc, char **argv) { (void)argv; in_program(0.3); if (argc > 1) in_kernel(0.4); return 0; }
+"""
+NO_KERNEL = "time in the kernel is not sampled"
+
+
+@pytest.fixture(name="busy")
+def built(program):  # `program`: profiles can be taken here
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        subprocess.run(["gcc", "-g", "-O1", "-x", "c", "-", "-o", f"{folder}/busy"], input=BUSY, text=True, check=True)
+        yield f"{folder}/busy"
+
+
+def profile_without_rights(*command):
+    if os.geteuid() != 0:
+        return run_wattle("profile", "--", *command).err
+    if not shutil.which("setpriv"):
+        pytest.skip("needs setpriv to give privilege up")
+    words = (*NOBODY, "--bounding-set=-all", "--inh-caps=-all", command_path(), "profile", "--", *command)
+    return subprocess.run(words, capture_output=True, text=True, env=clean_env(HOME=None), cwd="/", timeout=TIMEOUT, check=False).stderr
+
+
+def test_time_in_the_kernel(busy):
+    """Without the right to see it, most of it belongs to no function: that is said where it is much."""
+    if int(Path("/proc/sys/kernel/perf_event_paranoid").read_text()) < 2:
+        pytest.skip("everybody may see the kernel here")
+    told = profile_without_rights(busy, "kernel")
+    if "measured in all" not in told or "native code" in told:
+        pytest.skip("no profile can be taken without rights")
+    assert f"{NO_KERNEL}, and may be in what was not seen: sysctl kernel.perf_event_paranoid=1, or CAP_PERFMON, shows it\n" in told
+    assert NO_KERNEL not in profile_without_rights(busy)
+    if os.geteuid() == 0:
+        assert NO_KERNEL not in run_wattle("profile", "--", busy, "kernel").err
