@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """wattle profile: what was not seen, or not well enough, is told, and why."""
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -35,17 +37,17 @@ NO_KERNEL = "time in the kernel is not sampled"
 @pytest.fixture(name="busy")
 def built(program):  # `program`: profiles can be taken here
     with tempfile.TemporaryDirectory() as folder:
-        os.chmod(folder, 0o755)
+        os.chmod(folder, 0o777)
         subprocess.run(["gcc", "-g", "-O1", "-x", "c", "-", "-o", f"{folder}/busy"], input=BUSY, text=True, check=True)
         yield f"{folder}/busy"
 
 
-def profile_without_rights(*command):
+def profile_without_rights(*command, options=()):
     if os.geteuid() != 0:
-        return run_wattle("profile", "--", *command).err
+        return run_wattle("profile", *options, "--", *command).err
     if not shutil.which("setpriv"):
         pytest.skip("needs setpriv to give privilege up")
-    words = (*NOBODY, "--bounding-set=-all", "--inh-caps=-all", command_path(), "profile", "--", *command)
+    words = (*NOBODY, "--bounding-set=-all", "--inh-caps=-all", command_path(), "profile", *options, "--", *command)
     return subprocess.run(words, capture_output=True, text=True, env=clean_env(HOME=None), cwd="/", timeout=TIMEOUT, check=False).stderr
 
 
@@ -60,3 +62,17 @@ def test_time_in_the_kernel(busy):
     assert NO_KERNEL not in profile_without_rights(busy)
     if os.geteuid() == 0:
         assert NO_KERNEL not in run_wattle("profile", "--", busy, "kernel").err
+
+
+def test_time_on_a_processor_that_was_not_seen(busy):
+    """It is in the line of --wall, as it is in files. The kernel ends the records of a program that may not be read."""
+    os.chmod(busy, 0o711)
+    out = Path(busy).with_name("p.json")
+    told = profile_without_rights(busy, options=("--wall", "-o", out))
+    if os.geteuid() != 0 or not out.exists():
+        pytest.skip("the program may be read, or no profile can be taken")
+    rows = json.loads(out.read_text())["functions"]
+    cpu_s, wait_s = (sum(row[key] for row in rows) for key in ("own_cpu_s", "own_wait_s"))
+    assert sum(row["own_cpu_s"] for row in rows if row["function"] == "[not seen]") > 0.2, rows
+    figures = re.search(r"on a processor for (\S+) s and waited for (\S+) s, (\S+) s in all", told).groups()
+    assert [float(figure) for figure in figures] == pytest.approx([cpu_s, wait_s, cpu_s + wait_s], abs=0.001), told

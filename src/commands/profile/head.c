@@ -78,12 +78,13 @@ static void put_python(struct wtl_buf *buf, const struct wtl_python *python, con
 
 static void put_waits(struct wtl_buf *buf, const struct wtl_profile *profile)
 {
+	const struct wtl_split_result *split = profile->split;
 	double wait_s = (double)profile->calls->all[0].wait_ns / 1e9, cpu_s = 0.0;
 
-	if (!profile->split->wait_ns)
+	if (!split->wait_ns)
 		return;
-	for (size_t i = 0; i < profile->trace->n_threads; i++)
-		cpu_s += (double)profile->trace->threads[i].cpu_ns / 1e9;
+	for (size_t i = 0; i < split->n_nodes + WTL_SPLIT_ROWS; i++)
+		cpu_s += (double)split->cpu_ns[i] / 1e9;
 	wtl_buf_printf(
 		buf,
 		"its threads were on a processor for %.3f s and waited for %.3f s, %.3f s in "
