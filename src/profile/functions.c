@@ -81,6 +81,11 @@ const char *wtl_functions_text(const struct wtl_functions *functions, size_t num
 	return functions->list[number].text;
 }
 
+const struct wtl_function *wtl_functions_at(const struct wtl_functions *functions, size_t number)
+{
+	return &functions->list[number].is;
+}
+
 /* ---- Unique names ---- */
 
 static unsigned count_parts(const char *path)
@@ -92,8 +97,7 @@ static unsigned count_parts(const char *path)
 	return n;
 }
 
-/* A path's last n parts, or all of it if it has no more. */
-static const char *last_parts(const char *path, unsigned n)
+const char *wtl_functions_last_parts(const char *path, unsigned n)
 {
 	for (const char *at = path + strlen(path); at > path; at--)
 		if (at[-1] == '/' && *at && --n == 0)
@@ -120,16 +124,18 @@ static int put_text(struct wtl_functions_entry *entry, size_t number)
 	entry->is_last = step > count_steps(is);
 	if (is->line && (step <= n_source || entry->is_last))
 		rc = asprintf(&entry->text, entry->is_last ? "%s (%s:%u) #%zu" : "%s (%s:%u)",
-			      is->name, last_parts(is->source, step ? step : 1), is->line, number);
+			      is->name, wtl_functions_last_parts(is->source, step ? step : 1),
+			      is->line, number);
 	else if (step == 0)
 		rc = asprintf(&entry->text, "%s", is->name);
 	else if (step <= n_paths)
 		rc = asprintf(&entry->text, "%s (%s)", is->name,
-			      step <= n_source ? last_parts(is->source, step)
-					       : last_parts(is->module, step - n_source));
+			      step <= n_source
+				      ? wtl_functions_last_parts(is->source, step)
+				      : wtl_functions_last_parts(is->module, step - n_source));
 	else if (!entry->is_last)
 		rc = asprintf(&entry->text, "%s (%s+0x%" PRIx64 ")", is->name,
-			      last_parts(is->module, 1), is->address);
+			      wtl_functions_last_parts(is->module, 1), is->address);
 	else
 		rc = asprintf(&entry->text, "%s #%zu", is->name, number);
 	return rc < 0 ? -ENOMEM : 0;

@@ -33,5 +33,9 @@ int64_t wtl_functions_add(struct wtl_functions *functions, const struct wtl_func
 /* Makes the names, once all functions are added. 0 or -ENOMEM. */
 int wtl_functions_name(struct wtl_functions *functions);
 const char *wtl_functions_text(const struct wtl_functions *functions, size_t number);
+/* As it was added. */
+const struct wtl_function *wtl_functions_at(const struct wtl_functions *functions, size_t number);
+/* A path's last n parts, or all of it if it has no more. */
+const char *wtl_functions_last_parts(const char *path, unsigned n);
 
 #endif

@@ -256,3 +256,80 @@ def test_quiet_hides_no_bound(pair):
 def test_what_is_no_bound(bound, tmp_path):
     result = run_wattle("profile", "--fail-if", bound, "--", "touch", "ran", cwd=tmp_path)
     assert result.code == 125 and "train > 300 J" in result.complaint() and "gCO2e or %" in result.complaint() and list(tmp_path.iterdir()) == []
+
+TWIN = """
+static __attribute__((noipa)) double work(double x) { for (int i = 0; i < 30000000; i++) x = x * 1.0000001 + 1e-9; return x; }
+double run_NAME(double x) { return work(x) + 1; }
+"""
+TWINS_MAIN = """
+double run_a(double x), run_b(double x);
+int main(int argc, char **argv) { double s = argc; for (char *c = argv[1]; *c; c++) s = *c == 'a' ? run_a(s) : run_b(s); return s == 1.5; }
+"""
+
+
+@pytest.fixture(name="twins")
+def profiles_of_twins(tmp_path):
+    """take("ab", ...) profiles a program whose a.c and b.c each have a static `work`, and calls one after the other."""
+    def build(folder="src", name="twins", options=("-g",), shared=False):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        paths = {"main": tmp_path / folder / "main.c"}
+        paths["main"].write_text(TWINS_MAIN)
+        for twin in "ab":
+            paths[twin] = tmp_path / folder / f"{twin}.c"
+            paths[twin].write_text(TWIN.replace("NAME", twin))
+            if shared:
+                library = tmp_path / folder / f"lib{twin}.so"
+                gcc(*options, "-shared", "-fPIC", "-o", library, paths[twin])
+                paths[twin] = library
+        gcc(*options, "-o", tmp_path / folder / name, *paths.values())
+        return tmp_path / folder / name
+
+    def gcc(*words):
+        if subprocess.run(["gcc", "-O1", *words], check=False).returncode:
+            pytest.skip("no compiler")
+
+    def take(calls, **how):
+        program = build(**how)
+        path = tmp_path / f"{len(list(tmp_path.glob('*.wprof')))}.wprof"
+        assert run_wattle("profile", "-q", "-o", path, "--", program, calls).code == 0
+        return path
+    return take
+
+
+def seen_of(name, *words):
+    """Of each function of that name: whether A used time in it, and B."""
+    return {key: (row["a_cpu_s"] > 0, row["b_cpu_s"] > 0) for key, row in diff(*words)[1].items() if key == name or key.startswith(name + " ")}
+
+
+def test_two_functions_of_one_name(twins):
+    """A function is the same by its name and file, whatever else a run has seen."""
+    a, ab, b = (twins(calls) for calls in ("a", "ab", "b"))
+    assert seen_of("work", a, ab) == {"work (a.c)": (True, True), "work (b.c)": (False, True)}
+    assert seen_of("work", a, b) == {"work (a.c)": (True, False), "work (b.c)": (False, True)}
+    assert seen_of("work", a, a) == {"work": (True, True)}
+    assert seen_of("work", a, ab, a, "--", ab, b, b) == {"work (a.c)": (True, True), "work (b.c)": (True, True)}
+    for words in (("show", a), ("show", ab), ("diff", b, a), ("diff", b, ab), ("diff", a, a)):
+        for bound, code in (("work (a.c) > 100 s", 0), ("work (a.c) < 100 s", 124)):
+            result = run_wattle("profile", *words, "-q", "--fail-if", bound) if words[0] == "show" else run_wattle("profile", "diff", "--fail-if", bound, *words[1:])
+            assert result.code == code and "not decided" not in result.err, (words, result)
+    several = run_wattle("profile", "diff", "--fail-if", "work > 1 s", a, ab)
+    assert several.code == 125 and re.search(r"which one\? 'work \([ab]\.c\)' or 'work \([ab]\.c\)'", several.err), several
+
+
+def test_a_function_that_moved(twins):
+    """Another checkout, another name of the program, and a build without debug information."""
+    a, ab = twins("a"), twins("ab")
+    for moved in (twins("ab", folder="new"), twins("ab", folder="new", name="renamed")):
+        assert seen_of("work", ab, moved) == {"work (a.c)": (True, True), "work (b.c)": (True, True)}
+        assert seen_of("work", a, moved) == {"work (a.c)": (True, True), "work (b.c)": (False, True)}
+    assert seen_of("work", a, twins("a", options=(), name="small")) == {"work": (True, True)}
+    assert seen_of("main", a, twins("a", options=(), name="small")) == {"main": (True, True)}
+
+
+def test_functions_without_files(twins):
+    """Those of one build are told apart by where they are, those of libraries by the library."""
+    a, ab, b = (twins(calls, options=()) for calls in ("a", "ab", "b"))
+    assert sorted(seen_of("work", a, ab).values()) == [(False, True), (True, True)]
+    assert sorted(seen_of("work", a, b, "--", ab).values()) == [(True, True), (True, True)]
+    a, b = (twins(calls, options=(), shared=True) for calls in "ab")
+    assert seen_of("work", a, b) == {"work (liba.so)": (True, False), "work (libb.so)": (False, True)}

@@ -42,7 +42,7 @@ static struct wtl_difference_row row_of(struct bench *bench, size_t n_first, boo
 	diff.runs = bench->runs;
 	diff.cells = cells;
 	diff.n_first = n_first;
-	diff.keys.n_names = WHOLE;
+	diff.functions.n = WHOLE;
 	diff.is_same_machine = is_same;
 	wtl_diff_row(&diff, 0, WTL_DIFF_OWN_UJ, &row);
 	return row;

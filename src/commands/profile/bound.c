@@ -2,6 +2,7 @@
 #include "commands/profile/bound.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,10 +156,30 @@ const char *wtl_bound_why_unknown(const struct wtl_bound *bound, bool is_seen, b
 
 enum { TOTAL = -1, NOT_SEEN = -2, SEVERAL = -3 };
 
-void wtl_bound_match(const struct wtl_bound *bound, struct wtl_bound_search *search, size_t number,
-		     const char *shown, bool is_installed)
+/* Its file, or its program or library, may be given where it is not shown: that depends on what else was seen. */
+static enum wtl_label_match match_of(const struct wtl_bound *bound, const char *shown,
+				     size_t name_len, const char *const paths[2])
 {
-	enum wtl_label_match match = wtl_label_match(shown, bound->text, bound->name_len);
+	enum wtl_label_match best = wtl_label_match(shown, bound->text, bound->name_len);
+	char text[2 * PATH_MAX];
+
+	for (size_t i = 0; i < 2; i++) {
+		enum wtl_label_match match;
+
+		if (!paths[i][0] || snprintf(text, sizeof(text), "%.*s (%s)", (int)name_len, shown,
+					     paths[i]) >= (int)sizeof(text))
+			continue;
+		match = wtl_label_match(text, bound->text, bound->name_len);
+		best = match > best ? match : best;
+	}
+	return best;
+}
+
+void wtl_bound_match(const struct wtl_bound *bound, struct wtl_bound_search *search, size_t number,
+		     const char *shown, size_t name_len, const char *const paths[2],
+		     bool is_installed)
+{
+	enum wtl_label_match match = match_of(bound, shown, name_len, paths);
 	unsigned rank = 2 * (unsigned)match + !is_installed;
 
 	if (match == WTL_LABEL_OTHER || (search->name && rank < search->rank))
@@ -179,6 +200,17 @@ int wtl_bound_found(struct wtl_app *app, const struct wtl_bound *bound,
 	return -EINVAL;
 }
 
+static void match_function(const struct wtl_bound *bound, struct wtl_bound_search *search,
+			   const struct wtl_stacks *stacks, size_t number)
+{
+	const struct wtl_stacks_function *is = &stacks->functions[number];
+	bool is_python = is->label != is->name; /* its name has its file */
+	const char *const paths[] = {is_python ? "" : is->file, is_python ? "" : is->object};
+
+	wtl_bound_match(bound, search, number, is->name, wtl_stacks_name_len(is), paths,
+			wtl_stacks_is_installed(stacks, number));
+}
+
 static int64_t find_function(struct wtl_app *app, const struct wtl_bound *bound,
 			     const struct wtl_stacks *stacks)
 {
@@ -188,8 +220,7 @@ static int64_t find_function(struct wtl_app *app, const struct wtl_bound *bound,
 	if (wtl_bound_is_of_total(bound))
 		return TOTAL;
 	for (size_t i = 0; i < stacks->tree.n_names; i++)
-		wtl_bound_match(bound, &search, i, stacks->functions[i].name,
-				wtl_stacks_is_installed(stacks, i));
+		match_function(bound, &search, stacks, i);
 	rc = wtl_bound_found(app, bound, &search);
 	return rc == 0 ? (int64_t)search.number : rc < 0 ? SEVERAL : NOT_SEEN;
 }

@@ -57,9 +57,11 @@ struct wtl_bound_search {
 	unsigned rank;
 };
 
-/* Takes a function, if it may be the one. */
+/* Takes a function, if it may be the one. Its own name is the first name_len bytes of what is shown; paths: of its
+ * source, and of its program or library, or "". */
 void wtl_bound_match(const struct wtl_bound *bound, struct wtl_bound_search *search, size_t number,
-		     const char *shown, bool is_installed);
+		     const char *shown, size_t name_len, const char *const paths[2],
+		     bool is_installed);
 /* 0; 1: none was found; -EINVAL after wtl_complain(): it may be several. */
 int wtl_bound_found(struct wtl_app *app, const struct wtl_bound *bound,
 		    const struct wtl_bound_search *search);

@@ -13,13 +13,18 @@ static int find(struct wtl_app *app, const struct wtl_bound *bound, const struct
 		size_t *ret_function)
 {
 	struct wtl_bound_search search = {.name = NULL};
-	size_t n = diff->keys.n_names;
+	size_t n = diff->functions.n;
 
 	*ret_function = n;
 	if (wtl_bound_is_of_total(bound))
 		return 0;
-	for (size_t i = 0; i < n; i++)
-		wtl_bound_match(bound, &search, i, diff->keys.names[i], !wtl_diff_is_own(diff, i));
+	for (size_t i = 0; i < n; i++) {
+		const struct wtl_function *is = wtl_functions_at(&diff->functions, i);
+		const char *const paths[] = {is->source, is->module};
+
+		wtl_bound_match(bound, &search, i, wtl_functions_text(&diff->functions, i),
+				strlen(is->name), paths, !wtl_diff_is_own(diff, i));
+	}
 	*ret_function = search.number;
 	return wtl_bound_found(app, bound, &search);
 }
@@ -28,7 +33,7 @@ static int find(struct wtl_app *app, const struct wtl_bound *bound, const struct
 static double find_unknown(const struct wtl_diff *diff, size_t function, enum wtl_diff_what what,
 			   size_t from, size_t to)
 {
-	size_t n = diff->keys.n_names;
+	size_t n = diff->functions.n;
 	double sum = 0.0;
 
 	if (function == n)
@@ -39,7 +44,8 @@ static double find_unknown(const struct wtl_diff *diff, size_t function, enum wt
 		double unknown = all * wtl_bound_broken(&diff->runs[run].trace);
 
 		for (size_t i = 0; i < n; i++)
-			if (i != function && wtl_bound_is_unknown(diff->keys.names[i]))
+			if (i != function &&
+			    wtl_bound_is_unknown(wtl_functions_at(&diff->functions, i)->name))
 				unknown += (double)diff->cells[i * diff->n_runs + run].values[what];
 		sum += fmin(unknown, all - known);
 	}

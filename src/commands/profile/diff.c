@@ -4,52 +4,17 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands/profile/label.h"
+#include "commands/profile/same.h"
 #include "commands/profile/stacks.h"
 #include "energy/statistics.h"
-
-enum { KEY_SIZE = 1024 };
 
 /* Samples that a function without any may have had (95 %). */
 #define MISSED 3.0
 
 /* ---- Functions of all runs ---- */
-
-/* A function's key stays the same if its lines or its folder change, "fit (train.py)", or if the compiler copies it. */
-static const char *key_of(const struct wtl_stacks_function *function, char key[KEY_SIZE])
-{
-	const char *slash;
-
-	if (function->label == function->name) {
-		size_t len = wtl_label_source_len(function->name);
-		const char *file = strstr(function->name + len, " (");
-
-		snprintf(key, KEY_SIZE, "%.*s%s", (int)len, function->name, file ? file : "");
-		return function->name[len] && len < KEY_SIZE ? key : function->name;
-	}
-	slash = strrchr(function->file, '/');
-	snprintf(key, KEY_SIZE, "%s (%s)", function->label, slash ? slash + 1 : function->file);
-	return key;
-}
-
-static int number_functions(struct wtl_diff *diff, const struct wtl_stacks *stacks,
-			    uint32_t *numbers)
-{
-	char room[KEY_SIZE];
-
-	for (size_t i = 0; i < stacks->tree.n_names; i++) {
-		int64_t number = wtl_tree_name(&diff->keys, key_of(&stacks->functions[i], room));
-
-		if (number < 0)
-			return -ENOMEM;
-		numbers[i] = (uint32_t)number;
-	}
-	return 0;
-}
 
 static void add_own(struct wtl_diff_cell *cell, const uint64_t *own, uint64_t doubt_uj)
 {
@@ -67,7 +32,7 @@ static void add_all(struct wtl_diff_cell *cell, const uint64_t *all, uint64_t do
 	cell->doubts_uj[1] += doubt_uj;
 }
 
-/* Whether no caller has the same key: a copy that the compiler made of a function may be called by that function. */
+/* Whether no caller is the same one: a copy that the compiler made of a function may be called by that function. */
 static bool is_outermost(const struct wtl_stacks *stacks, const uint32_t *numbers, size_t node)
 {
 	uint32_t number = numbers[wtl_stacks_function(stacks, node)];
@@ -85,12 +50,12 @@ static struct wtl_diff_cell *cell_of(const struct wtl_diff *diff, size_t functio
 
 static int fill(struct wtl_diff *diff, const struct wtl_stacks *stacks, uint32_t *const numbers[])
 {
-	diff->cells = calloc((diff->keys.n_names + 1) * diff->n_runs, sizeof(*diff->cells));
+	diff->cells = calloc((diff->functions.n + 1) * diff->n_runs, sizeof(*diff->cells));
 	if (!diff->cells)
 		return -ENOMEM;
 	for (size_t run = 0; run < diff->n_runs; run++) {
 		const struct wtl_stacks *of = &stacks[run];
-		struct wtl_diff_cell *whole = cell_of(diff, diff->keys.n_names, run);
+		struct wtl_diff_cell *whole = cell_of(diff, diff->functions.n, run);
 
 		for (size_t i = 0; i < of->tree.n_names; i++) {
 			struct wtl_diff_cell *cell = cell_of(diff, numbers[run][i], run);
@@ -141,11 +106,11 @@ int wtl_diff_make(struct wtl_diff *diff, struct wtl_saved *runs, size_t n_runs, 
 		if (rc == 0 &&
 		    !(numbers[made] = calloc(stacks[made].tree.n_names + 1, sizeof(**numbers))))
 			rc = -ENOMEM;
-		if (rc == 0)
-			rc = number_functions(diff, &stacks[made], numbers[made]);
 		diff->is_same_machine &= is_same_machine(&runs[0], &runs[made]);
 		diff->has_energy &= wtl_profile_has_energy(&runs[made].profile);
 	}
+	if (rc == 0)
+		rc = wtl_same_functions(stacks, n_runs, n_first, &diff->functions, numbers);
 	if (rc == 0)
 		rc = fill(diff, stacks, numbers);
 	for (size_t i = 0; i < made; i++) {
@@ -159,7 +124,7 @@ int wtl_diff_make(struct wtl_diff *diff, struct wtl_saved *runs, size_t n_runs, 
 
 void wtl_diff_done(struct wtl_diff *diff)
 {
-	wtl_tree_done(&diff->keys);
+	wtl_functions_done(&diff->functions);
 	free(diff->cells);
 }
 
@@ -196,7 +161,7 @@ static void take_run(const struct wtl_diff *diff, size_t function, enum wtl_diff
 		     size_t run, struct wtl_tally *tally, struct side *side)
 {
 	const struct wtl_diff_cell *cell = cell_of(diff, function, run);
-	const struct wtl_diff_cell *whole = cell_of(diff, diff->keys.n_names, run);
+	const struct wtl_diff_cell *whole = cell_of(diff, diff->functions.n, run);
 	const struct wtl_profile *profile = &diff->runs[run].profile;
 	bool is_own = what == WTL_DIFF_OWN_UJ || what == WTL_DIFF_OWN_NS;
 	bool is_energy = what == WTL_DIFF_OWN_UJ || what == WTL_DIFF_ALL_UJ;

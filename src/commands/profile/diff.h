@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "commands/profile/saved.h"
-#include "profile/tree.h"
+#include "profile/functions.h"
 
 struct wtl_app;
 
@@ -32,10 +32,10 @@ struct wtl_diff_cell {
 struct wtl_diff {
 	struct wtl_saved *runs; /* the first side's, then the second's */
 	size_t n_runs, n_first;
-	struct wtl_tree keys;	     /* its names: the functions' keys */
-	struct wtl_diff_cell *cells; /* n_runs per function, then n_runs of whole runs */
-	bool is_same_machine;	     /* all runs are by the same sensors */
-	bool has_energy;	     /* false: a run lacks it, and CPU time is compared */
+	struct wtl_functions functions; /* of all runs */
+	struct wtl_diff_cell *cells;	/* n_runs per function, then n_runs of whole runs */
+	bool is_same_machine;		/* all runs are by the same sensors */
+	bool has_energy;		/* false: a run lacks it, and CPU time is compared */
 };
 
 struct wtl_difference_row {
@@ -50,7 +50,7 @@ int wtl_diff_make(struct wtl_diff *diff, struct wtl_saved *runs, size_t n_runs, 
 void wtl_diff_done(struct wtl_diff *diff);
 /* Whether a function is the program's in one of the runs, not an installed library's. */
 bool wtl_diff_is_own(const struct wtl_diff *diff, size_t function);
-/* A function's row; keys.n_names: that of whole runs. */
+/* A function's row; functions.n: that of whole runs. */
 void wtl_diff_row(const struct wtl_diff *diff, size_t function, enum wtl_diff_what what,
 		  struct wtl_difference_row *ret_row);
 

@@ -54,7 +54,7 @@ static int put_in_order(struct telling *telling, enum wtl_profile_sort sort)
 					   ? (has_energy ? WTL_DIFF_ALL_UJ : WTL_DIFF_ALL_NS)
 				   : sort == WTL_SORT_CPU || !has_energy ? WTL_DIFF_OWN_NS
 									 : WTL_DIFF_OWN_UJ;
-	size_t n = telling->diff->keys.n_names;
+	size_t n = telling->diff->functions.n;
 	struct place *places = calloc(n + 1, sizeof(*places));
 
 	telling->order = calloc(n + 1, sizeof(*telling->order));
@@ -114,7 +114,7 @@ static bool is_told(const struct wtl_diff *diff, size_t function)
 	struct wtl_difference_row row, whole;
 
 	wtl_diff_row(diff, function, what, &row);
-	wtl_diff_row(diff, diff->keys.n_names, what, &whole);
+	wtl_diff_row(diff, diff->functions.n, what, &whole);
 	return row.is_significant ||
 	       fmax(row.first, row.second) >= 0.01 * fmax(whole.first, whole.second);
 }
@@ -134,7 +134,7 @@ static void put_text(struct wtl_buf *buf, const struct telling *telling, unsigne
 		     const struct wtl_output_style *style)
 {
 	const struct wtl_diff *diff = telling->diff;
-	size_t n = diff->keys.n_names, n_told = 0, n_small = 0;
+	size_t n = diff->functions.n, n_told = 0, n_small = 0;
 
 	put_side(buf, diff, "A", 0, diff->n_first);
 	put_side(buf, diff, "B", diff->n_first, diff->n_runs);
@@ -150,7 +150,7 @@ static void put_text(struct wtl_buf *buf, const struct telling *telling, unsigne
 			continue;
 		n_told++;
 		put_row(buf, diff, function, style);
-		wtl_layout_text(buf, diff->keys.names[function], style);
+		wtl_layout_text(buf, wtl_functions_text(&diff->functions, function), style);
 		wtl_buf_putc(buf, '\n');
 	}
 	wtl_buf_putc(buf, '\n');
@@ -226,13 +226,14 @@ static void build(struct wtl_doc *doc, const struct telling *telling)
 	wtl_doc_count(doc->root, "a_runs", diff->n_first);
 	wtl_doc_count(doc->root, "b_runs", diff->n_runs - diff->n_first);
 	wtl_doc_flag(doc->root, "same_sensors", diff->is_same_machine);
-	put_figures(wtl_doc_object(doc->root, "total"), diff, diff->keys.n_names);
+	put_figures(wtl_doc_object(doc->root, "total"), diff, diff->functions.n);
 	list = wtl_doc_list(doc->root, "functions");
-	for (size_t i = 0; i < diff->keys.n_names; i++) {
+	for (size_t i = 0; i < diff->functions.n; i++) {
 		struct wtl_node *row = wtl_doc_object(list, NULL);
 		const struct wtl_node *const scopes[] = {row};
 
-		wtl_doc_text(row, "function", diff->keys.names[telling->order[i]]);
+		wtl_doc_text(row, "function",
+			     wtl_functions_text(&diff->functions, telling->order[i]));
 		put_figures(row, diff, telling->order[i]);
 		wtl_doc_add_row(doc, scopes, 1);
 	}

@@ -53,6 +53,40 @@ bool wtl_stacks_is_installed(const struct wtl_stacks *stacks, size_t function)
 	return wtl_profile_is_installed(is->object[0] ? is->object : is->file);
 }
 
+/* How much is left of name[0..end) without " (" and the last parts of that path; end: all. */
+static size_t without_path(const char *name, size_t end, const char *path)
+{
+	size_t len = strlen(path);
+
+	for (size_t n = 1; n <= len && n + 2 <= end && path[len - n] == name[end - n]; n++)
+		if ((n == len || path[len - n - 1] == '/') &&
+		    memcmp(&name[end - n - 2], " (", 2) == 0)
+			return end - n - 2;
+	return end;
+}
+
+size_t wtl_stacks_name_len(const struct wtl_stacks_function *function)
+{
+	const char *name = function->name;
+	size_t all = strlen(name), digits = all, end, left;
+
+	while (digits > 0 && strchr("0123456789", name[digits - 1]))
+		digits--;
+	if (digits < all && digits > 2 && memcmp(&name[digits - 2], " #", 2) == 0)
+		all = digits - 2;
+	if (all == 0 || name[all - 1] != ')')
+		return all;
+	end = digits = all - 1;
+	while (digits > 0 && strchr("0123456789abcdef", name[digits - 1]))
+		digits--;
+	if (digits < end && digits > 3 && memcmp(&name[digits - 3], "+0x", 3) == 0)
+		end = digits - 3;
+	left = without_path(name, end, function->file);
+	if (left == end)
+		left = without_path(name, end, function->object);
+	return left < end ? left : all;
+}
+
 /* ---- Metrics ---- */
 
 bool wtl_stacks_is_known(const struct wtl_stacks *stacks, size_t metric)
@@ -246,6 +280,19 @@ static void place_python(struct wtl_stacks *stacks, struct wtl_stacks_function *
 	function->label = clean_file(stacks, part);
 }
 
+/* Where the function of a native frame begins: the outermost of those that were inlined there. */
+static void place_address(const struct wtl_stacks *stacks, const struct wtl_frame *frame,
+			  uint32_t node, uint32_t until)
+{
+	const struct wtl_module_symbol *symbol =
+		wtl_module_symbol(&stacks->profile->trace->modules, frame->module, frame->address);
+
+	while (stacks->tree.nodes[node].parent != until)
+		node = stacks->tree.nodes[node].parent;
+	if (symbol)
+		stacks->functions[wtl_stacks_function(stacks, node)].address = symbol->address;
+}
+
 /* A function's file and line are those of its first frame that has them. */
 static int place_functions(struct making *making)
 {
@@ -272,8 +319,10 @@ static int place_functions(struct making *making)
 
 		if (node == until)
 			continue;
-		if (frame->kind == WTL_FRAME_NATIVE && frame->module)
+		if (frame->kind == WTL_FRAME_NATIVE && frame->module) {
 			object = clean_file(stacks, frame->module->path);
+			place_address(stacks, frame, node, until);
+		}
 		if (!innermost->file[0] && frame->kind == WTL_FRAME_PYTHON)
 			place_python(stacks, innermost, frame);
 		else if (!innermost->file[0])

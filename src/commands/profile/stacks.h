@@ -34,6 +34,7 @@ struct wtl_stacks_function {
 	const char *file;   /* its source; if not known, what is in object. "": not known */
 	const char *object; /* the program or library; "": not known, or Python's */
 	uint32_t line;	    /* its first line; 0: not known */
+	uint64_t address;   /* where it begins in its object; 0: not known */
 };
 
 struct wtl_stacks {
@@ -66,6 +67,9 @@ void wtl_stacks_done(struct wtl_stacks *stacks);
 bool wtl_stacks_is_known(const struct wtl_stacks *stacks, size_t metric);
 uint32_t wtl_stacks_function(const struct wtl_stacks *stacks, size_t node); /* not of the root */
 uint32_t wtl_stacks_line(const struct wtl_stacks *stacks, size_t node);	    /* 0: not known */
+
+/* How much of a function's name was its own, before its path or address were added to tell it from others. */
+size_t wtl_stacks_name_len(const struct wtl_stacks_function *function);
 
 /* Whether a function is an installed library's or interpreter's, not the program's. */
 bool wtl_stacks_is_installed(const struct wtl_stacks *stacks, size_t function);
