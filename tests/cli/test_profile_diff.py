@@ -333,3 +333,48 @@ def test_functions_without_files(twins):
     assert sorted(seen_of("work", a, b, "--", ab).values()) == [(True, True), (True, True)]
     a, b = (twins(calls, options=(), shared=True) for calls in "ab")
     assert seen_of("work", a, b) == {"work (liba.so)": (True, False), "work (libb.so)": (False, True)}
+
+
+CXX = """
+#include <vector>
+#define NOIPA __attribute__((noipa))
+static NOIPA double spin(double x) { for (int i = 0; i < 20000000; i++) x = x * 1.0000001 + 1e-9; return x; }
+namespace phys { namespace {
+template <int N> struct Kernel { template <class F> NOIPA double operator()(F f) { return spin(f(N)); } };
+template <class T, class U = std::vector<T>> NOIPA T reduce(U &v) { return (T)spin(v[0]); }
+} }
+[[gnu::abi_tag("one")]] NOIPA double tagged(double x) { return spin(x); }
+struct Vec {
+	double x;
+	NOIPA double operator<(Vec o) const { return spin(o.x); }
+	NOIPA double operator<<(Vec o) const { return spin(o.x); }
+	NOIPA Vec *operator->() { x = spin(x); return this; }
+	NOIPA double operator()(double y) const { return spin(y); }
+	NOIPA operator bool() const { return spin(x) > 0; }
+};
+template <class T> NOIPA double operator>(Vec a, T b) { return spin(a.x + b); }
+int main() {
+	Vec a{1}, b{2};
+	std::vector<float> v{1};
+	double s = phys::Kernel<7>{}([](int i) { return i * 1.5; }) + phys::Kernel<9>{}([](int i) { return i * .5; });
+	return s + phys::reduce<float>(v) + (a < b) + (a << b) + a->x + a(1) + (a > 1) + tagged(1) + (a ? 1 : 0) == 1.5;
+}
+"""
+
+
+def test_bounds_of_names_of_cxx(tmp_path):
+    (tmp_path / "a.cpp").write_text(CXX)
+    if subprocess.run(["g++", "-g", "-O1", "-o", "a", "a.cpp"], check=False, cwd=tmp_path).returncode:
+        pytest.skip("no compiler")
+    assert run_wattle("profile", "-q", "-o", tmp_path / "a.wprof", "--", tmp_path / "a").code == 0
+
+    def told(*names):
+        return run_wattle("profile", "show", "-q", "-o", tmp_path / "a.json", tmp_path / "a.wprof", *(word for name in names for word in ("--fail-if", f"{name} < 100 s")))
+    for name in ("Vec::operator<", "operator<", "operator<<", "Vec::operator->", "Vec::operator()", "operator bool", "Vec::operator bool", "operator>", "operator><int>",
+                 "phys::reduce", "reduce<float>", "phys::reduce<float>", "Kernel<7>::operator()", "phys::Kernel<9>::operator()", "tagged", "tagged[abi:one]"):
+        done = told(name)
+        assert (done.code, done.err.count("\n")) == (124, 1) and "fails: it is" in done.err, (name, done)
+    for name in ("operator<=", "operator-", "phys::operator<", "reduce<int>", "Kernel<8>::operator()", "bool"):
+        assert "no such function was seen" in told(name).err, name
+    several = told("Kernel::operator()")
+    assert several.code == 125 and "Kernel<7>" in several.err and "Kernel<9>" in several.err, several

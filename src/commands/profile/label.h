@@ -9,6 +9,7 @@
 /* How well a name is that of a function, the worst first. */
 enum wtl_label_match {
 	WTL_LABEL_OTHER,
+	WTL_LABEL_PART, /* "b::run<int>" for "a::b::(anonymous namespace)::run<int, long>(int)" */
 	WTL_LABEL_SHORT, /* "foo" or "ns::foo" for "int ns::foo(int)"; "heavy" for "heavy.constprop.0" */
 	WTL_LABEL_BARE, /* the whole name, but not its file: "fit" */
 	WTL_LABEL_WHOLE /* with its file, as it is shown, or without folder or line: "fit (train.py)" */
