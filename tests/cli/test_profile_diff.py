@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """wattle profile diff: two profiles side by side."""
 
+import os
 import re
 import subprocess
 import sys
@@ -378,3 +379,33 @@ def test_bounds_of_names_of_cxx(tmp_path):
         assert "no such function was seen" in told(name).err, name
     several = told("Kernel::operator()")
     assert several.code == 125 and "Kernel<7>" in several.err and "Kernel<9>" in several.err, several
+
+
+def left(*words, **options):
+    """As by a reader who has seen enough: nobody reads `stdout` or `stderr`."""
+    nobody, pipe = os.pipe()
+    os.close(nobody)
+    try:
+        return run_wattle("profile", *words, **{options.pop("which", "stdout"): pipe})
+    finally:
+        os.close(pipe)
+
+
+@pytest.mark.parametrize("words", [("show",), ("show", "-f", "json"), ("show", "--table"), ("diff",), ("diff", "-f", "csv")], ids=" ".join)
+def test_results_of_files_may_be_left(pair, words):
+    """The status tells that not all was read, but a bound that is not kept comes first."""
+    files = pair if words[0] == "diff" else pair[:1]
+    result = left(*words, *files)
+    assert (result.code, result.err) == (1, "")
+    over = left(*words, *files, "--fail-if", "total < 100 s")
+    assert over.code == 124 and "fails: it is" in over.complaint()
+    assert left(*words, *files, "--fail-if", "total < -100 s").code == 1
+
+
+def test_what_ran_is_told_somewhere():
+    """It cannot be had again: on standard error, or on standard output if that is closed."""
+    for words in ((), ("-f", "json")):
+        done = left("-o", "-", *words, "--", "true")
+        assert done.code == 125 and "to standard output: Broken pipe" in done.err and "measured in all" in done.err, done
+    done = left("--", "true", which="stderr")
+    assert done.code == 125 and "measured in all" in done.out, done

@@ -308,7 +308,7 @@ int wtl_profile_diff(struct wtl_app *app)
 	struct wtl_saved *runs;
 	struct wtl_diff diff;
 	size_t n, first, made = 0;
-	int rc = 0;
+	int rc = 0, over = 0;
 
 	if (find_sides(app, files, &n, &first) || find_writer(app, &writer))
 		return WTL_EXIT_WATTLE_FAILED;
@@ -325,13 +325,13 @@ int wtl_profile_diff(struct wtl_app *app)
 			wtl_complain(app, "out of memory");
 		else
 			rc = tell(&writing, &diff, writer);
-		if (rc == 0)
-			rc = wtl_bounds_check_diff(app, &writing.settings->bounds, &diff);
+		if (rc == 0 || rc == -EPIPE)
+			over = wtl_bounds_check_diff(app, &writing.settings->bounds, &diff);
 		wtl_diff_done(&diff);
 	}
 	for (size_t i = 0; i < made; i++)
 		wtl_saved_done(&runs[i]);
 	free(runs);
 	wtl_close_io(app, writing.io);
-	return rc < 0 ? WTL_EXIT_WATTLE_FAILED : rc > 0 ? WTL_EXIT_BOUND : WTL_EXIT_DONE;
+	return wtl_profile_exit(&writing, over < 0 ? over : rc, over > 0);
 }

@@ -580,6 +580,7 @@ const struct wtl_command wtl_command_profile = {
 		"    keep all of it, and look at it as a flame graph",
 	.exit_status =
 		"N\tthe command's own exit status, or 128 + N when signal N ended it\n"
+		"1\tshow, diff: a reader closed the pipe, and not all was written\n"
 		"124\ta bound of --fail-if was not kept, and the command's own status was 0\n"
 		"125\twattle itself failed\n"
 		"126\tthe command cannot be run\n"

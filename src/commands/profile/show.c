@@ -79,7 +79,7 @@ static int show(struct wtl_app *app)
 		rc = wtl_profile_write(&writing, &saved.profile);
 	wtl_saved_done(&saved);
 	wtl_close_io(app, writing.io);
-	return rc < 0 ? WTL_EXIT_WATTLE_FAILED : is_over ? WTL_EXIT_BOUND : WTL_EXIT_DONE;
+	return wtl_profile_exit(&writing, rc, is_over);
 }
 
 int wtl_profile_of_files(struct wtl_app *app)

@@ -24,6 +24,21 @@
 
 enum { TEXT_MAX = 8 << 20, FILE_MAX = 512 << 20, NAMES_MAX = 512 };
 
+/* Whether a reader closed the pipe, who has seen enough of what can be shown again. */
+static bool is_left(const struct wtl_profile_writing *writing, int rc, const char *path)
+{
+	return rc == -EPIPE && writing->is_saved && !path;
+}
+
+int wtl_profile_exit(const struct wtl_profile_writing *writing, int rc, bool is_over)
+{
+	bool is_closed = is_left(writing, rc, writing->app->settings.output_path);
+
+	if (rc < 0 && !is_closed)
+		return WTL_EXIT_WATTLE_FAILED;
+	return is_over ? WTL_EXIT_BOUND : is_closed ? WTL_EXIT_FAILED : WTL_EXIT_DONE;
+}
+
 int wtl_profile_write_out(const struct wtl_profile_writing *writing, const struct wtl_buf *buf,
 			  int rc, const char *path, int fd)
 {
@@ -32,7 +47,7 @@ int wtl_profile_write_out(const struct wtl_profile_writing *writing, const struc
 		rc = path ? wtl_io_out_write(writing->io, path, wtl_buf_str(buf), buf->len,
 					     WTL_OUT_REPLACE)
 			  : wtl_fd_write_all(fd, wtl_buf_str(buf), buf->len);
-	if (rc < 0)
+	if (rc < 0 && !is_left(writing, rc, path))
 		wtl_complain(writing->app, "cannot write the profile to %s%s%s: %s",
 			     path ? "'" : "",
 			     path		   ? path
@@ -133,13 +148,17 @@ static int write_view(const struct wtl_profile_writing *writing, const struct wt
 {
 	const struct wtl_app *app = writing->app;
 	const struct wtl_profile_format *format = wtl_profile_format_at(writing->settings->format);
-	int rc = 0, text = 0, checked;
+	const char *path = app->settings.output_path;
+	int rc = 0, text = 0, fd = wtl_sink_fd(app), checked;
 
 	if (format->write)
-		rc = write_format(writing, profile, format, app->settings.output_path);
+		rc = write_format(writing, profile, format, path);
 	else
-		text = write_text(writing, profile, app->settings.output_path, wtl_sink_fd(app));
-	if (text < 0 || (format->write && !writing->is_saved && (rc < 0 || !app->settings.quiet)))
+		text = write_text(writing, profile, path, fd);
+	if (text < 0 && !is_left(writing, text, path))
+		write_text(writing, profile, NULL,
+			   !path && fd == STDERR_FILENO ? STDOUT_FILENO : STDERR_FILENO);
+	else if (format->write && !writing->is_saved && (rc < 0 || !app->settings.quiet))
 		write_text(writing, profile, NULL, STDERR_FILENO);
 	checked = check_bounds(writing, profile);
 	return rc < 0 ? rc : text < 0 ? text : checked;

@@ -22,6 +22,8 @@ int wtl_profile_write(const struct wtl_profile_writing *writing, const struct wt
  * wtl_complain(). */
 int wtl_profile_write_out(const struct wtl_profile_writing *writing, const struct wtl_buf *buf,
 			  int rc, const char *path, int fd);
+/* The exit code of show and diff. */
+int wtl_profile_exit(const struct wtl_profile_writing *writing, int rc, bool is_over);
 /* Finds the format by the file's name, and checks options. 0, or negative after wtl_complain(). */
 int wtl_profile_check(struct wtl_app *app);
 /* Refuses --sort without --table. 0, or positive after wtl_complain(). */
