@@ -402,16 +402,24 @@ static bool is_verb(const struct wtl_app *app, const char *word)
 	return verbs && *verbs;
 }
 
-/* Words that getopt has not taken: the words of a user's command, or those after "--", which a list of words keeps. */
+/* Words that getopt has not taken: those after "--". */
 static int take_rest(struct wtl_app *app, int argc, char **argv)
 {
 	int rc = 0;
 
-	if (app->settings.verb && optind < argc)
-		rc = take_word(app, "--");
 	while (rc == 0 && optind < argc)
 		rc = take_word(app, argv[optind++]);
 	return rc;
+}
+
+/* Takes an option, or a word (key 1). A verb's "--" is a word like others: it separates files, and options may follow. */
+static int take_key(struct wtl_app *app, int argc, int key, const char *word)
+{
+	if (key == 1)
+		return take_word(app, optarg);
+	if (key >= 0)
+		return take(app, key, word);
+	return app->settings.verb && optind < argc ? take_word(app, "--") : 0;
 }
 
 static int parse(struct wtl_app *app, int argc, char **argv, const char *letters,
@@ -420,7 +428,7 @@ static int parse(struct wtl_app *app, int argc, char **argv, const char *letters
 	int key = 0, rc = 0;
 
 	optind = opterr = 0; /* optind 0: getopt starts anew */
-	while (rc == 0 && key >= 0) {
+	while (rc == 0 && (key >= 0 || (app->settings.verb && optind < argc))) {
 		const char *word = argv[optind > 0 ? optind : 1];
 
 		key = getopt_long(argc, argv, letters, longs, NULL);
@@ -433,10 +441,7 @@ static int parse(struct wtl_app *app, int argc, char **argv, const char *letters
 			app->settings.command = argv + optind - (key == 1);
 			return 0;
 		}
-		if (key == 1)
-			rc = take_word(app, optarg);
-		else if (key >= 0)
-			rc = take(app, key, word);
+		rc = take_key(app, argc, key, word);
 	}
 	return rc == 0 ? take_rest(app, argc, argv) : rc;
 }

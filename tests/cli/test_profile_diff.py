@@ -409,3 +409,14 @@ def test_what_ran_is_told_somewhere():
         assert done.code == 125 and "to standard output: Broken pipe" in done.err and "measured in all" in done.err, done
     done = left("--", "true", which="stderr")
     assert done.code == 125 and "measured in all" in done.out, done
+
+
+def test_options_behind_the_files(pair, tmp_path):
+    for number, files in enumerate(((pair[0], pair[1]), (pair[0], "--", pair[1]), (pair[0], pair[1], "--", pair[1], pair[0]))):
+        path = tmp_path / f"{number}.json"
+        result = run_wattle("profile", "diff", *files, "-o", path)
+        assert (result.code, result.out, result.err) == (0, "", ""), result
+        found = parse_json(path.read_text())
+        assert found["a_runs"] + found["b_runs"] == len([word for word in files if word != "--"])
+    wrong = run_wattle("profile", "diff", pair[0], "--", pair[1], "--rowz", "3")
+    assert wrong.code == 125 and "did you mean '--rows'" in wrong.complaint()
