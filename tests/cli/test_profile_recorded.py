@@ -78,6 +78,21 @@ def test_sums_are_the_reports(recorded, options):
     assert re.findall(r"^computed again with --policy (.*)$", shown, re.M) == ([policy] if policy else [])
 
 
+def test_energy_with_its_idle_part(recorded, tmp_path):
+    """Nothing is above idle where a policy takes no idle power out, in a file of it as well."""
+    if show(recorded).json["sums"][-1]["total_j"] == 0:
+        pytest.skip("no energy is known here")
+    assert run_wattle("profile", "show", recorded, "--policy", "idle=none", "-o", tmp_path / "p.wprof").code == 0
+    for words in ((recorded, "--policy", "idle=none"), (tmp_path / "p.wprof",)):
+        for view in ((), ("-f", "html", "-o", "-"), ("--table",)):
+            shown = run_wattle("profile", "show", *words, *view).out
+            assert "idle power taken as none)" in shown and "J above idle" not in shown, view
+        assert show(*words).json["above_idle"] is False
+    given = run_wattle("profile", "show", recorded, "--policy", "idle=none,idle=package-0:0.5").out
+    assert "J above idle" in given or "package-0" not in {row["domain"] for row in show(recorded).json["sums"]}, given
+    assert show(recorded).json["above_idle"] == ("J above idle" in run_wattle("profile", "show", recorded).out)
+
+
 def test_what_the_recorder_used(recorded):
     """It is a row, as the profiler's is of a live profile."""
     total = show(recorded).json["sums"][-1]

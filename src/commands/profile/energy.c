@@ -223,3 +223,16 @@ int wtl_profile_energy_describe(const struct wtl_profile_energy *energy,
 	profile->uncertainty_uj = account.all.uncertainty_uj;
 	return 0;
 }
+
+bool wtl_profile_is_above_idle(const struct wtl_profile *profile)
+{
+	const struct wtl_split *ticks = profile->ticks;
+
+	if (!profile->has_idle || !profile->policy)
+		return profile->has_idle;
+	for (size_t i = 0; i < ticks->n_bills; i++)
+		for (size_t k = 0; k < ticks->n_domains; k++)
+			if (profile->counts[k] && ticks->bills[i].idle_uw[k] > 0)
+				return true;
+	return false;
+}

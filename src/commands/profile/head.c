@@ -33,13 +33,15 @@ bool wtl_profile_has_energy(const struct wtl_profile *profile)
 
 const char *wtl_profile_kind(const struct wtl_profile *profile)
 {
-	static const char *const kinds[2][3] = {
+	static const char *const kinds[3][3] = {
 		{"(idle power is not known)", "(partly modelled; idle power is not known)",
 		 "(modelled; idle power is not known)"},
+		{"(idle power taken as none)", "(partly modelled; idle power taken as none)",
+		 "(modelled; idle power taken as none)"},
 		{"above idle", "above idle (partly modelled)", "above idle (modelled)"}};
 	size_t n_modelled = count_known(profile, true);
 
-	return kinds[profile->has_idle]
+	return kinds[profile->has_idle + wtl_profile_is_above_idle(profile)]
 		    [(n_modelled > 0) +
 		     (n_modelled > 0 && n_modelled == count_known(profile, false))];
 }

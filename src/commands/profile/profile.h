@@ -131,6 +131,8 @@ uint64_t wtl_profile_co2e_ug(const struct wtl_profile *profile, uint64_t energy_
 bool wtl_profile_has_energy(const struct wtl_profile *profile);
 /* Whether rows are sorted by energy, and files with one cost have it; else CPU time. (Energy may be known to be 0.) */
 bool wtl_profile_is_by_energy(const struct wtl_profile *profile);
+/* Whether idle power is known and taken out, not taken as none by a policy. */
+bool wtl_profile_is_above_idle(const struct wtl_profile *profile);
 /* What kind of energy it is: "above idle (modelled)". */
 const char *wtl_profile_kind(const struct wtl_profile *profile);
 /* "12.4 ± 3.1 J above idle", or that no energy is known. */

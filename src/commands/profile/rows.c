@@ -173,7 +173,7 @@ static void build(struct wtl_doc *doc, const struct wtl_stacks *stacks)
 	if (wtl_profile_has_energy(profile)) {
 		wtl_doc_micro(doc->root, "energy_j", profile->dynamic_uj);
 		wtl_doc_micro(doc->root, "uncertainty_j", profile->uncertainty_uj);
-		wtl_doc_flag(doc->root, "above_idle", profile->has_idle);
+		wtl_doc_flag(doc->root, "above_idle", wtl_profile_is_above_idle(profile));
 		put_carbon(wtl_doc_object(doc->root, "carbon"), &profile->place);
 	}
 	wtl_doc_known(doc->root, "policy", profile->policy);
