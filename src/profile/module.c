@@ -90,6 +90,7 @@ static void free_module(const struct wtl_dw *dw, struct wtl_module *module)
 	if (module->debug_fd >= 0)
 		close(module->debug_fd);
 	free(module->symbols);
+	wtl_hash_done(&module->by_name);
 	wtl_buf_done(&module->map);
 	free(module->path);
 	free(module);
@@ -258,6 +259,85 @@ const struct wtl_module_symbol *wtl_module_symbol(const struct wtl_modules *modu
 			return NULL;
 	}
 	return NULL;
+}
+
+/* ---- Cold parts ---- */
+
+/* Of a symbol's number: there is another one of its name, elsewhere. */
+#define IS_ONE_OF_MANY (UINT32_C(1) << 31)
+
+struct sought {
+	const char *name;
+	size_t len;
+};
+
+static bool is_sought(const void *context, uint32_t value, const void *key)
+{
+	const struct wtl_module *module = context;
+	const char *name = module->symbols[value & ~IS_ONE_OF_MANY].name;
+	const struct sought *sought = key;
+
+	return strncmp(name, sought->name, sought->len) == 0 && !name[sought->len];
+}
+
+static uint32_t *find_name(const struct wtl_module *module, const char *name, size_t len)
+{
+	return wtl_hash_find(&module->by_name, wtl_hash_bytes(name, len), is_sought, module,
+			     &(struct sought){name, len});
+}
+
+static void index_names(struct wtl_module *module)
+{
+	if (module->n_symbols >= IS_ONE_OF_MANY ||
+	    wtl_hash_reserve(&module->by_name, module->n_symbols) < 0)
+		return;
+	for (size_t i = 0; i < module->n_symbols; i++) {
+		const char *name = module->symbols[i].name;
+		size_t len = strlen(name);
+		uint32_t *found = find_name(module, name, len);
+
+		if (!found)
+			wtl_hash_add(&module->by_name, wtl_hash_bytes(name, len), (uint32_t)i);
+		else if (module->symbols[*found & ~IS_ONE_OF_MANY].address !=
+			 module->symbols[i].address)
+			*found |= IS_ONE_OF_MANY;
+	}
+}
+
+/* How much of "train.cold" or, as compilers once wrote it, "train.cold.0" is the function's name. 0: it is not such a name. */
+static size_t whole_len(const char *name)
+{
+	static const char cold[] = ".cold";
+	size_t len = strlen(name), rest = len;
+
+	while (rest > 0 && name[rest - 1] >= '0' && name[rest - 1] <= '9')
+		rest--;
+	if (rest > 0 && rest < len && name[rest - 1] == '.')
+		len = rest - 1;
+	rest = strlen(cold);
+	return len > rest && memcmp(name + len - rest, cold, rest) == 0 ? len - rest : 0;
+}
+
+const struct wtl_module_symbol *wtl_module_whole(const struct wtl_modules *modules,
+						 struct wtl_module *module,
+						 const struct wtl_module_symbol *symbol,
+						 bool is_any)
+{
+	static const char with_dots[] = "main.main"; /* Go, Zig: "main.cold" is any function */
+	size_t len = module->is_jit ? 0 : whole_len(symbol->name);
+	const uint32_t *found;
+
+	if (len == 0)
+		return symbol;
+	if (module->by_name.n == 0)
+		index_names(module);
+	found = find_name(module, symbol->name, len);
+	if (!found || (*found & IS_ONE_OF_MANY && !is_any) ||
+	    find_name(module, with_dots, strlen(with_dots)))
+		return symbol;
+	/* As it is called elsewhere, if it has several names. */
+	return wtl_module_symbol(modules, module,
+				 module->symbols[*found & ~IS_ONE_OF_MANY].address);
 }
 
 /* ---- DWARF ---- */

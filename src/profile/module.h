@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
+#include "base/hash.h"
 #include "profile/dw.h"
 #include "profile/scopes.h"
 
@@ -54,7 +55,8 @@ struct wtl_module {
 	size_t n_segments;
 	struct wtl_module_symbol *symbols; /* by address */
 	size_t n_symbols;
-	struct wtl_buf map; /* JIT: the map file's text */
+	struct wtl_hash by_name; /* of the symbols; made when first needed */
+	struct wtl_buf map;	 /* JIT: the map file's text */
 	struct wtl_module_python python;
 	bool has_python; /* was looked for */
 	bool has_lost_lines; /* the process that read its DWARF crashed or took too much, or could not be started */
@@ -89,6 +91,15 @@ bool wtl_module_address(const struct wtl_module *module, uint64_t offset, uint64
 /* The function that an address is in; NULL: not known. */
 const struct wtl_module_symbol *wtl_module_symbol(const struct wtl_modules *modules,
 						  struct wtl_module *module, uint64_t address);
+
+/*
+ * The function that a symbol is a cold part of, by its name: "train" of "train.cold". The symbol itself, if it is not a
+ * part; or if several have that name, unless any of them will do.
+ */
+const struct wtl_module_symbol *wtl_module_whole(const struct wtl_modules *modules,
+						 struct wtl_module *module,
+						 const struct wtl_module_symbol *symbol,
+						 bool is_any);
 
 /* Where CPython lies: in its program or library, or in a program that embeds it. runtime is 0: it is not CPython. */
 const struct wtl_module_python *wtl_module_python(const struct wtl_modules *modules,

@@ -111,6 +111,9 @@ static int64_t add_place(struct naming *naming, const struct wtl_frame *frame, c
 		return wtl_functions_add(&naming->functions, &function);
 	symbol = wtl_module_symbol(&naming->trace->modules, frame->module, frame->address);
 	if (symbol)
+		symbol = wtl_module_whole(&naming->trace->modules, frame->module, symbol,
+					  source[0] != '\0');
+	if (symbol)
 		clean_name(naming, symbol->name, name);
 	else
 		name_module(frame->module, name);

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""wattle profile: one function of a compiled program is one row, and two are two, however the compiler divided or copied them."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from test_profile import built_program, taken  # noqa: F401 (fixtures)
+
+SPIN = """
+#include <time.h>
+static volatile double sink;
+static inline __attribute__((always_inline)) void spin(double s)
+{
+	clock_t end = clock() + (clock_t)(s * CLOCKS_PER_SEC);
+	do
+		for (int i = 0; i < 20000; i++)
+			sink += i;
+	while (clock() < end);
+}
+"""
+
+
+@pytest.fixture(name="build")
+def builder(tmp_path):
+    """Compiles sources into one program."""
+    def build(*options, **sources):
+        compiler = "gcc" if "c" in {name.split("_")[-1] for name in sources} else "g++"
+        if not shutil.which(compiler):
+            pytest.skip(f"{compiler} is not there")
+        files = []
+        for name, text in sources.items():
+            files.append(tmp_path / name.replace("_", "."))
+            files[-1].write_text(SPIN + text)
+        subprocess.run([compiler, *options, "-o", tmp_path / "built", *files], check=True)
+        return tmp_path / "built"
+    return build
+
+
+def like(profile, word):
+    return {name: float(row["cpu_s"]) for name, row in profile.functions.items() if word in name}
+
+
+# What is called by a cold function only is in the cold part of its caller.
+WITH_PARTS = """
+__attribute__((noinline, cold)) STATIC void seldom(void) { spin(0.002); }
+__attribute__((noinline, noclone)) STATIC void train(int n)
+{
+	for (int i = 0; i < n; i++) {
+		if (i & 1) {
+			seldom();
+			sink += n;
+		} else {
+			spin(0.002);
+		}
+	}
+	sink++;
+}
+"""
+
+
+@pytest.mark.parametrize("options", [("-g",), (), ("-g", "-flto"), ("-s", "-rdynamic")])
+@pytest.mark.parametrize("language, name", [("c", "train"), ("cpp", "train(int)")])
+def test_cold_parts(build, profile, options, language, name):
+    """The compiler put what runs seldom elsewhere: the same function all the same. Without a symbol of its own it is not known."""
+    program = build("-O2", *options, **{f"a_{language}": f"#define STATIC\n{WITH_PARTS}int main(void) {{ train(200); sink++; return 0; }}"})
+    if "-s" not in options:
+        assert ".cold" in subprocess.run(["nm", program], check=True, capture_output=True, text=True).stdout
+    seen = profile(program=program)
+    assert like(seen, "cold") == {} and list(like(seen, "train")) == [name], seen.functions
+    if "-s" not in options:
+        assert 0.3 < seen.cpu_s(name) + seen.cpu_s("[not seen]"), seen.functions
+
+
+@pytest.mark.parametrize("options, rows", [(("-g",), ["train (a.c)", "train (b.c)"]), ((), ["train", "train", "train.cold", "train.cold"])])
+def test_cold_parts_of_two_functions_of_one_name(build, profile, options, rows):
+    """Whose they are only debug information says."""
+    call = "void {}(void) {{ train(100); sink++; }}"
+    program = build("-O2", *options, a_c="#define STATIC static\n" + WITH_PARTS + call.format("a"), b_c="#define STATIC static\n" + WITH_PARTS + call.format("b"),
+                    main_c="void a(void); void b(void); int main(void) { a(); b(); return 0; }")
+    seen = profile(program=program)
+    if "-g" not in options:
+        assert sorted(name.split(" (")[0] for name in like(seen, "train")) == rows, seen.functions
+        return
+    assert sorted(like(seen, "train")) == rows, seen.functions
+    assert all(0.15 < used + seen.cpu_s("[not seen]") for used in like(seen, "train").values()), seen.functions
+
+
+def test_names_with_dots(build, profile):
+    """In Go and Zig, cold is a function of main."""
+    functions = [f'__attribute__((noinline)) void f{i}(void) __asm__("main.{name}"); void f{i}(void) {{ spin(0.1); sink++; }}'
+                 for i, name in enumerate(("main", "cold"))]
+    seen = profile(program=build("-O1", a_c="\n".join([*functions, "int main(void) { f0(); f1(); sink++; return 0; }"])))
+    assert {"main", "main.main", "main.cold"} <= set(seen.functions), seen.functions
