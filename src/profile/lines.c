@@ -7,18 +7,10 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "profile/cxx_local.h"
 #include "profile/module.h"
 
 /* ---- One frame ---- */
-
-static const char *name_of(const struct wtl_dw *dw, Dwarf_Die *scope)
-{
-	Dwarf_Attribute attribute;
-	const char *name = dw->dwarf_formstring(
-		dw->dwarf_attr_integrate(scope, DW_AT_linkage_name, &attribute));
-
-	return name ? name : dw->dwarf_diename(scope);
-}
 
 /* DWARF 5 has a file 0, which clang uses and elfutils 0.188 does not find. */
 static const char *file_of(const struct wtl_dw *dw, Dwarf_Die *unit, Dwarf_Die *scope)
@@ -47,28 +39,57 @@ static uint32_t number_of(const struct wtl_dw *dw, Dwarf_Die *scope, unsigned na
 	return (uint32_t)value;
 }
 
-static size_t ask(const struct wtl_modules *modules, const struct wtl_frame *frame,
+/* Where names are made; those of a frame are there until the next one is asked. */
+typedef char names_room[WTL_LINES_MAX][WTL_CXX_LOCAL_SIZE];
+
+/* The name of an inlined call; NULL: not known. */
+static void name_call(const struct wtl_modules *modules, const struct wtl_frame *frame,
+		      Dwarf_Die *call, char room[WTL_CXX_LOCAL_SIZE], struct wtl_line *line)
+{
+	const struct wtl_dw *dw = &modules->dw;
+	Dwarf_Attribute attribute;
+
+	line->name = dw->dwarf_formstring(
+		dw->dwarf_attr_integrate(call, DW_AT_linkage_name, &attribute));
+	if (line->name)
+		return;
+	line->name = dw->dwarf_diename(call);
+	if (!line->name || !wtl_cxx_local_is_cxx(dw, call))
+		return;
+	line->instance = wtl_scopes_instance(frame->module->scopes, dw, frame->address, call);
+	if (line->instance)
+		return;
+	wtl_cxx_local_name(dw, call, line->name, room);
+	line->name = room;
+}
+
+static size_t ask(const struct wtl_modules *modules, const struct wtl_frame *frame, names_room room,
 		  struct wtl_line lines[WTL_LINES_MAX])
 {
 	const struct wtl_dw *dw = &modules->dw;
-	Dwarf_Die unit, scopes[WTL_SCOPES_MAX];
+	Dwarf_Die unit, class, scopes[WTL_SCOPES_MAX];
 	Dwarf_Line *line;
 	size_t n = 0,
 	       n_scopes = wtl_module_scopes(modules, frame->module, frame->address, &unit, scopes);
 	int number;
 
 	for (size_t i = 0; i < n_scopes; i++) {
-		const char *name = i > 0 ? name_of(dw, &scopes[i]) : NULL;
+		struct wtl_line *at = &lines[n];
+		Dwarf_Die *place = &scopes[i];
 
-		if (i > 0 && !name)
+		*at = (struct wtl_line){.file = file_of(dw, &unit, place)};
+		if (i > 0)
+			name_call(modules, frame, place, room[n], at);
+		if (i > 0 && !at->name)
 			continue;
 		if (n > 0) /* the outer function is at this call */
-			lines[n - 1].line = number_of(dw, &scopes[i], DW_AT_call_line);
-		lines[n++] = (struct wtl_line){
-			.name = name,
-			.file = file_of(dw, &unit, &scopes[i]),
-			.begin = number_of(dw, &scopes[i], DW_AT_decl_line),
-		};
+			lines[n - 1].line = number_of(dw, place, DW_AT_call_line);
+		if (!at->file && wtl_cxx_local_class(dw, place, &class)) {
+			place = &class; /* as of a destructor that nobody wrote */
+			at->file = file_of(dw, &unit, place);
+		}
+		at->begin = number_of(dw, place, DW_AT_decl_line);
+		n++;
 	}
 	line = n > 0 ? dw->dwarf_getsrc_die(&unit, frame->address) : NULL;
 	if (line && dw->dwarf_lineno(line, &number) == 0 && number > 0)
@@ -97,6 +118,7 @@ struct asking {
 
 /* A line as it is sent; its texts follow. */
 struct sent {
+	uint64_t instance;
 	uint32_t begin, line;
 	uint32_t n_name, n_file; /* 0: none */
 };
@@ -112,7 +134,8 @@ static void send_lines(const struct wtl_line *lines, size_t n, FILE *answers)
 
 	fwrite(&number, sizeof(number), 1, answers);
 	for (size_t i = 0; i < n; i++) {
-		const struct sent sent = {.begin = lines[i].begin,
+		const struct sent sent = {.instance = lines[i].instance,
+					  .begin = lines[i].begin,
 					  .line = lines[i].line,
 					  .n_name = length(lines[i].name),
 					  .n_file = length(lines[i].file)};
@@ -141,12 +164,13 @@ static void tell(void *context, FILE *answers)
 	struct asking *asking = context;
 	const uint32_t ends = GROUP_ENDS;
 	struct wtl_line lines[WTL_LINES_MAX];
+	names_room room;
 
 	asking->modules->is_apart = true;
 	for (size_t i = asking->next; i < asking->n && !ferror(answers);) {
 		for (size_t end = group_end(asking, i); i < end; i++) {
 			size_t n = ask(asking->modules,
-				       &asking->tree->frames[asking->list[i].frame], lines);
+				       &asking->tree->frames[asking->list[i].frame], room, lines);
 
 			send_lines(lines, n, answers);
 		}
@@ -199,6 +223,7 @@ static bool take_lines(struct asking *asking, size_t frame, FILE *answers)
 			return false;
 		line->begin = sent.begin;
 		line->line = sent.line;
+		line->instance = sent.instance;
 	}
 	lines->n += n;
 	return true;

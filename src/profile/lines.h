@@ -15,6 +15,8 @@ struct wtl_line {
 	const char *name; /* of an inlined call, from the debug information; NULL: not inlined */
 	const char *file; /* NULL: not known */
 	uint32_t begin, line;
+	/* Of an inlined call without a linkage name: where the same function was compiled for itself. 0: nowhere */
+	uint64_t instance;
 };
 
 enum { WTL_LINES_MAX = WTL_SCOPES_MAX };

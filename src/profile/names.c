@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "profile/cxx_local.h"
 #include "profile/cxx_names.h"
 #include "profile/functions.h"
 #include "profile/lines.h"
@@ -127,6 +128,22 @@ static int64_t add_place(struct naming *naming, const struct wtl_frame *frame, c
 	return wtl_functions_add(&naming->functions, &function);
 }
 
+/* The name of an inlined call: that of the same function where it was compiled for itself, if it was, as its rows have. */
+static void name_inlined(const struct naming *naming, const struct wtl_frame *frame,
+			 const struct wtl_line *line, char clean[NAME_SIZE])
+{
+	const struct wtl_module_symbol *symbol =
+		line->instance
+			? wtl_module_symbol(&naming->trace->modules, frame->module, line->instance)
+			: NULL;
+	/* Without what is added to copies: C++ names have no dots. */
+	char *mangled = symbol ? strndup(symbol->name, strcspn(symbol->name, ".")) : NULL;
+	bool matches = mangled && wtl_cxx_local_matches(mangled, line->name);
+
+	clean_name(naming, matches ? mangled : line->name, clean);
+	free(mangled);
+}
+
 /* A call that was inlined at the frame: a function of the same module. Negative: not one of the program's. */
 static int64_t add_inlined(struct naming *naming, const struct wtl_frame *frame,
 			   const struct wtl_line *line)
@@ -140,7 +157,7 @@ static int64_t add_inlined(struct naming *naming, const struct wtl_frame *frame,
 	/* CPython's own calling code is left out. */
 	if (!line->name || (frame->module->python.runtime && wtl_python_is_calling(line->name)))
 		return -ENOENT;
-	clean_name(naming, line->name, clean);
+	name_inlined(naming, frame, line, clean);
 	return wtl_functions_add(&naming->functions, &function);
 }
 

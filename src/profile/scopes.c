@@ -10,6 +10,9 @@
 /* Scopes nest no deeper in what compilers write. */
 enum { DEPTH_MAX = 256 };
 
+/* An origin has no origin of its own, but for a file that lies. */
+enum { ORIGINS_MAX = 16 };
+
 #define NONE SIZE_MAX
 
 struct scope {
@@ -26,10 +29,18 @@ struct range {
 	size_t scope;
 };
 
+/* A function that was compiled for itself, and that of the source which it is. */
+struct instance {
+	const void *origin;
+	uint64_t address;
+};
+
 struct wtl_scopes {
 	struct scope *list;
 	struct range *ranges; /* by `low`, outer scopes before inner ones */
 	size_t n, room, n_ranges, room_ranges;
+	struct instance *instances; /* of functions, by origin; made when first needed */
+	size_t n_instances;
 };
 
 /* ---- Filling ---- */
@@ -118,6 +129,22 @@ static bool has_types_apart(int language)
 	default:
 		return false;
 	}
+}
+
+/* The function in the source that a call or an instance is of; the scope itself, if that is one. */
+static Dwarf_Die origin_of(const struct wtl_dw *dw, const Dwarf_Die *scope)
+{
+	Dwarf_Die origin = *scope, next;
+	Dwarf_Attribute attribute;
+
+	for (int i = 0; i < ORIGINS_MAX; i++) {
+		if (!dw->dwarf_formref_die(
+			    dw->dwarf_attr_integrate(&origin, DW_AT_abstract_origin, &attribute),
+			    &next))
+			break;
+		origin = next;
+	}
+	return origin;
 }
 
 static void add_functions(struct walk *walk, Dwarf_Die *outer, unsigned depth)
@@ -211,6 +238,7 @@ void wtl_scopes_free(struct wtl_scopes *scopes)
 		wtl_scopes_free(scopes->list[i].inner);
 	free(scopes->list);
 	free(scopes->ranges);
+	free(scopes->instances);
 	free(scopes);
 }
 
@@ -266,4 +294,57 @@ size_t wtl_scopes_of(struct wtl_scopes *units, const struct wtl_dw *dw, uint64_t
 			n = n > depth + 1 ? n : depth + 1;
 		}
 	return n;
+}
+
+/* ---- Instances ---- */
+
+static int by_origin(const void *a, const void *b)
+{
+	const struct instance *x = a, *y = b;
+
+	if (x->origin != y->origin)
+		return (uintptr_t)x->origin < (uintptr_t)y->origin ? -1 : 1;
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static void find_instances(struct wtl_scopes *functions, const struct wtl_dw *dw)
+{
+	functions->instances = calloc(functions->n + 1, sizeof(*functions->instances));
+	for (size_t i = 0; functions->instances && i < functions->n; i++) {
+		Dwarf_Die *die = &functions->list[i].die;
+		Dwarf_Die origin = origin_of(dw, die);
+		Dwarf_Addr base, low, high;
+
+		if (origin.addr != die->addr && dw->dwarf_ranges(die, 0, &base, &low, &high) > 0)
+			functions->instances[functions->n_instances++] =
+				(struct instance){.origin = origin.addr, .address = low};
+	}
+	if (functions->n_instances > 0)
+		qsort(functions->instances, functions->n_instances, sizeof(*functions->instances),
+		      by_origin);
+}
+
+uint64_t wtl_scopes_instance(struct wtl_scopes *units, const struct wtl_dw *dw, uint64_t address,
+			     Dwarf_Die *call)
+{
+	size_t unit = find(units, address), low = 0, high;
+	struct wtl_scopes *functions = unit == NONE ? NULL : inner_of(dw, &units->list[unit]);
+	const void *origin = origin_of(dw, call).addr;
+
+	if (!functions)
+		return 0;
+	if (!functions->instances)
+		find_instances(functions, dw);
+	high = functions->n_instances;
+	while (low < high) { /* the first one that is not before it */
+		size_t middle = low + (high - low) / 2;
+
+		if ((uintptr_t)functions->instances[middle].origin < (uintptr_t)origin)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < functions->n_instances && functions->instances[low].origin == origin
+		       ? functions->instances[low].address
+		       : 0;
 }

@@ -25,4 +25,11 @@ void wtl_scopes_free(struct wtl_scopes *scopes); /* NULL is fine */
 size_t wtl_scopes_of(struct wtl_scopes *scopes, const struct wtl_dw *dw, uint64_t address,
 		     Dwarf_Die *ret_unit, Dwarf_Die list[WTL_SCOPES_MAX]);
 
+/*
+ * Where the unit at an address has the same function as that of an inlined call, compiled for itself. 0: nowhere, it is
+ * inlined everywhere.
+ */
+uint64_t wtl_scopes_instance(struct wtl_scopes *scopes, const struct wtl_dw *dw, uint64_t address,
+			     Dwarf_Die *call);
+
 #endif

@@ -93,3 +93,31 @@ def test_names_with_dots(build, profile):
                  for i, name in enumerate(("main", "cold"))]
     seen = profile(program=build("-O1", a_c="\n".join([*functions, "int main(void) { f0(); f1(); sink++; return 0; }"])))
     assert {"main", "main.main", "main.cold"} <= set(seen.functions), seen.functions
+
+
+# Each is inlined where it says so, and called elsewhere.
+LOCAL = """
+static double helper(double s) { spin(s); return s; }
+namespace { namespace ns {
+struct S { int k; __attribute__((always_inline)) double step(double s) { spin(s); return k; } };
+template <int N> struct T { double step(double s) { spin(s); return N; } };
+}}
+typedef double (*function)(double);
+typedef double (ns::S::*member)(double);
+volatile function helps = helper;
+volatile member steps = &ns::S::step;
+__attribute__((noinline, flatten)) void inlines(double s) { ns::S x{3}; sink += helper(s) + x.step(s); }
+__attribute__((noinline)) void calls(double s) { ns::S x{3}; member m = steps; sink += helps(s) + (x.*m)(s); }
+__attribute__((noinline, flatten)) void both(double s) { ns::T<1> x; ns::T<2> y; sink += x.step(s) + y.step(s); }
+int main() { inlines(0.1); calls(0.1); both(0.1); sink += 1; }
+"""
+
+
+@pytest.mark.parametrize("options", ["-O2", "-O3", "-O2 -flto", "-O2 -gz", "-O2 -gdwarf-4"])
+def test_cpp_functions_of_one_file_inlined_and_called(build, profile, options):
+    """gcc writes no linkage name of them: where they are inlined, they are called as where they are compiled for themselves."""
+    seen = profile(program=build("-g", *options.split(), a_cpp=LOCAL))
+    assert list(like(seen, "helper")) == ["helper(double)"], seen.functions
+    assert sorted(like(seen, "step")) == ["(anonymous namespace)::ns::S::step(double)", "T<1>::step", "T<2>::step"], seen.functions
+    for name in ("helper(double)", "(anonymous namespace)::ns::S::step(double)"):
+        assert 0.15 < seen.cpu_s(name) + seen.cpu_s("[not seen]"), seen.functions

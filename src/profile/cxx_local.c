@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/cxx_local.h"
+
+#include <dwarf.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+/* C++17, 20 and 23, which elfutils 0.188 has no names for. */
+enum { CXX_17 = 0x2b, CXX_20 = 0x2c, CXX_23 = 0x3a };
+
+/* "const S *const" is three types above S. */
+enum { TYPES_MAX = 8, CLASS_NAME_MOST = 300 };
+
+bool wtl_cxx_local_is_cxx(const struct wtl_dw *dw, Dwarf_Die *function)
+{
+	Dwarf_Die unit;
+
+	if (!dw->dwarf_diecu(function, &unit, NULL, NULL))
+		return false;
+	switch (dw->dwarf_srclang(&unit)) {
+	case DW_LANG_C_plus_plus:
+	case DW_LANG_C_plus_plus_03:
+	case DW_LANG_C_plus_plus_11:
+	case DW_LANG_C_plus_plus_14:
+	case CXX_17:
+	case CXX_20:
+	case CXX_23:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool follow(const struct wtl_dw *dw, Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Die next;
+
+	if (!dw->dwarf_formref_die(dw->dwarf_attr_integrate(die, name, &attribute), &next))
+		return false;
+	*die = next;
+	return true;
+}
+
+/* By the type of `this`. */
+bool wtl_cxx_local_class(const struct wtl_dw *dw, const Dwarf_Die *function, Dwarf_Die *ret_class)
+{
+	*ret_class = *function;
+	if (!follow(dw, ret_class, DW_AT_object_pointer))
+		return false;
+	for (int i = 0; i < TYPES_MAX && follow(dw, ret_class, DW_AT_type); i++)
+		switch (dw->dwarf_tag(ret_class)) {
+		case DW_TAG_structure_type:
+		case DW_TAG_class_type:
+		case DW_TAG_union_type:
+			return true;
+		}
+	return false;
+}
+
+void wtl_cxx_local_name(const struct wtl_dw *dw, const Dwarf_Die *function, const char *name,
+			char room[WTL_CXX_LOCAL_SIZE])
+{
+	Dwarf_Die class;
+	bool has_class = wtl_cxx_local_class(dw, function, &class);
+	const char *of = has_class ? dw->dwarf_diename(&class) : NULL;
+
+	/* All of the function's own name has to fit. */
+	if (of && strlen(of) <= CLASS_NAME_MOST)
+		snprintf(room, WTL_CXX_LOCAL_SIZE, "%s::%s", of, name);
+	else
+		snprintf(room, WTL_CXX_LOCAL_SIZE, "%s", name);
+}
+
+bool wtl_cxx_local_matches(const char *mangled, const char *name)
+{
+	char plain[WTL_CXX_LOCAL_SIZE];
+
+	if (!wtl_text_starts(mangled, "_Z"))
+		return false;
+	name += name[0] == '~';
+	snprintf(plain, sizeof(plain), "%.*s", (int)strcspn(name, "<"), name);
+	/* Operators are mangled by codes. */
+	return wtl_text_starts(name, "operator") || strstr(mangled, plain);
+}
