@@ -60,6 +60,15 @@ bool wtl_cxx_local_class(const struct wtl_dw *dw, const Dwarf_Die *function, Dwa
 	return false;
 }
 
+static unsigned number_of(const struct wtl_dw *dw, Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word value = 0;
+
+	dw->dwarf_formudata(dw->dwarf_attr_integrate(die, name, &attribute), &value);
+	return (unsigned)value;
+}
+
 void wtl_cxx_local_name(const struct wtl_dw *dw, const Dwarf_Die *function, const char *name,
 			char room[WTL_CXX_LOCAL_SIZE])
 {
@@ -67,9 +76,16 @@ void wtl_cxx_local_name(const struct wtl_dw *dw, const Dwarf_Die *function, cons
 	bool has_class = wtl_cxx_local_class(dw, function, &class);
 	const char *of = has_class ? dw->dwarf_diename(&class) : NULL;
 
+	if (of && of[0] == '<') /* "<lambda(double)>", as there may be others */
+		of = NULL;
 	/* All of the function's own name has to fit. */
 	if (of && strlen(of) <= CLASS_NAME_MOST)
 		snprintf(room, WTL_CXX_LOCAL_SIZE, "%s::%s", of, name);
+	else if (has_class && !of)
+		snprintf(room, WTL_CXX_LOCAL_SIZE, "{%s:%u:%u}::%s",
+			 wtl_text_starts(name, "operator()") ? "lambda" : "unnamed",
+			 number_of(dw, &class, DW_AT_decl_line),
+			 number_of(dw, &class, DW_AT_decl_column), name);
 	else
 		snprintf(room, WTL_CXX_LOCAL_SIZE, "%s", name);
 }

@@ -19,7 +19,7 @@ bool wtl_cxx_local_class(const struct wtl_dw *dw, const Dwarf_Die *function, Dwa
 /* Whether a function is C++. */
 bool wtl_cxx_local_is_cxx(const struct wtl_dw *dw, Dwarf_Die *function);
 
-/* Its name with its class: "S::step". */
+/* Its name with its class: "S::step"; of a lambda with its line and column: "{lambda:7:10}::operator()". */
 void wtl_cxx_local_name(const struct wtl_dw *dw, const Dwarf_Die *function, const char *name,
 			char room[WTL_CXX_LOCAL_SIZE]);
 

@@ -85,7 +85,7 @@ static size_t ask(const struct wtl_modules *modules, const struct wtl_frame *fra
 		if (n > 0) /* the outer function is at this call */
 			lines[n - 1].line = number_of(dw, place, DW_AT_call_line);
 		if (!at->file && wtl_cxx_local_class(dw, place, &class)) {
-			place = &class; /* as of a destructor that nobody wrote */
+			place = &class; /* as of a lambda, or of a destructor that nobody wrote */
 			at->file = file_of(dw, &unit, place);
 		}
 		at->begin = number_of(dw, place, DW_AT_decl_line);

@@ -158,7 +158,10 @@ static void add_functions(struct walk *walk, Dwarf_Die *outer, unsigned depth)
 	for (rc = dw->dwarf_child(outer, &die); rc == 0; rc = dw->dwarf_siblingof(&die, &die))
 		switch (dw->dwarf_tag(&die)) {
 		case DW_TAG_subprogram:
-			add_scope(walk->scopes, dw, &die, NONE);
+			/* Another unit's function without code here: link-time optimization has its lambdas inside. */
+			if (!add_scope(walk->scopes, dw, &die, NONE) &&
+			    origin_of(dw, &die).addr != die.addr)
+				add_functions(walk, &die, depth + 1);
 			break;
 		case DW_TAG_namespace:
 		case DW_TAG_module:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """wattle profile: one function of a compiled program is one row, and two are two, however the compiler divided or copied them."""
 
+import re
 import shutil
 import subprocess
 
@@ -121,3 +122,36 @@ def test_cpp_functions_of_one_file_inlined_and_called(build, profile, options):
     assert sorted(like(seen, "step")) == ["(anonymous namespace)::ns::S::step(double)", "T<1>::step", "T<2>::step"], seen.functions
     for name in ("helper(double)", "(anonymous namespace)::ns::S::step(double)"):
         assert 0.15 < seen.cpu_s(name) + seen.cpu_s("[not seen]"), seen.functions
+
+
+# The last is inlined in go() and is called there as well.
+LAMBDAS = """
+struct Solver { double k; double go(double s); };
+double Solver::go(double s)
+{
+	auto called = [this](double s) { spin(s); return k; };
+	auto calls = [&](double s) __attribute__((flatten)) { return called(s) + 1; };
+	return called(s) + called(s / 2) + calls(s);
+}
+int main()
+{
+	auto one = [](double s) __attribute__((always_inline)) { spin(s); return 1; }; auto two = [](double s) __attribute__((always_inline)) { spin(s); return 2; };
+	Solver x{1};
+	sink += one(0.1); sink += two(0.1);
+	sink += x.go(0.1);
+	return sink < 0;
+}
+"""
+
+
+@pytest.mark.parametrize("options, called", [
+    ("-O2 -fno-inline", r"Solver::go\(double\)::{lambda\(double\)#1}::operator\(\)\(double\) const"), ("-O2", r"{lambda:16:\d+}::operator\(\)"),
+    ("-O2 -flto", r"Solver::go\(double\)::{lambda\(double\)#1}::operator\(\)\(double\) const")])
+def test_lambdas(build, profile, options, called):
+    """Each is a row: by its line and column, unless it is compiled for itself as well."""
+    seen = profile(program=build("-g", *options.split(), a_cpp=LAMBDAS))
+    found = like(seen, "lambda")
+    assert len(found) == 4 and len([name for name in found if re.fullmatch(r"{lambda:22:\d+}::operator\(\)", name)]) == 2, found
+    used = [used for name, used in found.items() if re.fullmatch(called, name)]
+    assert len(used) == 1 and 0.2 < used[0] + seen.cpu_s("[not seen]"), found
+    assert all(seen.functions[name]["file"].endswith("a.cpp") for name in found if name.startswith("{")), seen.functions
