@@ -104,7 +104,7 @@ struct asked {
 	size_t frame;
 };
 
-enum { TEXT_MOST = 65535, GROUP_ENDS = 0x600d };
+enum { TEXT_MOST = 65535, GROUP_ENDS = 0x600d, GROUP_ENDS_SPLIT = 0x600e };
 
 struct asking {
 	struct wtl_modules *modules;
@@ -162,18 +162,21 @@ static size_t group_end(const struct asking *asking, size_t i)
 static void tell(void *context, FILE *answers)
 {
 	struct asking *asking = context;
-	const uint32_t ends = GROUP_ENDS;
 	struct wtl_line lines[WTL_LINES_MAX];
 	names_room room;
 
 	asking->modules->is_apart = true;
 	for (size_t i = asking->next; i < asking->n && !ferror(answers);) {
+		const struct wtl_module *module = asking->list[i].module;
+		uint32_t ends;
+
 		for (size_t end = group_end(asking, i); i < end; i++) {
 			size_t n = ask(asking->modules,
 				       &asking->tree->frames[asking->list[i].frame], room, lines);
 
 			send_lines(lines, n, answers);
 		}
+		ends = wtl_scopes_met_split(module->scopes) ? GROUP_ENDS_SPLIT : GROUP_ENDS;
 		fwrite(&ends, sizeof(ends), 1, answers);
 		fflush(answers);
 	}
@@ -239,8 +242,10 @@ static void hear(void *context, FILE *answers)
 
 		while (i < end && take_lines(asking, asking->list[i].frame, answers))
 			i++;
-		if (i < end || !take(&ends, sizeof(ends), answers) || ends != GROUP_ENDS)
+		if (i < end || !take(&ends, sizeof(ends), answers) ||
+		    (ends != GROUP_ENDS && ends != GROUP_ENDS_SPLIT))
 			return;
+		asking->list[asking->next].module->has_lost_lines |= ends == GROUP_ENDS_SPLIT;
 		asking->next = end;
 	}
 }

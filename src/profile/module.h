@@ -59,7 +59,8 @@ struct wtl_module {
 	struct wtl_buf map;	 /* JIT: the map file's text */
 	struct wtl_module_python python;
 	bool has_python; /* was looked for */
-	bool has_lost_lines; /* the process that read its DWARF crashed or took too much, or could not be started */
+	/* The process that read its DWARF crashed or took too much, or could not be started; or the DWARF is elsewhere. */
+	bool has_lost_lines;
 };
 
 struct wtl_modules {

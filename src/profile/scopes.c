@@ -20,6 +20,7 @@ struct scope {
 	size_t parent; /* in the same level, or NONE */
 	struct wtl_scopes *inner;
 	bool has_inner; /* was looked for */
+	bool is_split;	/* a unit that another file describes */
 };
 
 /* One range of a scope, which may have several. */
@@ -41,6 +42,7 @@ struct wtl_scopes {
 	size_t n, room, n_ranges, room_ranges;
 	struct instance *instances; /* of functions, by origin; made when first needed */
 	size_t n_instances;
+	bool met_split;
 };
 
 /* ---- Filling ---- */
@@ -103,8 +105,9 @@ static void add_units(struct wtl_scopes *scopes, const struct wtl_dw *dw, Dwarf 
 	uint8_t type;
 
 	while (dw->dwarf_get_units(dwarf, unit, &unit, NULL, &type, &die, NULL) == 0)
-		if (type == DW_UT_compile || type == DW_UT_partial)
-			add_scope(scopes, dw, &die, NONE);
+		if ((type == DW_UT_compile || type == DW_UT_partial || type == DW_UT_skeleton) &&
+		    add_scope(scopes, dw, &die, NONE))
+			scopes->list[scopes->n - 1].is_split = type == DW_UT_skeleton;
 }
 
 struct walk {
@@ -280,6 +283,10 @@ size_t wtl_scopes_of(struct wtl_scopes *units, const struct wtl_dw *dw, uint64_t
 	size_t unit = find(units, address), function, call, depth = 0, n = 1;
 	struct wtl_scopes *functions, *calls;
 
+	if (unit != NONE && units->list[unit].is_split) {
+		units->met_split = true;
+		return 0;
+	}
 	functions = unit == NONE ? NULL : inner_of(dw, &units->list[unit]);
 	function = find(functions, address);
 	if (function == NONE)
@@ -297,6 +304,11 @@ size_t wtl_scopes_of(struct wtl_scopes *units, const struct wtl_dw *dw, uint64_t
 			n = n > depth + 1 ? n : depth + 1;
 		}
 	return n;
+}
+
+bool wtl_scopes_met_split(const struct wtl_scopes *units)
+{
+	return units && units->met_split;
 }
 
 /* ---- Instances ---- */

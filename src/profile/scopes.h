@@ -2,6 +2,7 @@
 #ifndef WTL_PROFILE_SCOPES_H
 #define WTL_PROFILE_SCOPES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,12 @@ void wtl_scopes_free(struct wtl_scopes *scopes); /* NULL is fine */
  */
 size_t wtl_scopes_of(struct wtl_scopes *scopes, const struct wtl_dw *dw, uint64_t address,
 		     Dwarf_Die *ret_unit, Dwarf_Die list[WTL_SCOPES_MAX]);
+
+/*
+ * Whether an address that was looked up lies in a unit whose DWARF is in a file of its own (-gsplit-dwarf). Such files
+ * are not read: elfutils would open whatever path the program names, and wait for it.
+ */
+bool wtl_scopes_met_split(const struct wtl_scopes *scopes);
 
 /*
  * Where the unit at an address has the same function as that of an inlined call, compiled for itself. 0: nowhere, it is

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
 """wattle profile: one function of a compiled program is one row, and two are two, however the compiler divided or copied them."""
 
+import os
 import re
 import shutil
 import subprocess
 
 import pytest
 
-from test_profile import built_program, taken  # noqa: F401 (fixtures)
+from conftest import parse_json, run_wattle
+from test_profile import NOT_READ, built_program, taken  # noqa: F401 (fixtures)
 
 SPIN = """
 #include <time.h>
@@ -155,3 +157,16 @@ def test_lambdas(build, profile, options, called):
     used = [used for name, used in found.items() if re.fullmatch(called, name)]
     assert len(used) == 1 and 0.2 < used[0] + seen.cpu_s("[not seen]"), found
     assert all(seen.functions[name]["file"].endswith("a.cpp") for name in found if name.startswith("{")), seen.functions
+
+
+@pytest.mark.parametrize("version", ["4", "5"])
+def test_debug_information_in_files_of_their_own(build, tmp_path, version):
+    """Those are not opened, as opening may wait for ever, and it is said so."""
+    program = build("-O1", "-g", f"-gdwarf-{version}", "-gsplit-dwarf", a_c="int main(void) { spin(0.1); return sink < 0; }")
+    apart, = tmp_path.glob("*.dwo")
+    apart.unlink()
+    os.mkfifo(apart)
+    done = run_wattle("profile", "-q", "-o", tmp_path / "p.json", "--", program)
+    told = parse_json((tmp_path / "p.json").read_text())
+    assert done.code == 0 and done.err == NOT_READ.format(program) and told["lines_not_read"] == [str(program)], done
+    assert "main" in {row["function"] for row in told["functions"]}
