@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/symbol.h"
@@ -25,4 +26,23 @@ int wtl_dw_load(struct wtl_dw *ret_dw, struct wtl_err *err)
 				   "(Debian: libdw1)");
 	ret_dw->elf_version(EV_CURRENT);
 	return 0;
+}
+
+Elf_Scn *wtl_dw_section(const struct wtl_dw *dw, Elf *elf, const char *sought,
+			GElf_Shdr *ret_header)
+{
+	size_t names;
+
+	if (dw->elf_getshdrstrndx(elf, &names) < 0)
+		return NULL;
+	for (Elf_Scn *section = dw->elf_nextscn(elf, NULL); section;
+	     section = dw->elf_nextscn(elf, section)) {
+		const char *name = dw->gelf_getshdr(section, ret_header)
+					   ? dw->elf_strptr(elf, names, ret_header->sh_name)
+					   : NULL;
+
+		if (name && strcmp(name, sought) == 0)
+			return section;
+	}
+	return NULL;
 }

@@ -32,4 +32,8 @@ struct wtl_dw {
 /* 0, or negative with the reason. The libraries are never unloaded. */
 int wtl_dw_load(struct wtl_dw *ret_dw, struct wtl_err *err);
 
+/* A section by its name; NULL: the file has none. */
+Elf_Scn *wtl_dw_section(const struct wtl_dw *dw, Elf *elf, const char *sought,
+			GElf_Shdr *ret_header);
+
 #endif

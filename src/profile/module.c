@@ -393,37 +393,19 @@ size_t wtl_module_scopes(const struct wtl_modules *modules, struct wtl_module *m
 	return wtl_scopes_of(module->scopes, &modules->dw, address, ret_unit, list);
 }
 
-/* Looks for a section without opening the DWARF, which would read all of it: that can wait until lines are needed. */
-static bool has_section(const struct wtl_dw *dw, const struct wtl_module *module,
-			const char *sought)
-{
-	size_t names;
-
-	if (dw->elf_getshdrstrndx(module->elf, &names) < 0)
-		return false;
-	for (Elf_Scn *section = dw->elf_nextscn(module->elf, NULL); section;
-	     section = dw->elf_nextscn(module->elf, section)) {
-		GElf_Shdr header;
-		const char *name = dw->gelf_getshdr(section, &header)
-					   ? dw->elf_strptr(module->elf, names, header.sh_name)
-					   : NULL;
-
-		if (name && strcmp(name, sought) == 0)
-			return true;
-	}
-	return false;
-}
-
 int wtl_module_frame(const struct wtl_modules *modules, struct wtl_module *module, uint64_t address,
 		     Dwarf_Frame **ret_frame)
 {
 	const struct wtl_dw *dw = &modules->dw;
+	GElf_Shdr header;
 
 	if (module->error)
 		return module->error;
 	if (!module->has_frames) {
 		module->frames = dw->dwarf_getcfi_elf(module->elf);
-		if (has_section(dw, module, ".debug_frame") && wtl_module_dwarf(modules, module))
+		/* Opening the DWARF reads all of it: that can wait until lines are needed. */
+		if (wtl_dw_section(dw, module->elf, ".debug_frame", &header) &&
+		    wtl_module_dwarf(modules, module))
 			module->debug_frames = dw->dwarf_getcfi(module->dwarf);
 		module->has_frames = true;
 	}

@@ -49,8 +49,11 @@ struct wtl_module {
 	Elf *mapped;		   /* the file with the DWARF, memory-mapped; NULL: it is read */
 	Dwarf *dwarf;		   /* opened when first needed; NULL */
 	struct wtl_scopes *scopes; /* of the DWARF, likewise */
-	Dwarf_CFI *frames, *debug_frames;				/* may be NULL */
-	bool has_frames, has_dwarf, has_scopes, has_symbols, has_debug; /* were looked for */
+	Dwarf_CFI *frames, *debug_frames; /* may be NULL */
+	bool has_frames, has_go, has_dwarf, has_scopes, has_symbols,
+		has_debug;	  /* were looked for */
+	const Elf_Data *go_table; /* Go's own (go_table.h); NULL */
+	uint64_t go_text;	  /* where the code begins that it is of */
 	struct wtl_module_segment segments[16];
 	size_t n_segments;
 	struct wtl_module_symbol *symbols; /* by address */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "profile/go_table.h"
 
 /* DWARF's numbers: x86-64 ABI 3.6.2 (rbx, rbp, r12 to r15), AAPCS64 (x19 to x29, and x30 has the return address). */
 #if defined(__aarch64__)
@@ -116,6 +117,30 @@ static bool take_rule(const struct wtl_dw *dw, Dwarf_Frame *frame, int number, u
 	return true;
 }
 
+static void fill_from_go(const struct wtl_modules *modules, struct wtl_module *module,
+			 struct wtl_unwind_row *row)
+{
+	struct wtl_go_frame frame;
+
+	if (!wtl_go_frame(&modules->dw, module, row->address, &frame))
+		return;
+	row->is_bad = false;
+	row->is_end = frame.is_outermost;
+	row->base = WTL_UNWIND_SP;
+	for (size_t i = 0; i < WTL_UNWIND_KEPT; i++)
+		row->rules[i] = WTL_UNWIND_UNKNOWN;
+#if defined(__aarch64__)
+	/* The return address is where the stack pointer is, or still in its register. */
+	row->offset = (int32_t)frame.size;
+	row->rules[WTL_UNWIND_KEPT] = frame.size ? WTL_UNWIND_AT_CFA : WTL_UNWIND_SAME;
+	row->offsets[WTL_UNWIND_KEPT] = -(int32_t)frame.size;
+#else
+	row->offset = (int32_t)frame.size + 8;
+	row->rules[WTL_UNWIND_KEPT] = WTL_UNWIND_AT_CFA;
+	row->offsets[WTL_UNWIND_KEPT] = -8;
+#endif
+}
+
 static void fill_row(const struct wtl_modules *modules, struct wtl_module *module, uint64_t address,
 		     struct wtl_unwind_row *row)
 {
@@ -123,8 +148,10 @@ static void fill_row(const struct wtl_modules *modules, struct wtl_module *modul
 	bool is_signal;
 
 	*row = (struct wtl_unwind_row){.module = module, .address = address, .is_bad = true};
-	if (wtl_module_frame(modules, module, address, &frame) < 0)
+	if (wtl_module_frame(modules, module, address, &frame) < 0) {
+		fill_from_go(modules, module, row);
 		return;
+	}
 	modules->dw.dwarf_frame_info(frame, NULL, NULL, &is_signal);
 	row->is_signal = is_signal;
 	row->is_bad = !take_frame_address(&modules->dw, frame, row);

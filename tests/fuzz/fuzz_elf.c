@@ -7,13 +7,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "profile/go_table.h"
 #include "profile/module.h"
 
 /*
  * A program's file: its segments, symbols, CPython within it and unwinding tables. Not its DWARF's lines and scopes: elfutils
  * 0.188 itself reads beyond a hostile table of lines (dwarf_getsrclines). Inputs lack the four magic
  * bytes that every ELF file begins with. The corpus is a function of ten lines, built by gcc -gdwarf-4 -shared, by gcc
- * -gdwarf-5, and stripped.
+ * -gdwarf-5, and stripped; and tables of Go around it.
  */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -47,10 +48,12 @@ static void ask(struct wtl_module *module, uint64_t address)
 {
 	const struct wtl_module_symbol *symbol = wtl_module_symbol(&modules, module, address);
 	Dwarf_Frame *frame = NULL;
+	struct wtl_go_frame go;
 
 	check(!symbol || (symbol->name && symbol->address <= address));
 	if (wtl_module_frame(&modules, module, address, &frame) == 0)
 		free(frame);
+	wtl_go_frame(&modules.dw, module, address, &go);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
