@@ -361,15 +361,15 @@ void wtl_python_glance(struct wtl_python *python, int pid, int tid, int64_t t_ns
 }
 
 void wtl_python_catch_up(struct wtl_python *python, struct wtl_python_process *process, int tid,
-			 int64_t t_ns, int64_t now_ns)
+			 int64_t t_ns, int64_t now_ns, bool is_asleep)
 {
 	struct wtl_python_seen *seen = wtl_python_seen_of(process, tid);
 
-	if (!seen || now_ns - seen->read_ns < LAZY_NS || was_read(seen, t_ns) ||
+	if (!seen || (!is_asleep && (now_ns - seen->read_ns < LAZY_NS || was_read(seen, t_ns))) ||
 	    !prepare(python, process, now_ns) ||
 	    wtl_python_read(&process->target, &python->memory, tid, now_ns, true, python->stack) <
 		    0 ||
 	    python->stack->n == 0)
 		return;
-	take_reading(python, process, seen, now_ns, now_ns, true);
+	take_reading(python, process, seen, is_asleep ? t_ns : now_ns, now_ns, !is_asleep);
 }

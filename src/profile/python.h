@@ -148,10 +148,11 @@ void wtl_python_glance(struct wtl_python *python, int pid, int tid, int64_t t_ns
 		       int64_t now_ns, bool may_run);
 /*
  * Before a sample of a thread that left its processor is merged, without being read in time: reads its frames. If it is
- * still on none, they are the sample's; else they hardly fit.
+ * still on none, they are the sample's; else they hardly fit. is_asleep: the sample was taken just now, of a thread
+ * that sleeps.
  */
 void wtl_python_catch_up(struct wtl_python *python, struct wtl_python_process *process, int tid,
-			 int64_t t_ns, int64_t now_ns);
+			 int64_t t_ns, int64_t now_ns, bool is_asleep);
 /* What was read since when.apart_ns is not used for samples after when.back_ns. */
 void wtl_python_forget(struct wtl_python *python);
 /* The node of a sample's stack; negative: no memory. */

@@ -632,6 +632,19 @@ static void choose_callers(struct merge *merge, const struct wtl_python_seen *se
 	merge->is_guess = !merge->reading;
 }
 
+static void choose(struct merge *merge, const struct wtl_python_seen *seen)
+{
+	if (merge->sample->sample.is_asleep) {
+		/* It was read in the same sleep; too few registers are known to compare them. */
+		merge->reading = look_around(seen, merge->sample->t_ns).own;
+		merge->is_guess = !merge->reading;
+	} else if (merge->n_loops > 0) {
+		note_merged(merge, choose_reading(merge, seen));
+	} else if (!merge->is_whole && (seen->n > 0 || merge->python->when.n_hasten > 0)) {
+		choose_callers(merge, seen);
+	}
+}
+
 /* Puts the groups whose loops were not seen. */
 static void put_callers(struct merge *merge, size_t n_groups)
 {
@@ -648,14 +661,11 @@ static bool merge_loops(struct merge *merge)
 	size_t n_groups = 0;
 
 	merge->is_guess = true;
-	if (merge->n_loops == 0 && !merge->is_whole && seen &&
-	    (seen->n > 0 || merge->python->when.n_hasten > 0))
-		choose_callers(merge, seen);
+	if (seen)
+		choose(merge, seen);
 	if (merge->n_loops == 0 && !merge->reading)
 		return false;
 	merge->python->n_merged += merge->is_counted;
-	if (seen && merge->n_loops > 0)
-		note_merged(merge, choose_reading(merge, seen));
 	if (merge->reading) {
 		merge->left = merge->reading->n;
 		n_groups = count_groups(merge->reading);

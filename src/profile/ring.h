@@ -44,7 +44,8 @@ struct wtl_ring_event {
 			bool is_narrow; /* of 32-bit code */
 			bool is_bare; /* of a turn the registers alone; there may be another one with its stack */
 			uint64_t registers[WTL_RING_REGISTERS];
-			bool is_look;	      /* from /proc, not from the kernel (see looks.h) */
+			bool is_look;	/* from /proc, not from the kernel (see looks.h) */
+			bool is_asleep; /* from /proc, of a thread that sleeps (see asleep.h) */
 			const uint8_t *stack; /* from the stack pointer on; borrowed */
 			size_t stack_len;
 			/* A part further out, far_at bytes from the stack pointer; NULL: there is none. */

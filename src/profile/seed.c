@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "base/num.h"
 #include "base/thread.h"
+#include "profile/asleep.h"
 
 /* Rounds end, as a program may start others all the time; new ones are followed anyway. */
 enum { LINE_SIZE = 4096 + 128, ROUNDS_MAX = 16 };
@@ -101,36 +102,6 @@ static void add_map(void *seeds, const struct wtl_ring_event *event)
 	add_seed(seeds, event, event->map.path);
 }
 
-/* Where a thread sleeps: of its registers the kernel tells two, which lead through most of its stack. */
-static void read_place(struct seeds *seeds, int pid, int tid)
-{
-	struct wtl_ring_event event = {.kind = WTL_RING_SAMPLE,
-				       .pid = pid,
-				       .tid = tid,
-				       .t_ns = wtl_thread_clock_ns(),
-				       .is_seed = true,
-				       .sample = {.is_turn = true, .is_bare = true}};
-	char name[64], line[512] = "";
-	const char *last, *before;
-	FILE *file;
-
-	snprintf(name, sizeof(name), "/proc/%d/task/%d/syscall", pid, tid);
-	file = fopen(name, "re");
-	if (!file)
-		return;
-	/* "number six arguments, stack pointer, instruction"; or "running" */
-	if (fgets(line, sizeof(line), file) && (last = strrchr(line, ' '))) {
-		for (before = last - 1; before > line && *before != ' ';)
-			before--;
-		event.sample.registers[WTL_UNWIND_SP] = strtoull(before, NULL, 16);
-		event.sample.registers[WTL_UNWIND_PC] = strtoull(last, NULL, 16);
-		event.sample.has_registers = event.sample.registers[WTL_UNWIND_PC] > 0;
-	}
-	fclose(file);
-	if (event.sample.has_registers)
-		add_seed(seeds, &event, "");
-}
-
 static void read_thread(struct seeds *seeds, int pid, int tid, bool has_waits)
 {
 	const struct wtl_ring_event event = {.kind = WTL_RING_NAME,
@@ -138,6 +109,7 @@ static void read_thread(struct seeds *seeds, int pid, int tid, bool has_waits)
 					     .tid = tid,
 					     .t_ns = wtl_thread_clock_ns(),
 					     .is_seed = true};
+	struct wtl_ring_event asleep;
 	char name[64], comm[32] = "";
 	FILE *file;
 
@@ -149,8 +121,10 @@ static void read_thread(struct seeds *seeds, int pid, int tid, bool has_waits)
 		comm[strcspn(comm, "\n")] = '\0';
 	fclose(file);
 	add_seed(seeds, &event, comm);
-	if (has_waits)
-		read_place(seeds, pid, tid);
+	if (!has_waits || !wtl_asleep_find(pid, tid, &asleep))
+		return;
+	asleep.is_seed = true;
+	add_seed(seeds, &asleep, "");
 }
 
 static void read_threads(struct seeds *seeds, int pid, bool has_waits)

@@ -170,6 +170,7 @@ static void add_wait(struct wtl_trace *trace, struct wtl_trace_thread *thread, i
 			       place_wait, trace);
 		trace->n_broken -= thread->is_mended;
 		trace->n_cut -= thread->is_mended && thread->shown_end == WTL_UNWIND_CUT;
+		trace->n_broken += trace->lacks_turns && thread->shown_end != WTL_UNWIND_WHOLE;
 	}
 	thread->late = 0;
 	wtl_waits_add(thread->is_pushed ? &thread->pushed : &thread->rests,
@@ -237,6 +238,12 @@ static void go_by_switch(struct wtl_trace *trace, size_t i, const struct wtl_rin
 	thread->is_told = thread->shown > 0 && thread->shown_end == WTL_UNWIND_WHOLE;
 	thread->is_shown = false;
 	thread->late = 0;
+	/* Without samples of turns it is looked at in its sleep; one that was pushed off is where it was sampled. */
+	if (!trace->lacks_turns || trace->python.is_looked || thread->is_pushed)
+		return;
+	thread->is_noted = true;
+	wtl_asleep_note(&trace->asleep, (uint32_t)i, &thread->slot,
+			&(struct wtl_ring_event){.pid = event->pid, .tid = event->tid});
 }
 
 static void come(struct wtl_trace *trace, size_t i, const struct wtl_ring_event *event)
@@ -456,7 +463,7 @@ static int64_t locate(struct wtl_trace *trace, size_t thread, const struct wtl_r
 	*ret_n = n;
 	if (python && event->sample.is_turn)
 		wtl_python_catch_up(&trace->python, python, event->tid, event->t_ns,
-				    wtl_thread_clock_ns());
+				    wtl_thread_clock_ns(), event->sample.is_asleep);
 	if (n == 0)
 		return unresolved_node(trace, thread, event);
 	if (python)
@@ -484,6 +491,8 @@ static void look_at(struct wtl_trace *trace, size_t number, struct wtl_ring_even
 	thread->late = node >= 0 && n > 0 ? (uint32_t)node : 0;
 	thread->late_ns = wtl_thread_clock_ns();
 	thread->is_mended = thread->shown > 0 && end == WTL_UNWIND_WHOLE;
+	if (trace->lacks_turns)
+		thread->shown_end = end;
 }
 
 void wtl_trace_look_back(struct wtl_trace *trace)

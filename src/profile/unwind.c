@@ -376,7 +376,9 @@ size_t wtl_unwind(struct wtl_unwinder *unwinder, const struct wtl_space *space,
 		  const struct wtl_ring_event *sample, struct wtl_unwind_place places[], size_t max,
 		  enum wtl_unwind_end *ret_end)
 {
-	struct frame frame = {.sample = sample, .known = UINT64_MAX};
+	const uint64_t few = UINT64_C(1) << WTL_UNWIND_SP | UINT64_C(1) << WTL_UNWIND_PC;
+	struct frame frame = {.sample = sample,
+			      .known = sample->sample.is_asleep ? few : UINT64_MAX};
 	bool is_end = false, is_exact = true; /* false: the PC is a return address */
 	const struct wtl_unwind_row *row = NULL;
 	size_t n = 0;

@@ -432,6 +432,90 @@ def test_waiting(program, tmp_path):
     assert both.code == 125 and "exclude each other" in both.err
 
 
+SLEEPS = """
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static int ends[2];
+static void nap(void) { nanosleep(&(struct timespec){0, 400000000}, NULL); }
+static void naps(void) { nap(); }
+static void polls(void) { poll(NULL, 0, 400); }
+static void locks(void) { pthread_mutex_lock(&mutex); pthread_mutex_unlock(&mutex); }
+static void reads(void) { char byte; if (read(ends[0], &byte, 1) < 1) pthread_mutex_lock(&mutex); }
+static void rests_a_little(void) { nanosleep(&(struct timespec){0, 20000000}, NULL); }
+static void *holds(void *unused)
+{
+	pthread_mutex_lock(&mutex);
+	nap();
+	pthread_mutex_unlock(&mutex);
+	nap();
+	return write(ends[1], "", 1) < 1 ? NULL : unused;
+}
+static void joins(pthread_t thread) { pthread_join(thread, NULL); }
+static void *late(void *unused) { nap(); return unused; }
+static void told(const char *name, void (*call)(void))
+{
+	struct timespec from, to;
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	call();
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	printf("%s %f\\n", name, (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec));
+}
+int main(void)
+{
+	pthread_t thread;
+	told("naps", naps);
+	told("polls", polls);
+	if (pipe(ends) < 0 || pthread_create(&thread, NULL, holds, NULL))
+		return 1;
+	rests_a_little();
+	told("locks", locks);
+	told("reads", reads);
+	joins(thread);
+	if (pthread_create(&thread, NULL, late, NULL))
+		return 1;
+	joins(thread);
+	return 0;
+}
+"""
+
+
+def profile_without_rights(folder, *words):
+    """Somebody who may not see the kernel profiles a command: what it writes, and the profile."""
+    os.chmod(folder, 0o777)
+    wattle = shutil.copy(command_path(), folder)
+    first = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all") if os.geteuid() == 0 else ()
+    if first and not shutil.which("setpriv"):
+        pytest.skip("needs setpriv, to become somebody else")
+    done = subprocess.run([*first, wattle, "profile", "-q", "--wall", "-f", "json", "-o", folder / "told", "--", *words], cwd=folder,
+                          env=clean_env(HOME=None), capture_output=True, text=True, check=False)
+    if done.returncode in (126, 127) or "perf_event_open" in done.stderr:
+        pytest.skip(f"others can take no profile of it here: {done.stderr}")
+    assert done.returncode == 0, done
+    return done.stdout, json.loads((folder / "told").read_text())
+
+
+def test_waiting_without_rights(tmp_path):
+    """The kernel does not show where threads leave their processors: they are looked at in their sleep."""
+    with tempfile.TemporaryDirectory(prefix="wattle-test-") as folder:
+        program = Path(folder) / "sleeps"
+        (tmp_path / "sleeps.c").write_text(SLEEPS)
+        subprocess.run(["gcc", "-g", "-O1", "-fno-inline", "-fno-optimize-sibling-calls", "-fomit-frame-pointer", "-o", program, tmp_path / "sleeps.c",
+                        "-lpthread"], check=True)
+        out, told = profile_without_rights(Path(folder), program)
+    waits = {row["function"]: row["wait_s"] for row in told["functions"]}
+    true = {name: float(seconds) for name, seconds in (line.split() for line in out.splitlines())}
+    assert true.keys() == {"naps", "polls", "locks", "reads"}, out
+    if platform.machine() != "x86_64":  # elsewhere only the innermost function is known of some
+        return
+    for name, seconds in true.items():
+        assert 0.9 * seconds <= waits[name] <= 1.5 * seconds, (name, seconds, waits)
+    assert waits["joins"] >= 0.4 * 0.9 and waits["holds"] >= 0.8 * 0.9 and waits["late"] >= 0.4 * 0.9, waits
+
+
 TURNS = """
 #include <pthread.h>
 #include <time.h>

@@ -9,11 +9,12 @@ import re
 import resource
 import shutil
 import subprocess
+import tempfile
 
 import pytest
 
 from conftest import finish, parse_json, run_wattle, start_wattle, wait_for
-from test_profile import stolen_s
+from test_profile import profile_without_rights, stolen_s
 
 SCRIPT = """
 import hashlib, os, sys, threading, time
@@ -230,6 +231,52 @@ def test_waiting_once(python, tmp_path):
     path.write_text("import time\ndef nap():\n    time.sleep(0.7)\ndef rest():\n    time.sleep(0.4)\nnap()\nrest()\n")
     waits = {row["function"].split(" ")[0]: row["wait_s"] for row in with_waits(python, path)}
     assert waits["nap"] >= 0.7 * 0.9 and waits["rest"] >= 0.4 * 0.9, waits
+
+
+SLEEPS = """
+import os, queue, select, socket, subprocess, threading, time
+def later(call, *args):
+    threading.Timer(0.4, call, args).start()
+def naps():
+    time.sleep(0.4)
+def locks():
+    lock = threading.Lock()
+    lock.acquire()
+    later(lock.release)
+    lock.acquire()
+def gets():
+    things = queue.Queue()
+    later(things.put, 1)
+    things.get()
+def runs():
+    subprocess.run(["sleep", "0.4"], check=True)
+def receives():
+    one, other = socket.socketpair()
+    later(other.send, b"x")
+    one.recv(1)
+def selects():
+    select.select([], [], [], 0.4)
+def waits():
+    threading.Event().wait(0.4)
+for call in (naps, locks, gets, runs, receives, selects, waits):
+    begin = time.monotonic()
+    call()
+    print(call.__name__, time.monotonic() - begin)
+"""
+
+
+@pytest.mark.parametrize("python", INTERPRETERS)
+def test_waiting_without_rights(python, tmp_path):
+    """The kernel does not show where threads leave their processors: they are looked at in their sleep."""
+    with tempfile.TemporaryDirectory(prefix="wattle-test-") as folder:
+        path = pathlib.Path(folder) / "script.py"
+        path.write_text(SLEEPS)
+        out, told = profile_without_rights(pathlib.Path(folder), python, path)
+    waits = {row["function"].split(" ")[0]: row["wait_s"] for row in told["functions"] if "script.py" in row["function"]}
+    true = {name: float(seconds) for name, seconds in (line.split() for line in out.splitlines())}
+    assert len(true) == 7, out
+    for name, seconds in true.items():
+        assert 0.9 * seconds <= waits[name] <= 1.5 * seconds, (name, seconds, waits)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="where threads wait is told to root")

@@ -619,7 +619,8 @@ static const char *merge_late(struct merging *merging, int64_t late_ns, bool is_
 	merging->late_ns = late_ns;
 	if (!is_glanced_at)
 		wtl_python_catch_up(&merging->python, wtl_python_find(&merging->python, PID), TID,
-				    merging->t_ns + 5000000, merging->t_ns + 5000000 + late_ns);
+				    merging->t_ns + 5000000, merging->t_ns + 5000000 + late_ns,
+				    false);
 	path = merge(merging, places, UNIT_COUNT(places), true, is_glanced_at);
 	merging->late_ns = 0;
 	return path;

@@ -394,6 +394,31 @@ static void test_a_stack_that_is_cut_off(void **state)
 	assert_int_equal(bench->n, 0);
 }
 
+/* Of a thread that sleeps two registers are known: callers that others lead to are missing, and not made up. */
+static void test_a_thread_that_sleeps(void **state)
+{
+	struct bench *bench = *state;
+	uint64_t *registers = taken.event.sample.registers;
+	char names[DEPTH][64];
+	size_t n;
+
+	outermost(2);
+	unwind(bench, DEPTH);
+	n = bench->n;
+	for (size_t i = 0; i < n; i++)
+		snprintf(names[i], sizeof(names[i]), "%s", name_at(bench, i));
+	for (size_t i = 0; i < WTL_RING_REGISTERS; i++)
+		if (i != WTL_UNWIND_SP && i != WTL_UNWIND_PC)
+			registers[i] = registers[WTL_UNWIND_SP] + 64;
+	taken.event.sample.is_asleep = true;
+	unwind(bench, DEPTH);
+	taken.event.sample.is_asleep = false;
+	assert_in_range(bench->n, 1, n);
+	for (size_t i = 0; i < bench->n; i++)
+		assert_string_equal(name_at(bench, i), names[i]);
+	assert_int_equal(bench->end == WTL_UNWIND_WHOLE, bench->n == n);
+}
+
 /* Whatever a stack holds, it ends. */
 static void test_stacks_of_rubbish(void **state)
 {
@@ -435,6 +460,7 @@ int main(void)
 	  cmocka_unit_test_setup_teardown(test_a_loop_of_python_without_a_name, set_up, tear_down),
 #endif
 	  cmocka_unit_test_setup_teardown(test_a_stack_that_is_cut_off, set_up, tear_down),
+	  cmocka_unit_test_setup_teardown(test_a_thread_that_sleeps, set_up, tear_down),
 	  cmocka_unit_test_setup_teardown(test_stacks_of_rubbish, set_up, tear_down),
 	};
 

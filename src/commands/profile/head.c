@@ -93,11 +93,12 @@ static void put_waits(struct wtl_buf *buf, const struct wtl_profile *profile)
 		"all: waiting takes no energy of theirs\n",
 		cpu_s, wait_s, cpu_s + wait_s);
 	if (profile->meter && profile->trace->lacks_turns)
-		wtl_buf_printf(buf, "what a thread waited in is where it was %s\n",
+		wtl_buf_printf(buf, "%s\n",
 			       profile->trace->python.is_looked
-				       ? "seen last"
-				       : "sampled last: sysctl kernel.perf_event_paranoid=1, or "
-					 "CAP_PERFMON, tells it exactly");
+				       ? "what a thread waited in is where it was seen last"
+				       : "what a thread waited in for less than 0.1 s may be where "
+					 "it was sampled last: sysctl "
+					 "kernel.perf_event_paranoid=1, or CAP_PERFMON, tells it");
 }
 
 /* Lost or incomplete samples. */
