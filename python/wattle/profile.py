@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 INTERVAL_S = 0.05
 COST = 50  # a look takes at most one part in so many of the time
 POOL = 4096  # stretches of a thread's time that functions which still run will claim
+SUFFIXES = (".pstats", ".prof")
 SORTS = ("energy", "all-energy", "time", "cumulative", "calls", "name")
 # What waits more than it computes, as cProfile calls it.
 WAITS = re.compile(
@@ -729,6 +730,8 @@ def _arguments(argv: list[str]) -> Any:
         parser.error("--interval takes 0.001 to 60 seconds, --rows 0 or more")
     if chosen.quiet and not chosen.output:
         parser.error("--quiet leaves nothing to tell without --output")
+    if chosen.output is not None and not chosen.output.endswith(SUFFIXES):
+        parser.error(f"-o {chosen.output}: its name has to end in {' or '.join(SUFFIXES)}; 'wattle profile' writes other formats; nothing was run")
     return chosen
 
 

@@ -173,6 +173,13 @@ def test_file_cannot_be_written(profiled):
     assert "cannot write" in said and "measured in all" in said
 
 
+@pytest.mark.parametrize("name", ["x.html", "x.json", "x", "x.pstats.gz"])
+def test_suffix_of_another_format(profiled, tmp_path, name):
+    said = profiled("-o", name, "program.py", code=2).stderr.splitlines()[-1]
+    assert "has to end in .pstats or .prof" in said and said.endswith("nothing was run")
+    assert os.listdir(tmp_path) == ["program.py"]
+
+
 def test_syntax_error(profiled, tmp_path):
     (tmp_path / "bad.py").write_text("def (:\n")
     assert "SyntaxError" in profiled("bad.py", code=1).stderr
