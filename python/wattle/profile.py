@@ -367,16 +367,13 @@ class Profile:
         """
         import marshal
 
-        path = os.fspath(path)
+        path, beside = _files(path)
         rows = {f"[{name}]": uj / 1e6 for name, uj in self.rows()[1:4] if uj}
-        stem, dot, suffix = path.rpartition(".")
-        beside = f"{stem}.time.{suffix}" if dot and os.sep not in suffix else path + ".time"
         energy = stats_of(self.functions, "TOTAL (values are joules)", True, rows)
         seconds = stats_of(self.functions, "TOTAL (values are seconds)", False, {"[the profiler, taken out of them]": self.overhead_s})
         for name, stats in ((path, energy), (beside, seconds))[self.measured_uj is None:]:
             with open(name, "wb") as file:
                 marshal.dump(stats, file, 2)
-
 
     def _merge(self, made: dict[Any, Function]) -> None:
         for key, f in made.items():
@@ -384,6 +381,13 @@ class Profile:
             if sum_of is not f:
                 sum_of.add(f)
         self.functions = list(self._by_key.values())
+
+
+def _files(path: str | os.PathLike[str]) -> tuple[str, str]:
+    """Those of joules and of seconds."""
+    path = os.fspath(path)
+    stem, dot, suffix = path.rpartition(".")
+    return path, f"{stem}.time.{suffix}" if dot and os.sep not in suffix else path + ".time"
 
 
 _running: list[_Session] = []
@@ -730,8 +734,10 @@ def _arguments(argv: list[str]) -> Any:
         parser.error("--interval takes 0.001 to 60 seconds, --rows 0 or more")
     if chosen.quiet and not chosen.output:
         parser.error("--quiet leaves nothing to tell without --output")
-    if chosen.output is not None and not chosen.output.endswith(SUFFIXES):
-        parser.error(f"-o {chosen.output}: its name has to end in {' or '.join(SUFFIXES)}; 'wattle profile' writes other formats; nothing was run")
+    if chosen.output is not None:
+        if not chosen.output.endswith(SUFFIXES):
+            parser.error(f"-o {chosen.output}: its name has to end in {' or '.join(SUFFIXES)}; 'wattle profile' writes other formats; nothing was run")
+        chosen.output = os.path.abspath(chosen.output)  # wherever the program goes
     return chosen
 
 
@@ -754,20 +760,36 @@ def _load(chosen: Any) -> Callable[[], object]:
     return lambda: exec(code, module.__dict__)
 
 
+def _try(path: str) -> None:
+    """Raises `OSError` if it cannot be written; what is there stays as it is."""
+    path = os.path.realpath(path)
+    if not os.path.exists(path):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+        os.unlink(path)
+    elif os.path.isfile(path) or os.path.isdir(path):  # a pipe may have no reader yet
+        os.close(os.open(path, os.O_WRONLY))
+
+
 def _told(profile: Profile, chosen: Any) -> bool:
     """Writes what was asked for; whether that succeeded."""
-    sys.stdout.flush()
-    if not chosen.quiet:
-        print(f"wattle.profile: {profile.table(chosen.sort, chosen.rows or None)}", file=sys.stderr)
+    said, is_written = [], True
     if chosen.output:
         try:
             profile.write(chosen.output)
             if profile.measured_uj is None:
-                print(f"wattle.profile: no energy is known, so {chosen.output!r} is not written: seconds are beside it", file=sys.stderr)
+                said.append(f"no energy is known, so {chosen.output!r} is not written: seconds are beside it")
         except OSError as error:
-            print(f"wattle.profile: cannot write {chosen.output!r}: {error.strerror}", file=sys.stderr)
-            return False
-    return True
+            said.append(f"cannot write {error.filename or chosen.output!r}: {error.strerror}")
+            is_written = False
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):  # nobody reads it any more, or the program has closed it
+        pass
+    if not chosen.quiet or not is_written:
+        said.insert(0, profile.table(chosen.sort, chosen.rows or None))
+    for text in said:
+        print(f"wattle.profile: {text}", file=sys.stderr)
+    return is_written
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -776,6 +798,12 @@ def main(argv: list[str] | None = None) -> int:
     import warnings
 
     chosen = _arguments(sys.argv[1:] if argv is None else argv)
+    for path in _files(chosen.output) if chosen.output else ():
+        try:
+            _try(path)
+        except OSError as error:
+            print(f"wattle.profile: cannot write {path!r}: {error.strerror}; nothing was run", file=sys.stderr)
+            return 2
     try:
         program = _load(chosen)
     except OSError as error:

@@ -168,9 +168,43 @@ def test_what_cannot_be_meant(profiled, args, says):
     assert says in profiled(*args, code=2).stderr
 
 
-def test_file_cannot_be_written(profiled):
-    said = profiled("-o", "absent/p.pstats", "program.py", code=1).stderr
-    assert "cannot write" in said and "measured in all" in said
+@pytest.mark.parametrize("name", ["absent/p.pstats", "folder.pstats", "of.pstats"])
+def test_file_that_cannot_be_written_is_refused_first(profiled, tmp_path, name):
+    (tmp_path / "folder.pstats").mkdir()
+    (tmp_path / "of.time.pstats").mkdir()  # the seconds beside it
+    (tmp_path / "ran.py").write_text("open('ran', 'w').close()")
+    said = profiled("-o", name, "ran.py", code=2).stderr
+    assert re.fullmatch(r"wattle\.profile: cannot write '.*\.pstats': .*; nothing was run\n", said)
+    assert sorted(os.listdir(tmp_path)) == ["folder.pstats", "of.time.pstats", "program.py", "ran.py"]
+
+
+def test_trying_a_file_leaves_it_alone(profiled, tmp_path):
+    (tmp_path / "p.prof").write_text("old")
+    (tmp_path / "link.prof").symlink_to("absent")
+    (tmp_path / "look.py").write_text("print(open('p.prof').read(), __import__('os').path.exists('absent'), __import__('os').path.exists('p.time.prof'))")
+    for name in ("p.prof", "link.prof"):
+        assert profiled("-o", name, "look.py").stdout == "old False False\n"
+        (tmp_path / "p.prof").write_text("old")
+        (tmp_path / "p.time.prof").unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("quiet", [(), ("-q",)])
+def test_file_that_cannot_be_written_later(profiled, tmp_path, quiet):
+    """What was measured is told all the same."""
+    (tmp_path / "full.pstats").symlink_to("/dev/full")
+    said = profiled(*quiet, "-o", "full.pstats", "program.py", code=1).stderr
+    assert "cannot write" in said and said.count("measured in all") == 1
+
+
+def test_file_is_written_where_it_was_asked_for(profiled, tmp_path):
+    (tmp_path / "moves.py").write_text("import os; os.mkdir('other'); os.chdir('other')")
+    profiled("-o", "p.pstats", "moves.py")
+    assert (tmp_path / "p.time.pstats").exists()
+
+
+def test_closed_output(profiled, tmp_path):
+    (tmp_path / "closes.py").write_text("import sys; sys.stdout.close()")
+    assert "measured in all" in profiled("closes.py").stderr
 
 
 @pytest.mark.parametrize("name", ["x.html", "x.json", "x", "x.pstats.gz"])
