@@ -742,7 +742,10 @@ def _arguments(argv: list[str]) -> Any:
 
 
 def _load(chosen: Any) -> Callable[[], object]:
-    """The program as a function. Raises `OSError`, `SyntaxError`, `ImportError`."""
+    """The program as a function. Raises `OSError`, `SyntaxError`, `ValueError`, `ImportError`."""
+    import importlib.machinery
+    import importlib.util
+    import pkgutil
     import types
 
     sys.argv[:] = [chosen.program, *chosen.arguments]
@@ -751,11 +754,18 @@ def _load(chosen: Any) -> Callable[[], object]:
 
         sys.path[0] = os.getcwd()
         return lambda: runpy.run_module(chosen.program, run_name="__main__", alter_sys=True)
-    with open(chosen.program, "rb") as file:
-        code = compile(file.read(), chosen.program, "exec")
-    sys.path[0] = os.path.dirname(os.path.abspath(chosen.program))
-    module = types.ModuleType("__main__")
-    module.__dict__.update(__file__=chosen.program, __builtins__=__builtins__, __spec__=None)
+    path = os.path.abspath(chosen.program)
+    if pkgutil.get_importer(path) is not None:  # a folder or a zip file
+        spec: Any = importlib.machinery.PathFinder.find_spec("__main__", [path])
+        if spec is None or spec.loader is None:
+            raise ImportError(f"can't find '__main__' module in {chosen.program!r}")
+        code, module, sys.path[0] = spec.loader.get_code("__main__"), importlib.util.module_from_spec(spec), path
+    else:
+        with open(chosen.program, "rb") as file:
+            code = compile(file.read(), chosen.program, "exec")
+        sys.path[0] = os.path.dirname(path)
+        module = types.ModuleType("__main__")
+        module.__dict__.update(__file__=chosen.program, __builtins__=__builtins__, __spec__=None)
     sys.modules["__main__"] = module
     return lambda: exec(code, module.__dict__)
 
@@ -809,7 +819,10 @@ def main(argv: list[str] | None = None) -> int:
     except OSError as error:
         print(f"wattle.profile: cannot read {chosen.program!r}: {error.strerror}", file=sys.stderr)
         return 2
-    except SyntaxError:
+    except ImportError as error:
+        print(f"wattle.profile: {error}", file=sys.stderr)
+        return 2
+    except (SyntaxError, ValueError):  # older Pythons have the latter for null bytes
         traceback.print_exc(0)
         return 1
     profile, pid, ended = Profile(interval_s=chosen.interval, allocations=chosen.allocations), os.getpid(), None

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import zipapp
 from pathlib import Path
 
 import pytest
@@ -168,6 +169,40 @@ def test_what_cannot_be_meant(profiled, args, says):
     assert says in profiled(*args, code=2).stderr
 
 
+KIN = "def helper():\n    return 1\n"
+SHOWS = """
+import sys, kin
+kin.helper()
+print(sys.argv, sys.path[0], __name__, __file__, __package__, sys.modules["__main__"].kin is kin)
+if "exit" in sys.argv:
+    sys.exit(7)
+"""
+
+
+@pytest.mark.parametrize("kind", ["folder", "a.zip", "a.pyz"])
+def test_what_python_runs_besides_scripts(profiled, tmp_path, kind):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "__main__.py").write_text(SHOWS)
+    (tmp_path / "folder" / "kin.py").write_text(KIN)
+    if kind != "folder":
+        zipapp.create_archive(tmp_path / "folder", tmp_path / kind, "/usr/bin/env python3")
+    plain = subprocess.run([sys.executable, kind, "a", "-b"], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert profiled("-o", "p.pstats", kind, "a", "-b").stdout == plain.stdout
+    assert functions(tmp_path / "p.time.pstats")["helper"][1] == 1
+    assert "measured in all" in profiled(kind, "exit", code=7).stderr
+
+
+def test_folder_that_is_no_program(profiled, tmp_path):
+    (tmp_path / "folder").mkdir()
+    assert profiled("folder", code=2).stderr == "wattle.profile: can't find '__main__' module in 'folder'\n"
+
+
+def test_what_is_no_source(profiled, tmp_path):
+    (tmp_path / "x.bin").write_bytes(b"\0\1")
+    said = profiled("x.bin", code=1).stderr
+    assert "null bytes" in said and "wattle/profile.py" not in said
+
+
 @pytest.mark.parametrize("name", ["absent/p.pstats", "folder.pstats", "of.pstats"])
 def test_file_that_cannot_be_written_is_refused_first(profiled, tmp_path, name):
     (tmp_path / "folder.pstats").mkdir()
@@ -236,6 +271,10 @@ def test_other_interpreters(profiled, tmp_path, version):
     assert [key[2] for key in seconds["main"][4]] == ["<module>"] and seconds["main"][3] > 0.9
     assert "main" in [key[2] for key in seconds["start"][4]]
     assert "main" not in [key[2] for key in seconds["worker"][4]]
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "__main__.py").write_text("print(__name__)")
+    zipapp.create_archive(tmp_path / "folder", tmp_path / "a.pyz")
+    assert profiled("a.pyz", interpreter=found[-1]).stdout == "__main__\n"
 
 
 def test_snakeviz(profiled, tmp_path):
