@@ -793,13 +793,40 @@ def _told(profile: Profile, chosen: Any) -> bool:
             is_written = False
     try:
         sys.stdout.flush()
-    except (OSError, ValueError):  # nobody reads it any more, or the program has closed it
+    except (OSError, ValueError, RuntimeError):  # nobody reads it, the program has closed it, or a signal came in the middle of it
         pass
     if not chosen.quiet or not is_written:
         said.insert(0, profile.table(chosen.sort, chosen.rows or None))
     for text in said:
         print(f"wattle.profile: {text}", file=sys.stderr)
     return is_written
+
+
+def _tell_at_sigterm(profile: Profile, chosen: Any) -> None:
+    """
+    If nobody else handles SIGTERM, it ends the program as ever once what was measured is told. Not by an exception: the program would see
+    it, and might go on.
+    """
+    import signal
+
+    pid = os.getpid()
+
+    def end(*_: object) -> None:
+        try:
+            if os.getpid() == pid and profile._depth:
+                profile.__exit__()
+                _told(profile, chosen)
+        finally:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    def forked() -> None:
+        if signal.getsignal(signal.SIGTERM) is end:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, end)
+        os.register_at_fork(after_in_child=forked)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -826,6 +853,7 @@ def main(argv: list[str] | None = None) -> int:
         traceback.print_exc(0)
         return 1
     profile, pid, ended = Profile(interval_s=chosen.interval, allocations=chosen.allocations), os.getpid(), None
+    _tell_at_sigterm(profile, chosen)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the table says what is modelled
         try:

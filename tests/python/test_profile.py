@@ -160,6 +160,54 @@ def test_interrupt(profiled):
     assert "measured in all" in profiled("program.py", "interrupt", code=-signal.SIGINT).stderr
 
 
+TERMINATED = """
+import os, signal, sys
+from multiprocessing import get_context
+
+def last():
+    os.kill(os.getpid(), signal.SIGTERM)
+    signal.pause()
+
+def main(how):
+    print("begun")
+    if how == "ignored":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        os.kill(os.getpid(), signal.SIGTERM)
+        return
+    if how == "own":
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(5))
+    if how == "child":
+        process = get_context("fork").Process(target=last)
+        process.start()
+        process.join()
+        print("child", process.exitcode)
+        return
+    try:
+        last()
+    finally:
+        print("comes to its end by itself")
+
+main(sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("how,code", [("", -signal.SIGTERM), ("own", 5), ("ignored", 0), ("child", 0)])
+def test_sigterm(profiled, tmp_path, how, code):
+    """The program ends as it would without the profiler, and what was measured is told."""
+    (tmp_path / "ends.py").write_text(TERMINATED)
+    plain = subprocess.run([sys.executable, "-u", "ends.py", how], capture_output=True, text=True, cwd=tmp_path, check=False)
+    done = profiled("-o", "p.pstats", "ends.py", how, code=code)
+    assert plain.returncode == code and done.stdout == plain.stdout
+    assert done.stderr.count("measured in all") == 1
+    if how != "child":
+        assert functions(tmp_path / "p.time.pstats")["main"][1] == 1
+
+
+def test_sigterm_that_was_ignored_at_the_start(profiled):
+    said = profiled("program.py", preexec_fn=lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN)).stderr
+    assert "measured in all" in said
+
+
 def test_module(profiled):
     assert profiled("-q", "-o", "m.pstats", "-m", "program", "x").stdout.startswith("done ['x'] __main__ ")
 
