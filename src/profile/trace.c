@@ -19,8 +19,8 @@ enum { CPUS_MAX = 1 << 16, NODES_MOST = 1 << 18 };
 #define LATELY_NS INT64_C(100000000)
 /* After a lost record, a thread seen again within that time is taken not to have left: at most that much is wrong. */
 #define NEAR_NS INT64_C(5000000)
-/* A thread that is off for so long is looked at in its sleep, some at a time. */
-#define ASLEEP_NS INT64_C(5000000)
+/* A thread that is off for so long is looked at in its sleep, some at a time. CPython's wait 5 ms for the GIL. */
+#define ASLEEP_NS INT64_C(3000000)
 enum { ASLEEP_LOOKS = 64 };
 /* Both records of one birth come within that time, even if a virtual processor pauses between them; the kernel
  * reuses no TID so soon. */
@@ -165,17 +165,18 @@ static void add_wait(struct wtl_trace *trace, struct wtl_trace_thread *thread, i
 	if (!trace->has_waits || !thread->off_ns || wait_ns <= 0)
 		return;
 	if (thread->late && end_ns >= wtl_trace_time(thread->late_ns)) {
-		wtl_waits_show(&thread->rests, thread->late,
-			       (struct wtl_waits_moment){thread->cpu_ns, thread->off_ns},
-			       place_wait, trace);
+		wtl_waits_show(
+			&thread->rests, thread->late,
+			(struct wtl_waits_moment){thread->cpu_ns, thread->off_ns, thread->mark},
+			place_wait, trace);
 		trace->n_broken -= thread->is_mended;
 		trace->n_cut -= thread->is_mended && thread->shown_end == WTL_UNWIND_CUT;
 		trace->n_broken += trace->lacks_turns && thread->shown_end != WTL_UNWIND_WHOLE;
 	}
 	thread->late = 0;
 	wtl_waits_add(thread->is_pushed ? &thread->pushed : &thread->rests,
-		      (struct wtl_waits_moment){thread->cpu_ns, thread->off_ns}, wait_ns,
-		      place_wait, trace);
+		      (struct wtl_waits_moment){thread->cpu_ns, thread->off_ns, thread->mark},
+		      wait_ns, place_wait, trace);
 	thread->wait_ns += wait_ns;
 }
 
@@ -231,8 +232,8 @@ static void go_by_switch(struct wtl_trace *trace, size_t i, const struct wtl_rin
 	thread->is_pushed = event->turn.is_preempted;
 	if (thread->is_shown)
 		wtl_waits_show(thread->is_pushed ? &thread->pushed : &thread->rests, thread->shown,
-			       (struct wtl_waits_moment){thread->cpu_ns, event->t_ns}, place_wait,
-			       trace);
+			       (struct wtl_waits_moment){thread->cpu_ns, event->t_ns, thread->mark},
+			       place_wait, trace);
 	else
 		thread->shown = 0;
 	thread->is_told = thread->shown > 0 && thread->shown_end == WTL_UNWIND_WHOLE;
@@ -262,6 +263,7 @@ static void come(struct wtl_trace *trace, size_t i, const struct wtl_ring_event 
 			thread->off_ns = wtl_trace_time(thread->since_ns);
 		thread->since_ns = 0;
 		add_wait(trace, thread, thread->on_ns);
+		thread->mark = 0;
 	}
 	thread->is_on = true;
 	thread->cpu = event->cpu;
@@ -378,7 +380,7 @@ static int64_t node_of(struct wtl_trace *trace, const struct wtl_unwind_place pl
 static void show_place(struct wtl_trace *trace, struct wtl_trace_thread *thread, uint32_t node,
 		       const struct wtl_ring_event *sample)
 {
-	struct wtl_waits_moment now = {thread->cpu_ns, sample->t_ns};
+	struct wtl_waits_moment now = {thread->cpu_ns, sample->t_ns, 0};
 
 	if (!trace->has_waits)
 		return;
@@ -518,6 +520,18 @@ void wtl_trace_look_back(struct wtl_trace *trace)
 	}
 }
 
+/* Keeps where a thread leaves its processor, as far as registers tell that. */
+static void note_turn(struct wtl_trace_thread *thread, const struct wtl_ring_event *event)
+{
+	const uint64_t *registers = event->sample.registers;
+
+	if (!event->sample.is_turn || !event->sample.has_registers)
+		return;
+	thread->mark = wtl_hash_more(
+		wtl_hash_more(WTL_HASH_START, &registers[WTL_UNWIND_PC], sizeof(*registers)),
+		&registers[WTL_UNWIND_SP], sizeof(*registers));
+}
+
 static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl_ring_event *event)
 {
 	enum wtl_unwind_end end;
@@ -525,6 +539,7 @@ static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl
 	int64_t node;
 	size_t n;
 
+	note_turn(&trace->threads[thread], event);
 	if (event->sample.is_look) {
 		take_look(trace, thread, event);
 		return;

@@ -38,6 +38,7 @@ struct wtl_trace_thread {
 	/* Waits by place: after it left by itself, and after others pushed it off. */
 	struct wtl_waits rests, pushed;
 	bool is_pushed;		       /* when it last left */
+	uint64_t mark;		       /* of where it last left; 0: not known */
 	bool is_shown;		       /* a sample of it as it leaves was just taken, */
 	uint32_t shown;		       /* at that node; 0: its stack is not known */
 	enum wtl_unwind_end shown_end; /* of that stack */

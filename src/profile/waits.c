@@ -10,11 +10,47 @@
 /* or, after many switches, with more time between: the kernel shows a thread that often leaves often. */
 #define NEAR_NS INT64_C(20000000)
 enum { NEAR_TURNS = 4 };
+/* From the same instruction with the same stack pointer, whatever ran meanwhile: another function may get there too. */
+#define AGAIN_NS INT64_C(50000000)
 
 static bool is_near(struct wtl_waits_moment from, struct wtl_waits_moment to, uint32_t turns)
 {
 	return to.cpu_ns - from.cpu_ns <= NEAR_CPU_NS &&
 	       (turns <= NEAR_TURNS || to.t_ns - from.t_ns <= NEAR_NS);
+}
+
+static bool is_again(struct wtl_waits_moment from, struct wtl_waits_moment to)
+{
+	return from.mark && from.mark == to.mark && to.t_ns - from.t_ns <= AGAIN_NS;
+}
+
+/* The node where the thread was shown to leave from the same place shortly before; 0: it was not. */
+static uint32_t node_of(const struct wtl_waits *waits, struct wtl_waits_moment left)
+{
+	for (unsigned i = 0; i < WTL_WAITS_MARKS && left.mark; i++)
+		if (waits->marks[i].mark == left.mark)
+			return left.t_ns - waits->marks[i].t_ns <= AGAIN_NS ? waits->marks[i].node
+									    : 0;
+	return 0;
+}
+
+/* Keeps where that place is, instead of what was kept first. */
+static void keep(struct wtl_waits *waits, uint32_t node, struct wtl_waits_moment left)
+{
+	unsigned at = 0;
+
+	if (!node || !left.mark)
+		return;
+	for (unsigned i = 0; i < WTL_WAITS_MARKS; i++) {
+		if (waits->marks[i].mark == left.mark) {
+			at = i;
+			break;
+		}
+		at = waits->marks[i].t_ns < waits->marks[at].t_ns ? i : at;
+	}
+	waits->marks[at].mark = left.mark;
+	waits->marks[at].node = node;
+	waits->marks[at].t_ns = left.t_ns;
 }
 
 static int64_t between(int64_t from, int64_t to, double part)
@@ -38,6 +74,8 @@ static void join(struct wtl_waits *waits)
 	part = (double)other->wait_ns / (double)(one->wait_ns + other->wait_ns);
 	one->left.cpu_ns = between(one->left.cpu_ns, other->left.cpu_ns, part);
 	one->left.t_ns = between(one->left.t_ns, other->left.t_ns, part);
+	if (one->left.mark != other->left.mark)
+		one->left.mark = 0;
 	one->turn += (uint32_t)(part * (other->turn - one->turn));
 	one->wait_ns += other->wait_ns;
 	waits->n--;
@@ -49,9 +87,12 @@ void wtl_waits_add(struct wtl_waits *waits, struct wtl_waits_moment left, int64_
 		   wtl_waits_place_fn *place, void *context)
 {
 	bool is_first = waits->n_turns++ == 0;
+	uint32_t node = node_of(waits, left);
 
-	if (waits->node && is_first && left.cpu_ns - waits->shown.cpu_ns <= SAME_NS) {
-		place(context, waits->node, wait_ns);
+	if (waits->node && is_first && left.cpu_ns - waits->shown.cpu_ns <= SAME_NS)
+		node = waits->node;
+	if (node) {
+		place(context, node, wait_ns);
 		return;
 	}
 	if (waits->n == WTL_WAITS_OPEN)
@@ -70,6 +111,10 @@ static void place_open(struct wtl_waits *waits, uint32_t next, struct wtl_waits_
 
 		if (is_before && is_after)
 			is_before = at.cpu_ns - waits->shown.cpu_ns <= left.cpu_ns - at.cpu_ns;
+		if (next && is_again(at, left)) {
+			is_before = false;
+			is_after = true;
+		}
 		place(context,
 		      is_before	 ? waits->node
 		      : is_after ? next
@@ -86,6 +131,7 @@ void wtl_waits_show(struct wtl_waits *waits, uint32_t node, struct wtl_waits_mom
 	waits->node = node;
 	waits->n_turns = 0;
 	waits->shown = left;
+	keep(waits, node, left);
 }
 
 void wtl_waits_end(struct wtl_waits *waits, wtl_waits_place_fn *place, void *context)

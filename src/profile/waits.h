@@ -6,16 +6,18 @@
 
 /*
  * Where a thread was while it was on no processor. The kernel shows its stack only some of the times that it leaves
- * one. A wait in between is placed at the shown stack that is nearest by the thread's CPU time, before or after. If
- * neither is near, its place is not known.
+ * one. A wait in between is placed at the stack that was shown a moment ago, or is a moment later, for the same
+ * instruction and stack pointer; else at the one that is nearest by the thread's CPU time, before or after. If there is
+ * none, its place is not known.
  */
 
-enum { WTL_WAITS_OPEN = 4 };
+enum { WTL_WAITS_OPEN = 4, WTL_WAITS_MARKS = 4 };
 
 /* When a thread left a processor. */
 struct wtl_waits_moment {
 	int64_t cpu_ns; /* its CPU time up to then */
 	int64_t t_ns;
+	uint64_t mark; /* of its instruction and stack pointer; 0: not known */
 };
 
 struct wtl_waits_open {
@@ -31,6 +33,11 @@ struct wtl_waits {
 	/* Waits since then, by time, not placed yet: the next shown one may be nearer. If too many, two are joined. */
 	unsigned n;
 	struct wtl_waits_open open[WTL_WAITS_OPEN];
+	struct {
+		uint64_t mark; /* 0: none */
+		uint32_t node;
+		int64_t t_ns;
+	} marks[WTL_WAITS_MARKS]; /* where each was shown last */
 };
 
 /* A wait of wait_ns at that node; 0: place not known. */

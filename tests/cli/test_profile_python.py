@@ -203,10 +203,10 @@ def test_threads(python, script):
 
 
 def with_waits(python, path):
-    """The functions of a script, with how long they waited."""
+    """What a script says, and its functions with how long they waited."""
     done = run_wattle("profile", "-q", "--wall", "-o", path.parent / "p.json", "--", python, path)
     assert done.code == 0, done
-    return json.loads((path.parent / "p.json").read_text())["functions"]
+    return done.out, json.loads((path.parent / "p.json").read_text())["functions"]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="where threads wait is told to root")
@@ -216,7 +216,7 @@ def test_waiting(python, tmp_path):
     path = tmp_path / "script.py"
     path.write_text("import time\ndef rest():\n    for _ in range(5):\n        time.sleep(0.06)\n"
                     "def spin():\n    end = time.thread_time() + 0.1\n    while time.thread_time() < end:\n        pass\nrest()\nspin()\nrest()\n")
-    functions = with_waits(python, path)
+    _, functions = with_waits(python, path)
     rows = {row["function"].split(" ")[0]: row for row in functions}
     early_s = sum(row["wait_s"] for row in functions if row["function"].startswith("["))
     assert rows["rest"]["wait_s"] + early_s > 0.6 * 0.9 and rows["rest"]["wait_s"] > 0.2 and rows["rest"]["cpu_s"] < 0.1, rows
@@ -229,7 +229,7 @@ def test_waiting_once(python, tmp_path):
     """What sleeps soon after it began, and until after it was first looked at, is read while it sleeps."""
     path = tmp_path / "script.py"
     path.write_text("import time\ndef nap():\n    time.sleep(0.7)\ndef rest():\n    time.sleep(0.4)\nnap()\nrest()\n")
-    waits = {row["function"].split(" ")[0]: row["wait_s"] for row in with_waits(python, path)}
+    waits = {row["function"].split(" ")[0]: row["wait_s"] for row in with_waits(python, path)[1]}
     assert waits["nap"] >= 0.7 * 0.9 and waits["rest"] >= 0.4 * 0.9, waits
 
 
@@ -288,10 +288,29 @@ def test_waiting_for_a_lock(python, tmp_path):
                     "def waiter():\n    time.sleep(0.05)\n    with lock:\n        pass\ndef getter():\n    things.get()\n"
                     "def rest():\n    time.sleep(0.8)\nthreads = [threading.Thread(target=one) for one in (holder, waiter, getter)]\n"
                     "for thread in threads:\n    thread.start()\nrest()\nthings.put(1)\nfor thread in threads:\n    thread.join()\n")
-    waits = {row["function"].split(" ")[0]: row["wait_s"] for row in with_waits(python, path)}
+    waits = {row["function"].split(" ")[0]: row["wait_s"] for row in with_waits(python, path)[1]}
     slept_s = sum(waits.get(name, 0) for name in ("select", "clock_nanosleep", "__clock_nanosleep", "__GI___clock_nanosleep"))
     assert waits["rest"] >= 0.8 * 0.9 and slept_s >= (0.6 + 0.8) * 0.9, waits
     assert sum(waits.get(name, 0) for name in ("[unresolved]", "[python: unresolved]")) < 0.25, waits
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="where threads wait is told to root")
+@pytest.mark.parametrize("python", INTERPRETERS)
+def test_waiting_for_the_gil(python, tmp_path):
+    """Threads that compute wait for each other, 5 ms at a time, and the kernel shows a few of these waits alone. Each has some of them."""
+    path = tmp_path / "script.py"
+    path.write_text("import threading, time\ndef spin():\n    end = time.thread_time() + 0.7\n    while time.thread_time() < end:\n        pass\n"
+                    "def waited(name, call):\n    begin, ran = time.monotonic(), time.thread_time()\n    call()\n"
+                    "    return f'{name} {time.monotonic() - begin - (time.thread_time() - ran)}\\n'\n"
+                    "def one():\n    spin()\ndef other():\n    spin()\ntold = []\n"
+                    "threads = [threading.Thread(target=lambda call=call: told.append(waited(call.__name__, call))) for call in (one, other)]\n"
+                    "for thread in threads:\n    thread.start()\nfor thread in threads:\n    thread.join()\nprint(*told, sep='', end='')\n")
+    out, functions = with_waits(python, path)
+    waits = {row["function"].split(" ")[0]: row["wait_s"] for row in functions}
+    for line in out.splitlines():
+        name, seconds = line.split()
+        if float(seconds) > 0.1:  # some interpreters have no GIL
+            assert 0.75 * float(seconds) <= waits[name] <= 1.2 * float(seconds), (out, waits)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="where threads wait is told to root")
