@@ -41,7 +41,7 @@ int wtl_trace_init(struct wtl_trace *trace, struct wtl_err *err)
 	wtl_unwinder_init(&trace->unwinder, &trace->modules);
 	if (wtl_tree_init(&trace->tree) < 0 || wtl_tree_name(&trace->tree, "[unresolved]") < 0 ||
 	    wtl_tree_frame(&trace->tree, &unresolved) < 0 ||
-	    (number = wtl_tree_name(&trace->tree, "[too many different stacks]")) < 0)
+	    (number = wtl_tree_name(&trace->tree, WTL_TRACE_REST)) < 0)
 		return wtl_err_set(err, ENOMEM, "profile", NULL, "out of memory");
 	rest.name = (uint32_t)number;
 	number = wtl_tree_frame(&trace->tree, &rest);
@@ -461,6 +461,7 @@ static int64_t locate(struct wtl_trace *trace, size_t thread, const struct wtl_r
 	const struct wtl_ring_event *sample = event;
 	size_t n = unwind(trace, &trace->threads[thread], &sample, trace->places, ret_end);
 	struct wtl_python_process *python = wtl_python_find(&trace->python, event->pid);
+	int64_t node;
 
 	*ret_n = n;
 	if (python && event->sample.is_turn)
@@ -468,10 +469,10 @@ static int64_t locate(struct wtl_trace *trace, size_t thread, const struct wtl_r
 				    wtl_thread_clock_ns(), event->sample.is_asleep);
 	if (n == 0)
 		return unresolved_node(trace, thread, event);
-	if (python)
-		return wtl_python_merge(&trace->python, python, sample, trace->places, n,
-					*ret_end == WTL_UNWIND_WHOLE);
-	return node_of(trace, trace->places, n);
+	node = python ? wtl_python_merge(&trace->python, python, sample, trace->places, n,
+					 *ret_end == WTL_UNWIND_WHOLE)
+		      : node_of(trace, trace->places, n);
+	return node < 0 ? node : wtl_tree_end(&trace->tree, (uint32_t)node);
 }
 
 /* Whether the thread left its processor to wait, and its stack was not shown as a whole. */

@@ -25,6 +25,9 @@ struct wtl_err;
 
 enum { WTL_TRACE_DEPTH = 512 };
 
+/* The row below what is known of stacks when there are too many. */
+#define WTL_TRACE_REST "[too many different stacks]"
+
 struct wtl_trace_thread {
 	int pid, tid;
 	char name[16];

@@ -2,6 +2,7 @@
 #include "profile/tree.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,7 +111,8 @@ static bool is_child(const void *context, uint32_t value, const void *key)
 	return tree->nodes[value].parent == node->parent && tree->nodes[value].frame == node->frame;
 }
 
-int64_t wtl_tree_child(struct wtl_tree *tree, uint32_t parent, uint32_t frame)
+/* 0: it is not there, and may not be added. */
+static int64_t find_child(struct wtl_tree *tree, uint32_t parent, uint32_t frame, bool may_add)
 {
 	const struct wtl_tree_node node = {parent, frame};
 	uint32_t sum = wtl_hash_bytes(&node, sizeof(node));
@@ -118,10 +120,8 @@ int64_t wtl_tree_child(struct wtl_tree *tree, uint32_t parent, uint32_t frame)
 
 	if (found)
 		return *found;
-	if (tree->nodes_most && parent && tree->nodes[parent].frame == tree->rest)
-		return parent;
-	if (tree->nodes_most && parent && tree->n_nodes >= tree->nodes_most && frame != tree->rest)
-		return wtl_tree_child(tree, parent, tree->rest);
+	if (!may_add)
+		return 0;
 	if (tree->n_nodes == UINT32_MAX ||
 	    wtl_array_reserve(&tree->nodes, &tree->room_nodes, tree->n_nodes + 1,
 			      sizeof(*tree->nodes)) < 0 ||
@@ -130,6 +130,58 @@ int64_t wtl_tree_child(struct wtl_tree *tree, uint32_t parent, uint32_t frame)
 	tree->nodes[tree->n_nodes] = node;
 	wtl_hash_add(&tree->by_frame, sum, (uint32_t)tree->n_nodes);
 	return (int64_t)tree->n_nodes++;
+}
+
+/* How many nodes there may be with `rest` and what is below it, for the first, second and third choice of a place. */
+static size_t room_of(const struct wtl_tree *tree, size_t choice)
+{
+	return tree->nodes_most + (choice + 2) * (tree->nodes_most / 16 + 1);
+}
+
+int64_t wtl_tree_child(struct wtl_tree *tree, uint32_t parent, uint32_t frame)
+{
+	bool is_limited = tree->nodes_most && parent;
+	int64_t child;
+
+	tree->last = frame;
+	if (is_limited && tree->nodes[parent].frame == tree->rest)
+		return parent;
+	child = find_child(tree, parent, frame, !is_limited || tree->n_nodes < tree->nodes_most);
+	for (; !child; parent = tree->nodes[parent].parent)
+		child = find_child(tree, parent, tree->rest,
+				   tree->n_nodes < room_of(tree, 0) || !tree->nodes[parent].parent);
+	return child;
+}
+
+/* The outermost ancestors, and the node itself, as many as there may be. */
+static uint32_t cut_stack(const struct wtl_tree *tree, uint32_t node, unsigned most)
+{
+	unsigned depth = 0;
+
+	for (uint32_t at = node; at; at = tree->nodes[at].parent)
+		depth++;
+	for (; depth > most; depth--)
+		node = tree->nodes[node].parent;
+	return node;
+}
+
+int64_t wtl_tree_end(struct wtl_tree *tree, uint32_t node)
+{
+	static const unsigned depths[] = {UINT_MAX, 8, 2};
+
+	if (!tree->nodes_most || !node || tree->nodes[node].frame != tree->rest)
+		return node;
+	for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
+		size_t most = room_of(tree, i);
+		uint32_t caller = cut_stack(tree, tree->nodes[node].parent, depths[i]);
+		int64_t rest = find_child(tree, caller, tree->rest, tree->n_nodes < most), end;
+
+		end = rest > 0 ? find_child(tree, (uint32_t)rest, tree->last, tree->n_nodes < most)
+			       : rest;
+		if (end)
+			return end;
+	}
+	return node;
 }
 
 bool wtl_tree_is_outermost(const struct wtl_tree *tree, size_t node)

@@ -40,9 +40,10 @@ struct wtl_tree {
 	uint32_t *by_row; /* frames by wtl_unwind_place.row, + 1; 0: not known yet */
 	size_t n_rows;
 	/* The most nodes (0: no limit). Then a new one, and all below it, becomes the child of the frame `rest` that
-	 * each node can have. New ones below the root are still made. */
+	 * each node can have, while there is a quarter more at the most. New ones below the root are still made. */
 	size_t nodes_most;
 	uint32_t rest;
+	uint32_t last; /* the frame that was looked up last */
 };
 
 int wtl_tree_init(struct wtl_tree *tree); /* with its root. 0 or -ENOMEM */
@@ -52,6 +53,9 @@ int64_t wtl_tree_frame(struct wtl_tree *tree, const struct wtl_frame *frame);
 int64_t wtl_tree_place(struct wtl_tree *tree, const struct wtl_unwind_place *place);
 int64_t wtl_tree_name(struct wtl_tree *tree, const char *name);
 int64_t wtl_tree_child(struct wtl_tree *tree, uint32_t parent, uint32_t frame);
+/* Of a stack whose last node is that, just looked up frame by frame: if it ends in `rest`, its innermost frame as a child
+ * of that, so that it keeps its own time. While there is room it has all callers that are known, then the outer ones. */
+int64_t wtl_tree_end(struct wtl_tree *tree, uint32_t node);
 /* Whether no ancestor has a frame of the same name: with all that it called, a recursive function is counted once. */
 bool wtl_tree_is_outermost(const struct wtl_tree *tree, size_t node);
 

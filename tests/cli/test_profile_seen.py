@@ -76,3 +76,31 @@ def test_time_on_a_processor_that_was_not_seen(busy):
     assert sum(row["own_cpu_s"] for row in rows if row["function"] == "[not seen]") > 0.2, rows
     figures = re.search(r"on a processor for (\S+) s and waited for (\S+) s, (\S+) s in all", told).groups()
     assert [float(figure) for figure in figures] == pytest.approx([cpu_s, wait_s, cpu_s + wait_s], abs=0.001), told
+
+
+def test_too_many_different_stacks(program, tmp_path):  # pylint: disable=unused-argument
+    """What ran keeps its time, and its outer callers; that others are missing is told, and no bound is sure of them."""
+    (tmp_path / "many.c").write_text("""
+#include <stdint.h>
+#include <time.h>
+static uint64_t state = 1;
+static int coin(void) { state = state * 6364136223846793005u + 1442695040888963407u; return state >> 63; }
+static double ran(void) { struct timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); return t.tv_sec + t.tv_nsec / 1e9; }
+__attribute__((noipa)) void innermost(void) { for (volatile int i = 0; i < 100000; i++); }
+void second(int depth);
+__attribute__((noipa)) void first(int depth) { if (depth == 0) innermost(); else if (coin()) first(depth - 1); else second(depth - 1); __asm__ volatile(""); }
+__attribute__((noipa)) void second(int depth) { if (depth == 0) innermost(); else if (coin()) first(depth - 1); else second(depth - 1); __asm__ volatile(""); }
+__attribute__((noipa)) void seldom(int depth) { if (depth == 0) innermost(); else first(depth - 1); __asm__ volatile(""); }
+int main(void) { for (int i = 0; ran() < 2; i++) { if (i % 100 == 0) seldom(400); else first(400); } return 0; }
+""")
+    subprocess.run(["gcc", "-g", "-O1", "-o", "many", "many.c"], check=True, cwd=tmp_path)
+    kept = tmp_path / "p.wprof"
+    assert run_wattle("profile", "-q", "--rate", "2000", "--stack", "65528", "-o", kept, "--", tmp_path / "many").code == 0
+    told = run_wattle("profile", "show", kept, "--fail-if", "seldom < 0.5 s")
+    assert "not decided" in told.err and told.code == 0, told
+    rows = {row["function"]: row for row in json.loads(run_wattle("profile", "show", kept, "-f", "json").out)["functions"]}
+    cut = rows["[too many different stacks]"]
+    assert re.search(rf"^there were too many different stacks: of {cut['samples']} samples not all callers are kept$", told.out, re.M), told
+    assert cut["cpu_s"] > 0.3 and cut["own_cpu_s"] == 0, cut
+    total = sum(row["own_cpu_s"] for row in rows.values())
+    assert rows["innermost"]["own_cpu_s"] > 0.8 * total and rows["main"]["cpu_s"] > 0.8 * total, rows

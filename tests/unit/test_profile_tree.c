@@ -97,12 +97,51 @@ static void test_too_many_nodes(void **state)
 	wtl_tree_done(&tree);
 }
 
+/* What ran keeps its own time: below the nearest caller that there is room for, and at last below none. */
+static void test_the_last_frame_of_too_many(void **state)
+{
+	enum { MOST = 1000 };
+	struct wtl_tree tree;
+	int64_t first, node;
+	size_t n_cut = 0, n_lost = 0;
+
+	(void)state;
+	assert_int_equal(wtl_tree_init(&tree), 0);
+	tree.rest = frame_of(&tree, 99);
+	tree.nodes_most = MOST;
+	first = wtl_tree_child(&tree, 0, frame_of(&tree, 1));
+	for (int round = 0; round < 20000; round++) {
+		uint32_t frame = frame_of(&tree, 100 + (uint64_t)random() % 5);
+
+		node = first;
+		for (int depth = 0; depth < 20; depth++)
+			node = wtl_tree_child(&tree, (uint32_t)node,
+					      frame_of(&tree, 10 + (uint64_t)random() % 3));
+		node = wtl_tree_child(&tree, (uint32_t)node, frame);
+		assert_true(node > 0);
+		node = wtl_tree_end(&tree, (uint32_t)node);
+		assert_in_range(node, 1, tree.n_nodes - 1);
+		if (tree.nodes[node].frame != frame)
+			n_lost++;
+		else if (tree.nodes[tree.nodes[node].parent].frame == tree.rest)
+			n_cut++;
+		while (tree.nodes[node].parent)
+			node = tree.nodes[node].parent;
+		assert_int_equal(node, first);
+	}
+	assert_int_equal(n_lost, 0);
+	assert_true(n_cut > 10000);
+	assert_in_range(tree.n_nodes, MOST, MOST + MOST / 4 + 4);
+	wtl_tree_done(&tree);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_same_has_one_number),
 		cmocka_unit_test(test_parents_come_first),
 		cmocka_unit_test(test_too_many_nodes),
+		cmocka_unit_test(test_the_last_frame_of_too_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

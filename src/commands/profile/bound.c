@@ -128,7 +128,7 @@ bool wtl_bound_is_kept(struct wtl_app *app, const struct wtl_bounds *bounds,
 bool wtl_bound_is_unknown(const char *function)
 {
 	static const char *const rows[] = {"[not seen]", "[at an unknown time]", "[unresolved]",
-					   "[python: unresolved]", "[too many different stacks]"};
+					   "[python: unresolved]", WTL_TRACE_REST};
 	static const char end[] = ": too short]";
 	size_t len = strlen(function);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The lines above a profile: what it is of, and what is missing in it. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "commands/profile/profile.h"
@@ -153,6 +154,24 @@ static void put_loss_hint(struct wtl_buf *buf, const struct wtl_profile *profile
 	wtl_buf_putc(buf, '\n');
 }
 
+static void put_cut_stacks(struct wtl_buf *buf, const struct wtl_calls *calls)
+{
+	const char *number = NULL;
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < calls->tree.n_names && !number; i++)
+		if (strcmp(calls->tree.names[i], WTL_TRACE_REST) == 0)
+			number = calls->tree.names[i];
+	for (uint32_t i = 1; number && i < calls->tree.n_nodes; i++)
+		if (wtl_calls_name(calls, i) == number)
+			n += calls->all[i].n_samples;
+	if (n > 0)
+		wtl_buf_printf(buf,
+			       "there were too many different stacks: of %" PRIu64
+			       " sample%s not all callers are kept\n",
+			       n, n == 1 ? "" : "s");
+}
+
 void wtl_profile_head(struct wtl_buf *buf, const struct wtl_profile *profile,
 		      const struct wtl_output_style *style)
 {
@@ -176,6 +195,7 @@ void wtl_profile_head(struct wtl_buf *buf, const struct wtl_profile *profile,
 	if (trace->n_halved)
 		wtl_buf_printf(buf, "it was long: one of %" PRIu64 " samples is kept\n",
 			       UINT64_C(1) << trace->n_halved);
+	put_cut_stacks(buf, profile->calls);
 	if (trace->is_full)
 		wtl_buf_puts(buf, "there was too little memory: what came later is missing\n");
 	if (profile->n_unseen)
