@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "profile/module.h"
 
 /*
@@ -16,9 +17,11 @@ enum {
 	AT_QUANTUM = 6,
 	AT_N = 8,
 	AT_TEXT = 24, /* 0 since Go 1.26 */
+	AT_NAMES = 32,
 	AT_STEPS = 56,
 	AT_FUNCTIONS = 64,
 	/* Of a function. */
+	AT_NAME = 4,
 	AT_PCSP = 16,
 	AT_FLAGS_1_18 = 37,
 	AT_FLAGS_1_20 = 41,
@@ -80,6 +83,24 @@ static void open_table(const struct wtl_dw *dw, struct wtl_module *module)
 	module->go_table = module->go_text ? table : NULL;
 }
 
+/* NULL: it has none, or none that is known. */
+static const Elf_Data *table_of(const struct wtl_dw *dw, struct wtl_module *module)
+{
+	if (!module->error && !module->has_go) {
+		open_table(dw, module);
+		module->has_go = true;
+	}
+	return module->error ? NULL : module->go_table;
+}
+
+/* The list of functions, which has n pairs and one for the code's end. */
+static bool find_list(const Elf_Data *table, uint64_t *ret_at, uint64_t *ret_n)
+{
+	return get(table, AT_N, ret_n, sizeof(*ret_n)) &&
+	       get(table, AT_FUNCTIONS, ret_at, sizeof(*ret_at)) && *ret_at <= table->d_size &&
+	       *ret_n < (table->d_size - *ret_at) / (2 * sizeof(uint32_t));
+}
+
 static bool get_varint(const Elf_Data *table, uint64_t *at, uint32_t *ret)
 {
 	uint8_t byte;
@@ -122,9 +143,7 @@ static bool find_function(const Elf_Data *table, uint64_t offset, uint32_t *ret_
 	uint64_t n, functions, low = 0, high;
 	uint32_t pair[2];
 
-	if (!get(table, AT_N, &n, sizeof(n)) ||
-	    !get(table, AT_FUNCTIONS, &functions, sizeof(functions)) || functions > table->d_size ||
-	    n >= (table->d_size - functions) / sizeof(pair))
+	if (!find_list(table, &functions, &n))
 		return false;
 	high = n + 1; /* the last one is where the code ends */
 	while (low < high) {
@@ -164,21 +183,43 @@ static bool read_function(const Elf_Data *table, uint64_t at, uint32_t start, ui
 bool wtl_go_frame(const struct wtl_dw *dw, struct wtl_module *module, uint64_t address,
 		  struct wtl_go_frame *ret)
 {
+	const Elf_Data *table = table_of(dw, module);
 	uint64_t offset, at, steps;
 	uint32_t start;
 	uint8_t flags;
 
-	if (!module->error && !module->has_go) {
-		open_table(dw, module);
-		module->has_go = true;
-	}
-	if (module->error || !module->go_table || address < module->go_text)
+	if (!table || address < module->go_text)
 		return false;
 	offset = address - module->go_text;
-	if (!find_function(module->go_table, offset, &start, &at) ||
-	    !read_function(module->go_table, at, start, &flags, &steps))
+	if (!find_function(table, offset, &start, &at) ||
+	    !read_function(table, at, start, &flags, &steps))
 		return false;
 	ret->is_outermost = flags & IS_OUTERMOST;
 	return (ret->is_outermost || !(flags & SETS_STACK)) &&
-	       find_size(module->go_table, steps, offset - start, &ret->size);
+	       find_size(table, steps, offset - start, &ret->size);
+}
+
+void wtl_go_symbols(const struct wtl_dw *dw, struct wtl_module *module, size_t *room)
+{
+	const Elf_Data *table = table_of(dw, module);
+	uint64_t list, n, names;
+
+	if (!table || !find_list(table, &list, &n) ||
+	    !get(table, AT_NAMES, &names, sizeof(names)) || names > table->d_size)
+		return;
+	for (uint64_t i = 0; i < n; i++) {
+		const char *name = (const char *)table->d_buf + names;
+		uint32_t pairs[4], of;
+
+		if (!get(table, list + i * 2 * sizeof(*pairs), pairs, sizeof(pairs)) ||
+		    pairs[2] <= pairs[0] ||
+		    !get(table, list + pairs[1] + AT_NAME, &of, sizeof(of)) ||
+		    of >= table->d_size - names || !name[of] ||
+		    !memchr(name + of, 0, table->d_size - names - of) ||
+		    wtl_array_reserve(&module->symbols, room, module->n_symbols + 1,
+				      sizeof(*module->symbols)) < 0)
+			continue;
+		module->symbols[module->n_symbols++] = (struct wtl_module_symbol){
+			module->go_text + pairs[0], pairs[2] - pairs[0], name + of};
+	}
 }

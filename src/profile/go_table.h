@@ -3,6 +3,7 @@
 #define WTL_PROFILE_GO_TABLE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct wtl_dw;
@@ -22,5 +23,8 @@ struct wtl_go_frame {
 /* false: it says nothing of that address, or its function goes to another stack. */
 bool wtl_go_frame(const struct wtl_dw *dw, struct wtl_module *module, uint64_t address,
 		  struct wtl_go_frame *ret);
+
+/* Adds its functions to the module's symbols, of which there is room for so many. */
+void wtl_go_symbols(const struct wtl_dw *dw, struct wtl_module *module, size_t *room);
 
 #endif

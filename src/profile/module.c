@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "profile/file.h"
+#include "profile/go_table.h"
 #include "profile/jit.h"
 #include "profile/tree.h"
 
@@ -216,7 +217,7 @@ static size_t read_tables(const struct wtl_dw *dw, struct wtl_module *module, El
 	return module->n_symbols;
 }
 
-/* .symtab has all functions; that of a stripped file may be in its debug file. Else only .dynsym is left. */
+/* .symtab has all functions; that of a stripped file may be in its debug file. Else only .dynsym is left, and Go's own table. */
 static void read_symbols(const struct wtl_dw *dw, struct wtl_module *module)
 {
 	size_t room = 0, n = read_tables(dw, module, module->elf, SHT_SYMTAB, &room);
@@ -224,8 +225,11 @@ static void read_symbols(const struct wtl_dw *dw, struct wtl_module *module)
 	module->has_symbols = true;
 	if (n == 0)
 		n = read_tables(dw, module, wtl_module_debug(dw, module), SHT_SYMTAB, &room);
-	if (n == 0)
-		n = read_tables(dw, module, module->elf, SHT_DYNSYM, &room);
+	if (n == 0) {
+		read_tables(dw, module, module->elf, SHT_DYNSYM, &room);
+		wtl_go_symbols(dw, module, &room);
+		n = module->n_symbols;
+	}
 	if (n > 0)
 		qsort(module->symbols, n, sizeof(*module->symbols), by_address);
 }

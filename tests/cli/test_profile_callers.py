@@ -47,7 +47,6 @@ GO_CALLS = {
     "main.spin": {"main.square.area"}, "main.copied": {"main.other.area"}, "main.square.area": {"main.(*square).area"},
     "main.other.area": {"main.(*other).area"}, "main.(*square).area": {"main.work"}, "main.(*other).area": {"main.work"}, "main.leaf": {"main.many"}, "main.many": {"main.deep", "main.work"},
     "main.deep": {"main.deep", "main.work"}, "main.work": {"main.main.func1"},
-    "main.main.func1": {"runtime.goexit.abi0"}, "runtime.goexit.abi0": {None},
 }
 
 
@@ -83,5 +82,5 @@ def test_go_without_debug_information(profile, tmp_path, go_cache, monkeypatch, 
     monkeypatch.setenv("GOGC", "off")
     seen = profile(program=out)
     assert seen.json["not_whole"] <= 0.2 * seen.json["samples"], seen.json
-    if flags == "-w":
-        check_calls(seen, GO_CALLS, 0.99)
+    ends = "runtime.goexit" if "-s" in flags else "runtime.goexit.abi0"
+    check_calls(seen, {**GO_CALLS, "main.main.func1": {ends}, ends: {None}}, 0.99)
