@@ -5,7 +5,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Iterable
+    from typing import Any, Callable, Iterable
 
     Key = tuple[str, int, str]
 
@@ -81,8 +81,13 @@ def label(key: Key) -> str:
     return f"{{{name[1:-1]}}}" if name.startswith("<") and name.endswith(">") else name
 
 
-def add(functions: dict[Key, Function], entries: Iterable[Any], own_uj: dict[int, float]) -> None:
-    """Adds the entries of a cProfile, and the energy that each was charged, by the identity of its code."""
+def finished(entry: Any) -> list[Any]:
+    """What a function called; without calls that have not ended yet, whose functions may have no entry."""
+    return [sub for sub in entry.calls or () if sub.callcount]
+
+
+def add(functions: dict[Key, Function], entries: Iterable[Any], charged_uj: dict[tuple[int, int], float]) -> None:
+    """Adds the entries of a cProfile, and the energy that each was charged, by the identities of its caller's code (0: none) and of its own."""
     for entry in entries:
         key = key_of(entry.code)
         function = functions.setdefault(key, Function(key))
@@ -90,25 +95,39 @@ def add(functions: dict[Key, Function], entries: Iterable[Any], own_uj: dict[int
         function.primitive_calls += entry.callcount - entry.reccallcount
         function.own_s += entry.inlinetime
         function.all_s += entry.totaltime
-        function.own_uj += own_uj.get(id(entry.code), 0.0)
-        for sub in entry.calls or ():
-            call = function.called.setdefault(key_of(sub.code), Call())
+        function.own_uj += charged_uj.get((0, id(entry.code)), 0.0)
+        for sub in finished(entry):
+            callee = key_of(sub.code)
+            call = function.called.setdefault(callee, Call())
             call.calls += sub.callcount
             call.primitive += sub.callcount - sub.reccallcount
             call.own_s += sub.inlinetime
             call.all_s += sub.totaltime
+            own_uj = charged_uj.get((id(entry.code), id(sub.code)), 0.0)
+            call.own_uj += own_uj
+            functions.setdefault(callee, Function(callee)).own_uj += own_uj
 
 
-def _spread(functions: dict[Key, Function], own: dict[Key, float]) -> dict[Key, float]:
-    """Of ``own``, what each function has with its calls, for each second of these: a second of a call has what the called one has."""
+def merge(functions: dict[Key, Function], more: dict[Key, Function]) -> None:
+    for key, function in more.items():
+        sum_of = functions.setdefault(key, function)
+        if sum_of is not function:
+            sum_of.add(function)
+
+
+def _spread(functions: dict[Key, Function], fixed: dict[Key, float], took: dict[Key, float], weight: Callable[[Key, Call], float]) -> dict[Key, float]:
+    """
+    A rate of each function: what is fixed of it, and for so many seconds of each call the rate of the called one, for each second that it
+    took.
+    """
     order = sorted(functions, key=lambda key: functions[key].all_s)
-    took = {key: f.own_s + sum(call.all_s for call in f.called.values()) for key, f in functions.items()}
+    called = {key: [(callee, weight(callee, call)) for callee, call in f.called.items() if callee in functions] for key, f in functions.items()}
     rate = dict.fromkeys(functions, 0.0)
-    least = 1e-9 * max(sum(own.values()), 1e-9)
+    least = 1e-9 * max(sum(fixed.values()), 1e-9)
     for _ in range(ROUNDS):
         change = 0.0
         for key in order:
-            of_all = own[key] + sum(call.all_s * rate.get(callee, 0.0) for callee, call in functions[key].called.items())
+            of_all = fixed[key] + sum(seconds * rate[callee] for callee, seconds in called[key])
             new = of_all / took[key] if took[key] > 0 else 0.0
             change = max(change, abs(new - rate[key]) * took[key])
             rate[key] = new
@@ -117,12 +136,44 @@ def _spread(functions: dict[Key, Function], own: dict[Key, float]) -> dict[Key, 
     return rate
 
 
+def _energy_of_calls(functions: dict[Key, Function], own_uj: dict[Key, float]) -> None:
+    """
+    Fills in the joules of each function and of each call with all that these called. A call has its own ones; what is below it has a second
+    of what its function called, whoever called that. Of a function that calls itself the calls overlap: there a second is one of all of it.
+    """
+
+    def is_recursive(key: Key) -> bool:
+        return functions[key].calls != functions[key].primitive_calls
+
+    def below_s(key: Key, call: Call | Function) -> float:
+        return call.all_s if is_recursive(key) else max(0.0, call.all_s - call.own_s)
+
+    def own_of(key: Key, call: Call) -> float:
+        return 0.0 if is_recursive(key) else call.own_uj
+
+    fixed, took = {}, {}
+    for key, f in functions.items():
+        fixed[key] = sum(own_of(callee, call) for callee, call in f.called.items() if callee in functions)
+        took[key] = sum(call.all_s for call in f.called.values())
+        if is_recursive(key):
+            fixed[key] += own_uj[key]
+            took[key] += f.own_s
+    rate = _spread(functions, fixed, took, below_s)
+    for key, f in functions.items():
+        for callee, call in f.called.items():
+            if callee in functions:
+                call.all_uj = own_of(callee, call) + below_s(callee, call) * rate[callee]
+        f.all_uj = max(own_uj[key], (0.0 if is_recursive(key) else own_uj[key]) + below_s(key, f) * rate[key])
+
+
 def take_out(functions: dict[Key, Function], inside_s: dict[bool, float], outside_s: dict[bool, float]) -> tuple[float, float]:
     """
     Takes out what the profiler cost: something in each function that is called and something in its caller. Fills in the joules of calls.
 
     Parameters
     ----------
+    functions : dict
+        Of one thread: what shares a function in two threads has not the same power.
     inside_s, outside_s : dict of bool to float
         Seconds of each call; True: of functions that are not written in Python.
 
@@ -140,14 +191,17 @@ def take_out(functions: dict[Key, Function], inside_s: dict[bool, float], outsid
         own_uj[key] = function.own_uj * own_s[key] / function.own_s if function.own_s > 0 else 0.0
     seconds = sum(function.own_s - own_s[key] for key, function in functions.items())
     energy_uj = sum(function.own_uj - own_uj[key] for key, function in functions.items())
-    rate_s, rate_uj = _spread(functions, own_s), _spread(functions, own_uj)
+    took_s = {key: f.own_s + sum(call.all_s for call in f.called.values()) for key, f in functions.items()}
+    for function in functions.values():
+        for callee, call in function.called.items():
+            of_callee = functions.get(callee)
+            call.own_uj *= own_uj[callee] / of_callee.own_uj if of_callee and of_callee.own_uj > 0 else 0.0
+    _energy_of_calls(functions, own_uj)
+    rate_s = _spread(functions, own_s, took_s, lambda _, call: call.all_s)
     for key, function in functions.items():
         for callee, call in function.called.items():
-            call.all_uj = call.all_s * rate_uj.get(callee, 0.0)
             call.all_s *= rate_s.get(callee, 0.0)
             call.own_s = min(max(0.0, call.own_s - call.calls * inside_s[callee[0] == "~"]), call.all_s)
-            call.own_uj = call.own_s * (own_uj[callee] / own_s[callee] if own_s.get(callee) else 0.0)
-        function.all_uj = max(own_uj[key], function.all_s * rate_uj[key])
         function.all_s = max(own_s[key], function.all_s * rate_s[key])
         function.own_s, function.own_uj = own_s[key], own_uj[key]
     return seconds, energy_uj

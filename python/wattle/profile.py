@@ -26,7 +26,7 @@ import time
 from functools import wraps
 
 from ._allocations import Allocations
-from ._calls import Function, add, key_of, label, stats_of, take_out
+from ._calls import Function, add, finished, key_of, label, merge, stats_of, take_out
 from ._lib import Error
 from .figures import plus_minus
 from .meter import Meter
@@ -34,6 +34,8 @@ from .meter import Meter
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
+
+    Edge = tuple[int, int]  # identities of the code of a caller, or NOBODY, and of what it called
 
 INTERVAL_S = 0.05
 COST = 50  # a look takes at most one part in so many of the time
@@ -46,6 +48,9 @@ WAITS = re.compile(
     r"|<method '(acquire|join|get|poll)' of '(_thread|_queue|_multiprocessing|select)\.\w+' objects>"
     r"|<method '(_?accept|connect|recv\w*|read\w*|do_handshake)' of '(_socket|_ssl|_io)\.\w+' objects>"
 )
+TICK_S = 1e-9  # of cProfile's clock
+NOBODY = 0  # where a caller stands
+OWN = NOBODY, 0  # what the thread that looks has used
 _TOOL = 2  # sys.monitoring.PROFILER_ID, which cProfile takes
 _monitoring: Any = getattr(sys, "monitoring", None)  # from Python 3.12 on
 
@@ -89,12 +94,14 @@ class _Thread:
     def __init__(self, profiler: cProfile.Profile | None) -> None:  # in the thread that it is of
         self.profiler = profiler
         self.clock = time.pthread_getcpuclockid(_thread.get_ident())
-        self.charged_uj: dict[int, float] = {}  # by the identity of a function's code
-        self._told_s: dict[int, tuple[float, float]] = {}  # own, and with its calls
+        self.charged_uj: dict[Edge, float] = {}
+        self._told_s: dict[Edge, tuple[float, float]] = {}  # own, and with its calls
+        self._nobody_s: dict[int, float] = {}  # without a caller then
+        self._found_s: dict[Edge, float] = {}  # of these, whose caller was found later
         self._pool: list[_Stretch] = []  # the newest last
-        self._claims: list[tuple[float, int]] = []  # seconds, and whose: of the newest look that had any, when the pool was so long:
+        self._claims: list[tuple[float, Edge]] = []  # seconds, and whose: of the newest look that had any, when the pool was so long:
         self._n_then = 0
-        self._returned: list[tuple[float, float, int, bool]] = []  # since the look before; with its calls, own, whose, does it wait
+        self._returned: list[tuple[float, float, Edge, bool]] = []  # since the look before; with its calls, own, whose, does it wait
         self._since_s = self._seen_s = time.perf_counter()
         self._cpu_ns = self._read_clock()
         self.cpu_s = self.beyond_s = 0.0  # since the look before, and since it is not followed any more
@@ -117,22 +124,64 @@ class _Thread:
         if self.is_over and self._cpu_ns >= 0:
             self.beyond_s, self._cpu_ns = (self._cpu_ns - self._end_ns) / 1e9, self._end_ns
         self.has_ended, self._returned = self._cpu_ns < 0, []
-        for entry in self.profiler.getstats() if self.profiler is not None else ():
-            key = id(entry.code)
-            own_s, all_s = self._told_s.get(key, (0.0, 0.0))
-            more = entry.inlinetime - own_s
-            if more > 0:
-                self._told_s[key] = entry.inlinetime, entry.totaltime
-                is_wait = isinstance(entry.code, str) and WAITS.match(entry.code) is not None
-                self._returned.append((max(more, entry.totaltime - all_s), more, key, is_wait))
+        self._look_at(self.profiler.getstats() if self.profiler is not None else [])
         self.cpu_s = (self._cpu_ns - before) / 1e9
         if self.has_ended:  # and its clock with it: no more than this
             self.cpu_s = min(self._seen_s - self._since_s, sum(seconds for _, seconds, _, is_wait in self._returned if not is_wait))
 
-    def _charge(self, key: int, energy_uj: float) -> None:
+    def _look_at(self, entries: list[Any]) -> None:
+        """What has returned. Of a function that has not yet, cProfile does not tell what it called: until then these have no caller."""
+        without = {id(entry.code): (entry.inlinetime, entry.totaltime) for entry in entries}
+        more: dict[int, list[tuple[float, float, Edge]]] = {}  # of a function: own, with its calls, and whose
+        for entry in entries:
+            caller = id(entry.code)
+            for sub in finished(entry):
+                callee, sub_s, sub_all_s = id(sub.code), sub.inlinetime, sub.totaltime
+                own_s, all_s = without.get(callee, (0.0, 0.0))
+                without[callee] = own_s - sub_s, all_s - sub_all_s
+                if self._told_s.get((caller, callee)) != (sub_s, sub_all_s):
+                    self._compare(more, (caller, callee), sub_s, sub_all_s)
+        for entry in entries:
+            callee = id(entry.code)
+            less_s, part = self._compare(more, (NOBODY, callee), *without[callee]), 1.0
+            found = more.get(callee)
+            if not found:
+                continue
+            if less_s > TICK_S / 2:  # it was charged already
+                part = max(0.0, 1.0 - less_s / sum(own_s for own_s, _, _ in found))
+                for own_s, _, edge in found:
+                    self._found_s[edge] = self._found_s.get(edge, 0.0) + own_s * (1.0 - part)
+            is_wait = isinstance(entry.code, str) and WAITS.match(entry.code) is not None
+            for own_s, all_s, edge in found:
+                if own_s * part > TICK_S / 2:
+                    self._returned.append((max(own_s, all_s) * part, own_s * part, edge, is_wait))
+                    if edge[0] == NOBODY:
+                        self._nobody_s[callee] = self._nobody_s.get(callee, 0.0) + own_s
+
+    def _compare(self, more: dict[int, list[tuple[float, float, Edge]]], edge: Edge, own_s: float, all_s: float) -> float:
+        """With the look before; the seconds that are gone since."""
+        told_s, told_all_s = self._told_s.get(edge, (0.0, 0.0))
+        if abs(own_s - told_s) > TICK_S / 2:
+            self._told_s[edge] = own_s, all_s
+            if own_s > told_s:
+                more.setdefault(edge[1], []).append((own_s - told_s, all_s - told_all_s, edge))
+        return told_s - own_s
+
+    def finish(self) -> None:
+        """Charges the rest, and gives what had no caller to those that were found."""
+        self.settle()
+        for edge, seconds in self._found_s.items():
+            nobody = NOBODY, edge[1]
+            left_s = self._nobody_s.get(edge[1], 0.0)
+            energy_uj = self.charged_uj.get(nobody, 0.0) * (seconds / left_s if seconds < left_s else 1.0)
+            self._nobody_s[edge[1]] = left_s - seconds
+            self._charge(edge, energy_uj)
+            self._charge(nobody, -energy_uj)
+
+    def _charge(self, key: Edge, energy_uj: float) -> None:
         self.charged_uj[key] = self.charged_uj.get(key, 0.0) + energy_uj
 
-    def _wait(self, key: int, seconds: float, since_s: float) -> float:
+    def _wait(self, key: Edge, seconds: float, since_s: float) -> float:
         """
         Charges a function that waited with idle time since then; how many seconds were something else. The newest idle time is taken
         last: it may be of one that still waits.
@@ -376,10 +425,7 @@ class Profile:
                 marshal.dump(stats, file, 2)
 
     def _merge(self, made: dict[Any, Function]) -> None:
-        for key, f in made.items():
-            sum_of = self._by_key.setdefault(key, f)
-            if sum_of is not f:
-                sum_of.add(f)
+        merge(self._by_key, made)
         self.functions = list(self._by_key.values())
 
 
@@ -410,7 +456,7 @@ class _Session:
         self._refuse_a_second()
         self._meter = profile._given or Meter()
         self._threads: list[_Thread] = []
-        self._ended: dict[Any, Function] = {}  # what threads did that have ended
+        self._made: dict[Any, Function] = {}  # what threads did that have ended
         self._lock = threading.Lock()
         self._begun, self._stop, self._stopped = (_thread.allocate_lock() for _ in range(3))
         self._local: Any = threading.local()
@@ -452,7 +498,7 @@ class _Session:
         # What this process used until now was for the profiler.
         took_s = time.perf_counter() - opened_s
         used_uj = max(0.0, self._energy_uj[1] - self._idle_uw * took_s)
-        self._own.charged_uj[0] = used_uj * min(1.0, (time.process_time() - opened_cpu_s) / max(took_s, 1e-9))
+        self._own.charged_uj[OWN] = used_uj * min(1.0, (time.process_time() - opened_cpu_s) / max(took_s, 1e-9))
         if self._profile._wants_allocations:
             self._allocations = Allocations()
         self._begin_s, self._cpu_ns = time.perf_counter(), time.process_time_ns()
@@ -532,7 +578,7 @@ class _Session:
 
     # ---- The meter ----
 
-    _idle_uw = _unclaimed_uj = 0.0
+    _idle_uw = _unclaimed_uj = _overhead_s = _overhead_uj = 0.0
     _allocations: Allocations | None = None
     _start: Any = None
 
@@ -584,7 +630,7 @@ class _Session:
             thread.look()
         busy_s, own_s = busy_ns / 1e9, self._own.cpu_s + self._main.beyond_s
         own_part = min(1.0, own_s / busy_s) if busy_s > 0 else 0.0
-        self._own._charge(0, (cpu_part_uj + gpu_part_uj) * own_part)
+        self._own._charge(OWN, (cpu_part_uj + gpu_part_uj) * own_part)
         known_s = own_s + sum(thread.cpu_s for thread in threads if not thread.has_ended)
         unknown_s = sum(thread.cpu_s for thread in threads if thread.has_ended)
         scale = min(1.0, max(0.0, busy_s - known_s) / unknown_s) if unknown_s > 0 else 0.0
@@ -596,12 +642,21 @@ class _Session:
             thread.charge(cpu_part_uj * part, busy_s * part, gpu_part_uj * part)
             if thread.has_ended and thread is not self._main:
                 self._threads.remove(thread)
-                self._add(self._ended, thread)
+                self._add(thread)
 
-    def _add(self, made: dict[Any, Function], thread: _Thread) -> None:
+    def _add(self, thread: _Thread) -> None:
         if thread.profiler is not None:
-            thread.settle()
+            thread.finish()
+            made: dict[Any, Function] = {}
             add(made, thread.profiler.getstats(), thread.charged_uj)
+            made = {key: f for key, f in made.items() if key[0] != __file__ and "_lsprof.Profiler" not in key[2]}
+            for f in made.values():
+                if self._start in f.called:  # Thread.start by way of this module
+                    f.called[key_of(self._followed.__code__)] = f.called.pop(self._start)
+            seconds, energy_uj = take_out(made, self._overhead.inside_s, self._overhead.outside_s)
+            self._overhead_s += seconds
+            self._overhead_uj += energy_uj
+            merge(self._made, made)
         self._unclaimed_uj += sum(part.energy_uj for part in thread._pool)
 
     # ---- Its end ----
@@ -643,17 +698,12 @@ class _Session:
             self._close()
 
     def _tell(self, profile: Profile) -> None:
-        made = self._ended
         for thread in self._threads:
-            self._add(made, thread)
-        made = {key: f for key, f in made.items() if key[0] != __file__ and "_lsprof.Profiler" not in key[2]}
-        for f in made.values():
-            if self._start in f.called:  # Thread.start by way of this module
-                f.called[key_of(self._followed.__code__)] = f.called.pop(self._start)
-        overhead_s, overhead_uj = take_out(made, self._overhead.inside_s, self._overhead.outside_s)
-        profile.overhead_s += overhead_s
+            self._add(thread)
+        made = self._made
+        profile.overhead_s += self._overhead_s
         charged = sum(f.own_uj for f in made.values())
-        overhead_uj += self._own.charged_uj.get(0, 0.0)
+        overhead_uj = self._overhead_uj + self._own.charged_uj.get(OWN, 0.0)
         self._balance(profile, made, charged, overhead_uj)
         profile._merge(made)
 

@@ -547,7 +547,107 @@ def test_energy_goes_to_who_ran(monkeypatch, looks, joules):
         thread.look()
         thread.charge(cpu_uj, cpu_s, gpu_uj)
     thread.settle()
-    assert {code: thread.charged_uj.get(id(code), 0) for code in joules} == {code: pytest.approx(1e6 * j) for code, j in joules.items()}
+    charged_uj = {code: sum(uj for (_, callee), uj in thread.charged_uj.items() if callee == id(code)) for code in joules}
+    assert charged_uj == {code: pytest.approx(1e6 * j) for code, j in joules.items()}
+
+
+NO_COST = {False: 0.0, True: 0.0}
+
+
+def test_energy_of_calls_is_the_callers(monkeypatch):
+    """Two callers of one function: what it used in each second is that caller's, and so is its part of what the function called."""
+    heavy, light, leaf, below = (Code(name) for name in ("heavy", "light", "leaf", "below"))
+    now, told, made = [0.0], Told(), {}
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    thread = _Thread(told)
+    by_heavy = Entry(heavy, 1, 0.0, 1.0, [Entry(leaf, 1, 0.8, 1.0)])
+    by_light = Entry(light, 1, 0.0, 1.0, [Entry(leaf, 1, 0.8, 1.0)])
+    for second, (cpu_uj, entries) in enumerate(
+        [
+            (5e6, [by_heavy, Entry(OUTER, 1, 0.0, 0.0, [Entry(INNER, 0, 0.0, 0.0)]), Entry(leaf, 1, 0.8, 1.0, [Entry(below, 1, 0.2, 0.2)]), Entry(below, 1, 0.2, 0.2)]),
+            (1e6, [by_heavy, by_light, Entry(leaf, 2, 1.6, 2.0, [Entry(below, 2, 0.4, 0.4)]), Entry(below, 2, 0.4, 0.4)]),
+        ]
+    ):
+        now[0], told.entries = second + 1.0, entries
+        thread.look()
+        thread.charge(cpu_uj, 1.0)
+    thread.finish()
+    add(made, told.entries, thread.charged_uj)
+    take_out(made, NO_COST, NO_COST)
+    assert {f.name: (f.own_j, f.all_j) for f in made.values()} == {
+        "heavy": (0, pytest.approx(4.6)),
+        "light": (0, pytest.approx(1.4)),
+        "leaf": (pytest.approx(4.8), pytest.approx(6.0)),
+        "below": (pytest.approx(1.2), pytest.approx(1.2)),
+    }
+    assert [f.called[key].own_uj for name in ("heavy", "light") for f in made.values() if f.name == name for key in f.called] == [
+        pytest.approx(4e6),
+        pytest.approx(0.8e6),
+    ]
+
+
+def test_energy_of_calls_of_who_still_runs(monkeypatch):
+    """cProfile tells calls of a function when that has returned: until then they are nobody's."""
+    first, then, leaf = Code("first"), Code("then"), Code("leaf")
+    now, told, made = [0.0], Told(), {}
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    thread = _Thread(told)
+    by_first = Entry(first, 1, 0.0, 2.0, [Entry(leaf, 2, 2.0, 2.0)])
+    for second, (cpu_uj, entries) in enumerate(
+        [
+            (5e6, [Entry(leaf, 1, 1.0, 1.0)]),
+            (3e6, [Entry(leaf, 2, 2.0, 2.0), by_first]),
+            (1e6, [Entry(leaf, 3, 3.0, 3.0), by_first]),
+            (1e6, [Entry(leaf, 4, 4.0, 4.0), by_first, Entry(then, 1, 0.0, 2.0, [Entry(leaf, 2, 2.0, 2.0)])]),
+        ]
+    ):
+        now[0], told.entries = second + 1.0, entries
+        thread.look()
+        thread.charge(cpu_uj, 1.0)
+    thread.finish()
+    add(made, told.entries, thread.charged_uj)
+    take_out(made, NO_COST, NO_COST)
+    # What nobody had is divided by time: 5 J and 1 J of two seconds, one of each.
+    assert {f.name: f.all_j for f in made.values()} == {"first": pytest.approx(6), "then": pytest.approx(4), "leaf": pytest.approx(10)}
+    assert sum(thread.charged_uj.values()) == pytest.approx(10e6)
+
+
+def test_energy_of_recursive_calls():
+    """A tree that is walked: all of it is what is below its root, whatever power each function has."""
+    main, walk, visit, made = Code("main"), Code("walk"), Code("visit"), {}
+    in_walk = [Entry(walk, 6, 1.4, 3.0), Entry(visit, 7, 2.0, 2.0)]
+    in_walk[0].reccallcount = 4
+    entries = [Entry(main, 1, 1.0, 5.0, [Entry(walk, 1, 0.6, 4.0)]), Entry(walk, 7, 2.0, 4.0, in_walk), Entry(visit, 7, 2.0, 2.0)]
+    entries[1].reccallcount = 6
+    charged_uj = {(0, id(main)): 1e6, (id(main), id(walk)): 0.0, (id(walk), id(walk)): 2e6, (id(walk), id(visit)): 16e6}
+    add(made, entries, charged_uj)
+    take_out(made, NO_COST, NO_COST)
+    assert {f.name: f.all_j for f in made.values()} == {"main": pytest.approx(19), "walk": pytest.approx(18), "visit": pytest.approx(16)}
+
+
+def test_energy_of_threads_that_share_a_function():
+    """One computes and one waits, both below the same function."""
+
+    def shared(work):
+        work()
+
+    def computes():
+        shared(lambda: spin(0.4))
+        done.set()
+
+    def waits():
+        shared(done.wait)
+
+    done = threading.Event()
+    with Profile() as profile:
+        threads = [threading.Thread(target=target) for target in (computes, waits)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    by_name = {f.name: f for f in profile.functions}
+    assert by_name["computes"].all_j > 2 * by_name["waits"].all_j
+    assert by_name["shared"].calls == 2
 
 
 def test_what_is_used_after_the_end_is_not_the_functions():
@@ -562,7 +662,7 @@ def test_what_is_used_after_the_end_is_not_the_functions():
 
 def test_overhead_is_taken_out():
     outer, inner, made = Code("outer"), Code("inner"), {}
-    add(made, [Entry(outer, 1, 2.0, 3.0, [Entry(inner, 1000, 1.0, 1.0)]), Entry(inner, 1000, 1.0, 1.0)], {id(outer): 4e6, id(inner): 2e6})
+    add(made, [Entry(outer, 1, 2.0, 3.0, [Entry(inner, 1000, 1.0, 1.0)]), Entry(inner, 1000, 1.0, 1.0)], {(0, id(outer)): 4e6, (id(outer), id(inner)): 2e6})
     seconds, energy_uj = take_out(made, {False: 0.0005, True: 0.0}, {False: 0.001, True: 0.0})
     by_name: dict[str, Function] = {f.name: f for f in made.values()}
     assert by_name["inner"].own_s == pytest.approx(0.5) and by_name["inner"].own_j == pytest.approx(1.0)
