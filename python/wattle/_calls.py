@@ -86,6 +86,40 @@ def finished(entry: Any) -> list[Any]:
     return [sub for sub in entry.calls or () if sub.callcount]
 
 
+class _Cut:
+    """An entry of a cProfile, less so many seconds."""
+
+    def __init__(self, entry: Any, own_s: float, all_s: float, calls: list[Any]) -> None:
+        self.code, self.callcount, self.reccallcount, self.calls = entry.code, entry.callcount, entry.reccallcount, calls
+        self.inlinetime, self.totaltime = max(0.0, entry.inlinetime - own_s), max(0.0, entry.totaltime - all_s)
+
+
+def without(late_s: float, then: list[Any], entries: list[Any]) -> list[Any]:
+    """
+    Entries of a cProfile that got no events any more and was ended so much later: what still ran then, and has a call more now, is told
+    without that time. All of it is in the innermost one's own.
+    """
+    before = {id(entry.code): entry for entry in then}
+    counts = {(id(entry.code), id(sub.code)): sub.callcount for entry in then for sub in entry.calls or ()}
+
+    def ran(entry: Any) -> bool:
+        return id(entry.code) not in before or entry.callcount > before[id(entry.code)].callcount
+
+    def ran_in(entry: Any, sub: Any) -> bool:
+        return bool(sub.callcount > counts.get((id(entry.code), id(sub.code)), 0))
+
+    inner = {id(entry.code) for entry in entries if ran(entry) and not any(ran_in(entry, sub) for sub in finished(entry))}
+    return [
+        _Cut(
+            entry,
+            late_s * (id(entry.code) in inner),
+            late_s * ran(entry),
+            [_Cut(sub, late_s * (ran_in(entry, sub) and id(sub.code) in inner), late_s * ran_in(entry, sub), []) for sub in finished(entry)],
+        )
+        for entry in entries
+    ]
+
+
 def add(functions: dict[Key, Function], entries: Iterable[Any], charged_uj: dict[tuple[int, int], float]) -> None:
     """Adds the entries of a cProfile, and the energy that each was charged, by the identities of its caller's code (0: none) and of its own."""
     for entry in entries:

@@ -26,7 +26,7 @@ import time
 from functools import wraps
 
 from ._allocations import Allocations
-from ._calls import Function, add, finished, key_of, label, merge, stats_of, take_out
+from ._calls import Function, add, finished, key_of, label, merge, stats_of, take_out, without
 from ._lib import Error
 from .figures import plus_minus
 from .meter import Meter
@@ -106,6 +106,10 @@ class _Thread:
         self._cpu_ns = self._read_clock()
         self.cpu_s = self.beyond_s = 0.0  # since the look before, and since it is not followed any more
         self.has_ended = self.is_over = False
+        self.has_hook = False  # its calls are counted by a profile hook, which the program may take
+        self.lost_s: float | None = None  # since when it has not
+        self._late_s = 0.0  # after that, what still ran then was said to end
+        self._then: list[Any] = []
 
     def _read_clock(self) -> int:
         try:
@@ -117,6 +121,19 @@ class _Thread:
         """It is not followed any more: all of its functions have returned."""
         self.is_over, self._end_ns = True, self._read_clock()
 
+    def lose_hook(self) -> None:
+        self.has_hook, self.lost_s, self._then = False, time.perf_counter(), self.entries()
+
+    def leave_hook(self) -> None:
+        """In another thread, whose hook this ends: what still ran has ended, too."""
+        if self.profiler is not None and self._then and not self._late_s:
+            self._late_s = time.perf_counter() - (self.lost_s or 0.0)
+            self.profiler.disable()
+
+    def entries(self) -> list[Any]:
+        entries = self.profiler.getstats() if self.profiler is not None else []
+        return without(self._late_s, self._then, entries) if self._late_s else entries
+
     def look(self) -> None:
         """What it used, and what has returned, since the look before."""
         self._since_s, self._seen_s = self._seen_s, time.perf_counter()
@@ -124,7 +141,7 @@ class _Thread:
         if self.is_over and self._cpu_ns >= 0:
             self.beyond_s, self._cpu_ns = (self._cpu_ns - self._end_ns) / 1e9, self._end_ns
         self.has_ended, self._returned = self._cpu_ns < 0, []
-        self._look_at(self.profiler.getstats() if self.profiler is not None else [])
+        self._look_at(self.entries())
         self.cpu_s = (self._cpu_ns - before) / 1e9
         if self.has_ended:  # and its clock with it: no more than this
             self.cpu_s = min(self._seen_s - self._since_s, sum(seconds for _, seconds, _, is_wait in self._returned if not is_wait))
@@ -219,7 +236,7 @@ class _Thread:
         if self.profiler is None:
             return
         took_s = self._seen_s - self._since_s
-        if self.has_ended or self.is_over:  # some time ago, and there are no more claims
+        if (self.has_ended or self.is_over) and self.lost_s is None:  # some time ago, and there are no more claims
             claimed_s = sum(seconds for _, seconds, _, _ in self._returned) + sum(seconds for seconds, _ in self._claims)
             took_s = max(0.0, min(took_s, claimed_s - sum(stretch.left_s for stretch in self._pool)))
         self._pool.append(_Stretch(self._seen_s, took_s, max(0.0, took_s - cpu_s), cpu_uj, gpu_uj))
@@ -301,6 +318,8 @@ class Profile:
         k = 2, of this process and its descendants together.
     seconds, overhead_s : float
         How long it took; how much of that was the profiler, which is taken out of the functions.
+    lost_s : float
+        Seconds of threads whose calls were not counted, as the program took the profile hook (up to Python 3.11).
     has_idle : bool
         False: what the machine draws at rest is not known, and is in the other rows.
     reasons : tuple of str
@@ -324,6 +343,7 @@ class Profile:
         self.seconds = self.overhead_s = 0.0
         self.has_idle = True
         self.is_modelled = False
+        self.lost_s = 0.0
         self.reasons: tuple[str, ...] = ()
 
     # ---- Around a piece of code ----
@@ -394,6 +414,8 @@ class Profile:
             lines.insert(0, f"{plus_minus(own_j, self.uncertainty_j, 'J')} of this process and what it started ({about})")
         else:
             lines.insert(0, "no energy: " + ("; ".join(self.reasons) or "nothing is measured here"))
+        if self.lost_s:
+            lines.append(f"no calls are known of {self.lost_s:.3f} s: the program took the profile hook for itself (setprofile, cProfile)")
         lines += ["", f"{'calls':>15}  {'own [s]':>9}  {'all [s]':>9}  {'own [J]':>10}  {'all [J]':>10}  function"]
         for f in functions[:n]:
             calls = str(f.calls) if f.calls == f.primitive_calls else f"{f.calls}/{f.primitive_calls}"
@@ -447,6 +469,15 @@ def _forked() -> None:
     _running.clear()
 
 
+_audits: list[bool] = []
+
+
+def _audited(event: str, _: object) -> None:
+    if event == "sys.setprofile":  # of cProfile, too
+        for session in _running:
+            session.hook_goes()
+
+
 class _Session:
     """One stretch of time that is profiled."""
 
@@ -492,6 +523,9 @@ class _Session:
         if hasattr(os, "register_at_fork") and not _forks:
             os.register_at_fork(after_in_child=_forked)
             _forks.append(True)
+        if not _monitoring and not _audits:
+            sys.addaudithook(_audited)
+            _audits.append(True)
         _running.append(self)
         self._idle_uw = self._idle()
         self._energy_uj = self._used()
@@ -507,6 +541,7 @@ class _Session:
             thread.look()
         self._begun.release()
         self._main.profiler.enable()  # type: ignore[union-attr]
+        self._main.has_hook = not _monitoring
         if _monitoring and threading.active_count() > 1:
             self._divide_threads()
 
@@ -533,7 +568,21 @@ class _Session:
             return
         thread = _Thread(cProfile.Profile())
         self._threads.append(thread)
+        self._local.thread = thread
         thread.profiler.enable()  # type: ignore[union-attr]
+        thread.has_hook = True
+
+    def hook_goes(self) -> None:
+        """The program takes this thread's profile hook, which it may not be asked to leave now. What it uses from now on, no function claims."""
+        if self._is_over:
+            return
+        is_main = _thread.get_ident() == self._ident
+        thread: _Thread | None = self._main if is_main else getattr(self._local, "thread", None)
+        if thread is None and getattr(threading, "_profile_hook", None) != self._thread_began:  # a new one, with the program's hook
+            thread = self._thread_of_this()
+            thread.lost_s = time.perf_counter()
+        elif thread is not None and thread.has_hook:
+            thread.lose_hook()
 
     def _divide_threads(self) -> None:
         """Gives each thread a cProfile of its own, from now on: from Python 3.12 on."""
@@ -601,7 +650,7 @@ class _Session:
 
     def _run(self, started: Any) -> None:
         _events_of_this_thread(False)
-        self._own = _Thread(None)
+        self._own = self._local.thread = _Thread(None)
         started.release()
         self._begun.acquire()
         wait_s = self._profile._interval_s
@@ -612,6 +661,8 @@ class _Session:
                 if self._allocations is not None:
                     self._allocations.look()
                 wait_s = max(self._profile._interval_s, COST * (time.thread_time() - begin_s))
+            for thread in self._threads:
+                thread.leave_hook()
         finally:
             self._stopped.release()
 
@@ -646,9 +697,10 @@ class _Session:
 
     def _add(self, thread: _Thread) -> None:
         if thread.profiler is not None:
+            thread.leave_hook()
             thread.finish()
             made: dict[Any, Function] = {}
-            add(made, thread.profiler.getstats(), thread.charged_uj)
+            add(made, thread.entries(), thread.charged_uj)
             made = {key: f for key, f in made.items() if key[0] != __file__ and "_lsprof.Profiler" not in key[2]}
             for f in made.values():
                 if self._start in f.called:  # Thread.start by way of this module
@@ -657,6 +709,8 @@ class _Session:
             self._overhead_s += seconds
             self._overhead_uj += energy_uj
             merge(self._made, made)
+        if thread.lost_s is not None:
+            self._profile.lost_s += max(0.0, thread._seen_s - thread.lost_s)
         self._unclaimed_uj += sum(part.energy_uj for part in thread._pool)
 
     # ---- Its end ----
@@ -672,10 +726,11 @@ class _Session:
     def end(self) -> None:
         if os.getpid() != self._pid:  # of the parent
             return
-        if _thread.get_ident() == self._ident:
-            self._main.profiler.disable()  # type: ignore[union-attr]
-            self._main.end()
         self._is_over = True
+        if _thread.get_ident() == self._ident:
+            if self._main.lost_s is None:
+                self._main.profiler.disable()  # type: ignore[union-attr]
+            self._main.end()
         profile = self._profile
         profile.seconds += time.perf_counter() - self._begin_s
         self._leave_threads()

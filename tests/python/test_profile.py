@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import wattle
-from wattle._calls import Function, add, take_out
+from wattle._calls import Function, add, take_out, without
 from wattle.profile import Profile, _Thread
 
 pytestmark = pytest.mark.filterwarnings("ignore::wattle.WattleWarning")
@@ -158,6 +158,58 @@ def test_exception(profiled):
 
 def test_interrupt(profiled):
     assert "measured in all" in profiled("program.py", "interrupt", code=-signal.SIGINT).stderr
+
+
+HOOKS = """
+import cProfile, sys, threading, time
+
+def spin(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+def before():
+    spin(0.2)
+
+def takes(how):
+    if how == "cProfile":
+        cProfile.Profile().enable()
+    elif how == "setprofile":
+        sys.setprofile(lambda *_: None)
+        sys.setprofile(None)
+    else:
+        threading.setprofile(lambda *_: None)
+
+def after():
+    spin(0.6)
+
+before()
+takes(sys.argv[1])
+if sys.argv[1] == "threading":
+    thread = threading.Thread(target=after)
+    thread.start()
+    thread.join()
+else:
+    after()
+"""
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="sys.monitoring has one for each")
+@pytest.mark.parametrize("how", ["setprofile", "cProfile", "threading"])
+def test_program_that_takes_the_hook(profiled, tmp_path, how):
+    """What ran then is nobody's, and the table says so."""
+    (tmp_path / "hooks.py").write_text(HOOKS)
+    said = profiled("-o", "p.pstats", "--rows", 0, "hooks.py", how).stderr
+    assert re.search(r"^no calls are known of \d\.\d+ s: the program took the profile hook for itself", said, flags=re.M), said
+    seconds, energy = functions(tmp_path / "p.time.pstats"), functions(tmp_path / "p.pstats")
+    assert seconds["before"][1] == seconds["takes"][1] == 1 and "after" not in seconds
+    assert seconds["takes"][3] < seconds["before"][3]
+    assert energy["[this process, in no function that was seen]"][2] > energy["before"][3]
+    assert not any(row[3] > energy["before"][3] / 2 for name, row in energy.items() if "setprofile" in name or "enable" in name or name == "takes")
+
+
+def test_program_that_leaves_the_hook(profiled):
+    assert "no calls are known" not in profiled("program.py").stderr
 
 
 TERMINATED = """
@@ -610,6 +662,20 @@ def test_energy_of_calls_of_who_still_runs(monkeypatch):
     # What nobody had is divided by time: 5 J and 1 J of two seconds, one of each.
     assert {f.name: f.all_j for f in made.values()} == {"first": pytest.approx(6), "then": pytest.approx(4), "leaf": pytest.approx(10)}
     assert sum(thread.charged_uj.values()) == pytest.approx(10e6)
+
+
+def test_time_after_the_hook_was_taken_is_nobodys():
+    """They end 9 s late: the innermost one by its own, those that called it with their calls, and those that had returned not at all."""
+    outer, other, takes = Code("outer"), Code("other"), "<built-in method sys.setprofile>"
+    then = [Entry(other, 2, 1.0, 1.0), Entry(outer, 1, 1.0, 2.0, [Entry(other, 2, 1.0, 1.0)])]
+    late = [
+        Entry(other, 2, 1.0, 1.0),
+        Entry(outer, 2, 3.0, 14.0, [Entry(other, 2, 1.0, 1.0), Entry(takes, 1, 10.0, 10.0)]),
+        Entry(takes, 1, 10.0, 10.0),
+    ]
+    cut = without(9.0, then, late)
+    assert [(e.code, e.callcount, e.inlinetime, e.totaltime) for e in cut] == [(other, 2, 1.0, 1.0), (outer, 2, 3.0, 5.0), (takes, 1, 1.0, 1.0)]
+    assert [(sub.code, sub.inlinetime, sub.totaltime) for sub in cut[1].calls] == [(other, 1.0, 1.0), (takes, 1.0, 1.0)]
 
 
 def test_energy_of_recursive_calls():
