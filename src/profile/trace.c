@@ -22,6 +22,8 @@ enum { CPUS_MAX = 1 << 16, NODES_MOST = 1 << 18 };
 /* A thread that is off for so long is looked at in its sleep, some at a time. CPython's wait 5 ms for the GIL. */
 #define ASLEEP_NS INT64_C(3000000)
 enum { ASLEEP_LOOKS = 64 };
+/* Without samples of turns, so many are looked at earlier: of threads that rest briefly, but often. */
+enum { EARLY_LOOKS = 4 };
 /* Both records of one birth come within that time, even if a virtual processor pauses between them; the kernel
  * reuses no TID so soon. */
 #define TWICE_NS INT64_C(10000000)
@@ -164,7 +166,8 @@ static void add_wait(struct wtl_trace *trace, struct wtl_trace_thread *thread, i
 
 	if (!trace->has_waits || !thread->off_ns || wait_ns <= 0)
 		return;
-	if (thread->late && end_ns >= wtl_trace_time(thread->late_ns)) {
+	if (thread->late && end_ns >= wtl_trace_time(thread->late_ns) &&
+	    thread->off_ns <= wtl_trace_time(thread->late_from_ns)) {
 		wtl_waits_show(
 			&thread->rests, thread->late,
 			(struct wtl_waits_moment){thread->cpu_ns, thread->off_ns, thread->mark},
@@ -173,7 +176,8 @@ static void add_wait(struct wtl_trace *trace, struct wtl_trace_thread *thread, i
 		trace->n_cut -= thread->is_mended && thread->shown_end == WTL_UNWIND_CUT;
 		trace->n_broken += trace->lacks_turns && thread->shown_end != WTL_UNWIND_WHOLE;
 	}
-	thread->late = 0;
+	if (end_ns > wtl_trace_time(thread->late_from_ns))
+		thread->late = 0; /* else it is of another wait to come */
 	wtl_waits_add(thread->is_pushed ? &thread->pushed : &thread->rests,
 		      (struct wtl_waits_moment){thread->cpu_ns, thread->off_ns, thread->mark},
 		      wait_ns, place_wait, trace);
@@ -238,7 +242,8 @@ static void go_by_switch(struct wtl_trace *trace, size_t i, const struct wtl_rin
 		thread->shown = 0;
 	thread->is_told = thread->shown > 0 && thread->shown_end == WTL_UNWIND_WHOLE;
 	thread->is_shown = false;
-	thread->late = 0;
+	if (event->t_ns > thread->late_from_ns)
+		thread->late = 0;
 	/* Without samples of turns it is looked at in its sleep; one that was pushed off is where it was sampled. */
 	if (!trace->lacks_turns || trace->python.is_looked || thread->is_pushed)
 		return;
@@ -488,6 +493,10 @@ static void look_at(struct wtl_trace *trace, size_t number, struct wtl_ring_even
 	int64_t node;
 	size_t n;
 
+	/* Registers that are known already are those with which it left, or had when it was attached to. */
+	thread->late_from_ns = left->t_ns > thread->off_ns ? left->t_ns : thread->off_ns;
+	if (!left->sample.has_registers)
+		thread->late_from_ns = wtl_thread_clock_ns();
 	if (!wtl_asleep_read(&trace->asleep, left))
 		return;
 	node = locate(trace, number, left, &n, &end);
@@ -502,7 +511,7 @@ void wtl_trace_look_back(struct wtl_trace *trace)
 {
 	struct wtl_asleep *asleep = &trace->asleep;
 	int64_t now_ns = wtl_thread_clock_ns();
-	unsigned n = 0;
+	unsigned n = 0, n_early = 0;
 
 	for (uint32_t i = asleep->first; i != asleep->next; i = (i + 1) % WTL_ASLEEP_SLOTS) {
 		struct wtl_asleep_slot *slot = &asleep->slots[i];
@@ -510,8 +519,10 @@ void wtl_trace_look_back(struct wtl_trace *trace)
 		/* If it is still on one, that it leaves is not taken yet. */
 		if (!thread->is_noted || (!thread->is_on && !is_unknown(thread)))
 			slot->is_waiting = false;
+		bool is_early = now_ns - thread->off_ns < ASLEEP_NS;
 		if (slot->is_waiting && !thread->is_on && n < ASLEEP_LOOKS &&
-		    now_ns - thread->off_ns >= ASLEEP_NS) {
+		    (!is_early || (trace->lacks_turns && n_early < EARLY_LOOKS))) {
+			n_early += is_early;
 			look_at(trace, slot->thread, &slot->left);
 			slot->is_waiting = false;
 			n++;

@@ -48,9 +48,9 @@ struct wtl_trace_thread {
 	bool is_told;		       /* where it last left was shown, by a whole stack */
 	bool is_noted;		       /* its registers, as it last left, */
 	uint32_t slot;		       /* in this slot of `asleep` */
-	/* Where it sleeps, read until late_ns; 0: it was not. Not so, if it came back before then. */
+	/* Where it sleeps, read until late_ns; 0: it was not. Not so, if it left after late_from_ns, or came back before. */
 	uint32_t late;
-	int64_t late_ns;
+	int64_t late_from_ns, late_ns;
 	bool is_mended; /* that stack is whole, and the one that was counted when it left is not */
 	uint64_t n_samples;
 	int64_t born_ns; /* 0: it is not known */

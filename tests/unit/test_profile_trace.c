@@ -2,6 +2,7 @@
 /* What the kernel's records say of threads: when each was on a processor, and what is known where records were lost. */
 #include "unit.h"
 
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -457,6 +458,60 @@ static void test_waiting_unseen(void **state)
 	assert_int_equal(unknown_ms(), 1000 + 8950 + 11000 + 500);
 }
 
+static int ends[2];
+static volatile int sleeper;
+
+static void *fall_asleep(void *unused)
+{
+	char byte;
+
+	sleeper = gettid();
+	return read(ends[0], &byte, 1) < 0 ? unused : NULL;
+}
+
+/* The kernel tells when a thread left, and not where. It is looked at while some of its records are not taken yet. */
+static void test_looked_at_in_its_sleep(void **state)
+{
+	struct wtl_ring_event asleep,
+		mapped = {.kind = WTL_RING_MAP,
+			  .pid = getpid(),
+			  .map = {.length = INT64_MAX, .inode = 7, .path = "/nowhere/gone.so"}};
+	pthread_t thread;
+	int64_t now_ms;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(pthread_create(&thread, NULL, fall_asleep, NULL), 0);
+	for (int i = 0; i < 1000 && (!sleeper || !wtl_asleep_find(getpid(), sleeper, &asleep)); i++)
+		usleep(1000);
+	program = getpid();
+	mapped.tid = sleeper;
+	trace.has_waits = trace.lacks_turns = true;
+	assert_int_equal(wtl_asleep_init(&trace.asleep), 0);
+	wtl_trace_take(&trace, &mapped);
+	now_ms = wtl_thread_clock_ns() / MS;
+	in(sleeper - NOBODY, 1, now_ms - 50);
+	out(sleeper - NOBODY, 1, now_ms - 3);
+	wtl_trace_look_back(&trace);
+	/* It is the next wait that was looked at; */
+	in(sleeper - NOBODY, 1, now_ms - 2);
+	out(sleeper - NOBODY, 1, now_ms - 1);
+	in(sleeper - NOBODY, 1, now_ms + 1000);
+	out(sleeper - NOBODY, 1, now_ms + 1050);
+	wtl_trace_look_back(&trace);
+	/* or one that is over. */
+	in(sleeper - NOBODY, 1, now_ms + 3050);
+	wtl_trace_end(&trace, (now_ms + 3100) * MS);
+	assert_int_equal(write(ends[1], "", 1), 1);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	close(ends[0]);
+	close(ends[1]);
+	if (!asleep.sample.has_registers)
+		skip();
+	assert_true(is_called("[gone.so: file is gone]"));
+	assert_int_equal(unknown_ms(), 2000);
+}
+
 /* Another than the first thread becomes a program: it has the first one's number from there on, and does not wait. */
 static void test_a_thread_becomes_a_program(void **state)
 {
@@ -509,6 +564,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_short_processes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_processes_that_ended, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_file_that_is_gone, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_looked_at_in_its_sleep, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
