@@ -365,11 +365,12 @@ void wtl_python_catch_up(struct wtl_python *python, struct wtl_python_process *p
 {
 	struct wtl_python_seen *seen = wtl_python_seen_of(process, tid);
 
-	if (!seen || (!is_asleep && (now_ns - seen->read_ns < LAZY_NS || was_read(seen, t_ns))) ||
-	    !prepare(python, process, now_ns) ||
-	    wtl_python_read(&process->target, &python->memory, tid, now_ns, true, python->stack) <
-		    0 ||
-	    python->stack->n == 0)
+	python->is_behind = false;
+	if (!seen || (!is_asleep && (now_ns - seen->read_ns < LAZY_NS || was_read(seen, t_ns))))
 		return;
-	take_reading(python, process, seen, is_asleep ? t_ns : now_ns, now_ns, !is_asleep);
+	python->is_behind = !prepare(python, process, now_ns) ||
+			    wtl_python_read(&process->target, &python->memory, tid, now_ns, true,
+					    python->stack) < 0;
+	if (!python->is_behind && python->stack->n > 0)
+		take_reading(python, process, seen, is_asleep ? t_ns : now_ns, now_ns, !is_asleep);
 }

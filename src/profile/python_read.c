@@ -143,8 +143,16 @@ static int find_thread(struct wtl_python_target *target, const struct wtl_python
 	*ret_thread = thread;
 	if (thread && thread->state)
 		return 0;
-	if (now_ns < target->search_ns)
+	/* Only threads that were sought before: native ones keep no other from being found. */
+	if (thread && now_ns < target->search_ns)
 		return -ESRCH;
+	if (!thread) {
+		if (wtl_array_reserve(&target->threads, &target->room, target->n + 1,
+				      sizeof(*target->threads)) < 0)
+			return -ENOMEM;
+		thread = &target->threads[target->n++];
+		*thread = (struct wtl_python_thread){.tid = tid};
+	}
 	rc = search_thread(target, memory, &search);
 	if (rc < 0) {
 		int64_t longer_ns = 2 * target->backoff_ns;
@@ -155,13 +163,6 @@ static int find_thread(struct wtl_python_target *target, const struct wtl_python
 		return rc;
 	}
 	target->backoff_ns = 0;
-	if (!thread) {
-		if (wtl_array_reserve(&target->threads, &target->room, target->n + 1,
-				      sizeof(*target->threads)) < 0)
-			return -ENOMEM;
-		thread = &target->threads[target->n++];
-		*thread = (struct wtl_python_thread){.tid = tid};
-	}
 	thread->state = search.state;
 	thread->id = search.id;
 	*ret_thread = thread;

@@ -22,6 +22,8 @@ enum { CPUS_MAX = 1 << 16, NODES_MOST = 1 << 18 };
 /* A thread that is off for so long is looked at in its sleep, some at a time. CPython's wait 5 ms for the GIL. */
 #define ASLEEP_NS INT64_C(3000000)
 enum { ASLEEP_LOOKS = 64 };
+/* For so long it is looked at again where Python, or its thread, is not found yet. */
+#define BEHIND_NS INT64_C(500000000)
 /* Without samples of turns, so many are looked at earlier: of threads that rest briefly, but often. */
 enum { EARLY_LOOKS = 4 };
 /* Both records of one birth come within that time, even if a virtual processor pauses between them; the kernel
@@ -486,7 +488,8 @@ static bool is_unknown(const struct wtl_trace_thread *thread)
 	return !thread->is_told && !thread->is_pushed && !thread->has_ended;
 }
 
-static void look_at(struct wtl_trace *trace, size_t number, struct wtl_ring_event *left)
+/* Whether it is to be looked at again: its Python functions are not known yet. */
+static bool look_at(struct wtl_trace *trace, size_t number, struct wtl_ring_event *left)
 {
 	struct wtl_trace_thread *thread = &trace->threads[number];
 	enum wtl_unwind_end end;
@@ -497,14 +500,16 @@ static void look_at(struct wtl_trace *trace, size_t number, struct wtl_ring_even
 	thread->late_from_ns = left->t_ns > thread->off_ns ? left->t_ns : thread->off_ns;
 	if (!left->sample.has_registers)
 		thread->late_from_ns = wtl_thread_clock_ns();
+	trace->python.is_behind = false;
 	if (!wtl_asleep_read(&trace->asleep, left))
-		return;
+		return false;
 	node = locate(trace, number, left, &n, &end);
 	thread->late = node >= 0 && n > 0 ? (uint32_t)node : 0;
 	thread->late_ns = wtl_thread_clock_ns();
 	thread->is_mended = thread->shown > 0 && end == WTL_UNWIND_WHOLE;
 	if (trace->lacks_turns)
 		thread->shown_end = end;
+	return trace->python.is_behind && thread->late_ns - thread->off_ns < BEHIND_NS;
 }
 
 void wtl_trace_look_back(struct wtl_trace *trace)
@@ -523,8 +528,7 @@ void wtl_trace_look_back(struct wtl_trace *trace)
 		if (slot->is_waiting && !thread->is_on && n < ASLEEP_LOOKS &&
 		    (!is_early || (trace->lacks_turns && n_early < EARLY_LOOKS))) {
 			n_early += is_early;
-			look_at(trace, slot->thread, &slot->left);
-			slot->is_waiting = false;
+			slot->is_waiting = look_at(trace, slot->thread, &slot->left);
 			n++;
 		}
 		if (i == asleep->first && !slot->is_waiting)

@@ -294,6 +294,20 @@ def test_waiting_for_a_lock(python, tmp_path):
     assert sum(waits.get(name, 0) for name in ("[unresolved]", "[python: unresolved]")) < 0.25, waits
 
 
+@pytest.mark.parametrize("python", INTERPRETERS)
+def test_waiting_beside_a_native_thread(python, tmp_path):
+    """One that rests again and again is sought in Python in vain. New threads of Python are found all the same."""
+    library, path = tmp_path / "native.so", tmp_path / "script.py"
+    (tmp_path / "native.c").write_text("#include <pthread.h>\n#include <time.h>\nstatic void *rests(void *unused)\n{\n"
+                                       "\tfor (;;)\n\t\tnanosleep(&(struct timespec){0, 20000000}, NULL);\n\treturn unused;\n}\n"
+                                       "int start(void)\n{\n\tpthread_t thread;\n\treturn pthread_create(&thread, NULL, rests, NULL);\n}\n")
+    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", library, tmp_path / "native.c", "-lpthread"], check=True)
+    path.write_text(f"import ctypes, threading, time\ndef nap():\n    time.sleep(0.4)\nctypes.CDLL({str(library)!r}).start()\ntime.sleep(0.5)\n"
+                    "for _ in range(3):\n    thread = threading.Thread(target=nap)\n    thread.start()\n    thread.join()\n")
+    waits = {row["function"].split(" ")[0]: row["wait_s"] for row in with_waits(python, path)[1]}
+    assert waits["nap"] >= 3 * 0.4 * 0.9, waits
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="where threads wait is told to root")
 @pytest.mark.parametrize("python", INTERPRETERS)
 def test_waiting_for_the_gil(python, tmp_path):
