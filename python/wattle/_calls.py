@@ -105,8 +105,10 @@ def without(late_s: float, then: list[Any], entries: list[Any]) -> list[Any]:
     def ran(entry: Any) -> bool:
         return id(entry.code) not in before or entry.callcount > before[id(entry.code)].callcount
 
+    running = {id(entry.code) for entry in entries if ran(entry)}
+
     def ran_in(entry: Any, sub: Any) -> bool:
-        return bool(sub.callcount > counts.get((id(entry.code), id(sub.code)), 0))
+        return id(sub.code) in running and bool(sub.callcount > counts.get((id(entry.code), id(sub.code)), 0))
 
     inner = {id(entry.code) for entry in entries if ran(entry) and not any(ran_in(entry, sub) for sub in finished(entry))}
     return [
