@@ -90,12 +90,27 @@ void wtl_cxx_local_name(const struct wtl_dw *dw, const Dwarf_Die *function, cons
 		snprintf(room, WTL_CXX_LOCAL_SIZE, "%s", name);
 }
 
+/* "step" of "S<a::b>::step". */
+static const char *without_class(const char *name)
+{
+	const char *last = name;
+	int depth = 0;
+
+	for (const char *at = name; *at; at++) {
+		if (depth == 0 && wtl_text_starts(at, "::"))
+			last = at + 2;
+		depth += *at == '<' ? 1 : *at == '>' && depth > 0 ? -1 : 0;
+	}
+	return last;
+}
+
 bool wtl_cxx_local_matches(const char *mangled, const char *name)
 {
 	char plain[WTL_CXX_LOCAL_SIZE];
 
 	if (!wtl_text_starts(mangled, "_Z"))
 		return false;
+	name = without_class(name);
 	name += name[0] == '~';
 	snprintf(plain, sizeof(plain), "%.*s", (int)strcspn(name, "<"), name);
 	/* Operators are mangled by codes. */

@@ -23,7 +23,7 @@ bool wtl_cxx_local_is_cxx(const struct wtl_dw *dw, Dwarf_Die *function);
 void wtl_cxx_local_name(const struct wtl_dw *dw, const Dwarf_Die *function, const char *name,
 			char room[WTL_CXX_LOCAL_SIZE]);
 
-/* Whether a mangled name can be that of a function which debug information calls `name`. */
+/* Whether a mangled name can be that of a function which debug information calls `name`, with its class or without. */
 bool wtl_cxx_local_matches(const char *mangled, const char *name);
 
 #endif

@@ -57,8 +57,6 @@ static void name_call(const struct wtl_modules *modules, const struct wtl_frame 
 	if (!line->name || !wtl_cxx_local_is_cxx(dw, call))
 		return;
 	line->instance = wtl_scopes_instance(frame->module->scopes, dw, frame->address, call);
-	if (line->instance)
-		return;
 	wtl_cxx_local_name(dw, call, line->name, room);
 	line->name = room;
 }
