@@ -61,7 +61,7 @@ bool wtl_asleep_find(int pid, int tid, struct wtl_ring_event *ret_event)
 	line[n > 0 ? n : 0] = '\0';
 	/* "number six arguments, stack pointer, instruction"; or "running" */
 	last = strrchr(line, ' ');
-	if (!last)
+	if (!last || last == line)
 		return false;
 	for (before = last - 1; before > line && *before != ' ';)
 		before--;

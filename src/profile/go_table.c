@@ -7,8 +7,8 @@
 #include "profile/module.h"
 
 /*
- * As runtime/symtab.go has it: a header; functions by address, (start, place) each, as offsets from the code's start
- * and from the list's own; what is known of a function at that place; and steps of its frame's size (pcsp).
+ * As runtime/symtab.go has it: a header; a list by address of (start, place): start counts from the code's start, place
+ * from the list's; what is known of a function at that place; and steps of its frame's size (pcsp).
  */
 enum {
 	MAGIC_1_18 = 0xf0, /* 0xfffffff0 */
@@ -31,6 +31,7 @@ enum {
 	AT_MODULE_TEXT = 176,
 	SIZE_MOST = 1 << 30, /* a goroutine's stack has no more */
 	STEPS_MOST = 1 << 16,
+	NAME_MOST = 1 << 12,
 };
 
 static bool get(const Elf_Data *data, uint64_t at, void *to, size_t size)
@@ -199,6 +200,17 @@ bool wtl_go_frame(const struct wtl_dw *dw, struct wtl_module *module, uint64_t a
 	       find_size(table, steps, offset - start, &ret->size);
 }
 
+/* NULL: there is none, or it does not end. */
+static const char *name_at(const Elf_Data *table, uint64_t at)
+{
+	const char *name = (const char *)table->d_buf + at;
+	uint64_t left = at < table->d_size ? table->d_size - at : 0;
+
+	if (left > NAME_MOST)
+		left = NAME_MOST;
+	return left && name[0] && memchr(name, 0, left) ? name : NULL;
+}
+
 void wtl_go_symbols(const struct wtl_dw *dw, struct wtl_module *module, size_t *room)
 {
 	const Elf_Data *table = table_of(dw, module);
@@ -208,18 +220,17 @@ void wtl_go_symbols(const struct wtl_dw *dw, struct wtl_module *module, size_t *
 	    !get(table, AT_NAMES, &names, sizeof(names)) || names > table->d_size)
 		return;
 	for (uint64_t i = 0; i < n; i++) {
-		const char *name = (const char *)table->d_buf + names;
 		uint32_t pairs[4], of;
+		const char *name;
 
 		if (!get(table, list + i * 2 * sizeof(*pairs), pairs, sizeof(pairs)) ||
 		    pairs[2] <= pairs[0] ||
 		    !get(table, list + pairs[1] + AT_NAME, &of, sizeof(of)) ||
-		    of >= table->d_size - names || !name[of] ||
-		    !memchr(name + of, 0, table->d_size - names - of) ||
+		    !(name = name_at(table, names + of)) ||
 		    wtl_array_reserve(&module->symbols, room, module->n_symbols + 1,
 				      sizeof(*module->symbols)) < 0)
 			continue;
 		module->symbols[module->n_symbols++] = (struct wtl_module_symbol){
-			module->go_text + pairs[0], pairs[2] - pairs[0], name + of};
+			module->go_text + pairs[0], pairs[2] - pairs[0], name};
 	}
 }
