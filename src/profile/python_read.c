@@ -143,8 +143,7 @@ static int find_thread(struct wtl_python_target *target, const struct wtl_python
 	*ret_thread = thread;
 	if (thread && thread->state)
 		return 0;
-	/* Only threads that were sought before: native ones keep no other from being found. */
-	if (thread && now_ns < target->search_ns)
+	if (thread && now_ns < thread->search_ns)
 		return -ESRCH;
 	if (!thread) {
 		if (wtl_array_reserve(&target->threads, &target->room, target->n + 1,
@@ -155,14 +154,13 @@ static int find_thread(struct wtl_python_target *target, const struct wtl_python
 	}
 	rc = search_thread(target, memory, &search);
 	if (rc < 0) {
-		int64_t longer_ns = 2 * target->backoff_ns;
+		int64_t longer_ns = 2 * thread->backoff_ns;
 
 		longer_ns = longer_ns > BACKOFF_LEAST_NS ? longer_ns : BACKOFF_LEAST_NS;
-		target->backoff_ns = longer_ns < BACKOFF_MOST_NS ? longer_ns : BACKOFF_MOST_NS;
-		target->search_ns = now_ns + target->backoff_ns;
+		thread->backoff_ns = longer_ns < BACKOFF_MOST_NS ? longer_ns : BACKOFF_MOST_NS;
+		thread->search_ns = now_ns + thread->backoff_ns;
 		return rc;
 	}
-	target->backoff_ns = 0;
 	thread->state = search.state;
 	thread->id = search.id;
 	*ret_thread = thread;

@@ -29,7 +29,9 @@ struct wtl_python_range {
 
 struct wtl_python_thread {
 	int tid;
-	uint64_t state, id; /* PyThreadState, and the number that it knows the thread by */
+	uint64_t state,
+		id; /* PyThreadState, and the number that it knows the thread by; 0: not found yet, */
+	int64_t search_ns, backoff_ns; /* and not looked for again before then */
 	/*
 	 * Where its _PyCFrames were (3.11, 3.12): each call of the loop by C has one on C's stack. All from the first
 	 * to the last are read together. `recent`, the range of the last walks, replaces that now and then.
@@ -45,7 +47,6 @@ struct wtl_python_target {
 	uint64_t runtime;		   /* _PyRuntime */
 	struct wtl_python_thread *threads; /* those that were seen */
 	size_t n, room;
-	int64_t search_ns, backoff_ns; /* threads are not looked for again before then */
 	/* Read before and after a walk's blocks: the thread's state, and C's stack. */
 	uint8_t ends[2][WTL_PYTHON_STATE_BYTES + WTL_PYTHON_CFRAME_BYTES];
 };
