@@ -548,6 +548,13 @@ static void note_turn(struct wtl_trace_thread *thread, const struct wtl_ring_eve
 		&registers[WTL_UNWIND_SP], sizeof(*registers));
 }
 
+static void count_end(struct wtl_trace *trace, enum wtl_unwind_end end, bool is_turn)
+{
+	trace->n_broken += end != WTL_UNWIND_WHOLE;
+	trace->n_broken_ran += end != WTL_UNWIND_WHOLE && !is_turn;
+	trace->n_cut += end == WTL_UNWIND_CUT;
+}
+
 static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl_ring_event *event)
 {
 	enum wtl_unwind_end end;
@@ -573,13 +580,13 @@ static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl
 	/* Of 32-bit code at least the command is known. */
 	is_known = node >= 0 && (n > 0 || event->sample.is_narrow);
 	show_place(trace, &trace->threads[thread], is_known ? (uint32_t)node : 0, event);
-	if (event->sample.is_turn)
-		trace->threads[thread].shown_end = end;
-	trace->n_broken += n > 0 && end != WTL_UNWIND_WHOLE;
-	trace->n_cut += n > 0 && end == WTL_UNWIND_CUT;
+	if (n > 0)
+		count_end(trace, end, event->sample.is_turn);
 	trace->n_turns += event->sample.is_turn;
-	if (event->sample.is_turn)
+	if (event->sample.is_turn) {
+		trace->threads[thread].shown_end = end;
 		return;
+	}
 	come(trace, thread, event);
 	trace->n_unresolved += n == 0;
 	trace->seen_node = node < 0 ? 0 : (uint32_t)node;

@@ -99,7 +99,8 @@ struct wtl_trace {
 	uint64_t n_turns;      /* samples of threads that left a processor */
 	uint64_t n_lost;       /* events that the kernel dropped */
 	uint64_t n_broken;     /* samples, of turns as well, whose stack is not whole */
-	uint64_t n_cut;	       /* of them, those for which more of the stack had to be copied */
+	uint64_t n_broken_ran; /* of them, those of threads that ran */
+	uint64_t n_cut;	       /* of n_broken, those for which more of the stack had to be copied */
 	uint64_t n_joined;     /* samples made whole by their tails (tails.h) */
 	uint64_t n_unresolved; /* samples without any place */
 	bool is_full;	       /* out of memory: some data are missing */

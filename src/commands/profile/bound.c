@@ -120,15 +120,17 @@ bool wtl_bound_is_kept(struct wtl_app *app, const struct wtl_bounds *bounds,
 		return true;
 	if (fabs(over) <= uncertainty)
 		return wtl_bound_undecided(app, bounds, bound, is);
-	snprintf(why, sizeof(why), "%s, and up to %.3g %s %s that no function is known of", is,
+	snprintf(why, sizeof(why),
+		 "%s, and may be up to %.3g %s %s: of so much no function is known", is,
 		 is_more ? more : less, units[bound->unit], is_more ? "more" : "less");
 	return wtl_bound_undecided(app, bounds, bound, why);
 }
 
 bool wtl_bound_is_unknown(const char *function)
 {
-	static const char *const rows[] = {"[not seen]", "[at an unknown time]", "[unresolved]",
-					   "[python: unresolved]", WTL_TRACE_REST};
+	static const char *const rows[] = {"[not seen]",     "[at an unknown time]",
+					   "[unresolved]",   "[python: unresolved]",
+					   "[unknown code]", WTL_TRACE_REST};
 	static const char end[] = ": too short]";
 	size_t len = strlen(function);
 
@@ -141,7 +143,7 @@ bool wtl_bound_is_unknown(const char *function)
 
 double wtl_bound_broken(const struct wtl_trace *trace)
 {
-	return trace->n_taken > 0 ? fmin((double)trace->n_broken / (double)trace->n_taken, 1.0)
+	return trace->n_taken > 0 ? fmin((double)trace->n_broken_ran / (double)trace->n_taken, 1.0)
 				  : 0.0;
 }
 

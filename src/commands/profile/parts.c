@@ -118,6 +118,7 @@ static void take_counts(struct wtl_saved *saved, const struct wtl_saved_part *pa
 	saved->profile.n_unseen = part->n_unseen;
 	trace->n_lost = more->n_lost;
 	trace->n_broken = more->n_broken;
+	trace->n_broken_ran = more->n_broken_ran;
 	trace->n_cut = more->n_cut;
 	trace->n_joined = more->n_joined;
 	trace->n_unresolved = more->n_unresolved;

@@ -456,6 +456,8 @@ int wtl_saved_join(struct wtl_saved *saved)
 
 	saved->calls.n_domains = saved->split.n_domains;
 	saved->trace.n_taken = (uint64_t)saved->trace.n_samples << saved->trace.n_halved;
+	/* How many of these are of threads that waited, files do not tell. */
+	saved->trace.n_broken_ran = saved->result.wait_ns ? 0 : saved->trace.n_broken;
 	profile->command = saved->n_command > 0 ? saved->command : NULL;
 	profile->host = saved->host;
 	profile->calls = &saved->calls;
