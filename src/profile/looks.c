@@ -335,11 +335,12 @@ static void list(struct wtl_looks *looks, int64_t now_ns)
 
 		if (process.has_ended || (process.is_still && !is_thorough))
 			continue;
+		/* First, as an exec() ends the threads that are known by then. */
+		if (process.whose == COMMANDS)
+			look_at_maps(looks, &looks->processes[i], now_ns);
 		looks->processes[i].has_ended = !list_process(looks, &process, is_thorough, now_ns);
 		looks->processes[i].is_still = process.whose == COMMANDS;
 		looks->processes[i].runs_already = false; /* those found later started later */
-		if (process.whose == COMMANDS && !looks->processes[i].has_ended)
-			look_at_maps(looks, &looks->processes[i], now_ns);
 	}
 	took_ns = SHARE * (own_cpu_ns() - took_ns);
 	looks->list_due_ns = now_ns + (took_ns < LIST_NS	? LIST_NS
