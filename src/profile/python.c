@@ -369,8 +369,8 @@ void wtl_python_catch_up(struct wtl_python *python, struct wtl_python_process *p
 	if (!seen || (!is_asleep && (now_ns - seen->read_ns < LAZY_NS || was_read(seen, t_ns))))
 		return;
 	python->is_behind = !prepare(python, process, now_ns) ||
-			    wtl_python_read(&process->target, &python->memory, tid, now_ns, true,
-					    python->stack) < 0;
+			    read_frames(python, process, tid, now_ns, true) < 0;
 	if (!python->is_behind && python->stack->n > 0)
-		take_reading(python, process, seen, is_asleep ? t_ns : now_ns, now_ns, !is_asleep);
+		take_reading(python, process, seen, is_asleep ? t_ns : now_ns, now_ns,
+			     !is_asleep || python->stack->n_moves > 0);
 }

@@ -111,8 +111,9 @@ struct wtl_python {
 	size_t n_rows;
 	struct wtl_python_when when;
 	bool is_looked; /* there are no samples, but looks at /proc: any reading is better than none */
-	unsigned n_still;   /* readings in a row whose thread did not move */
-	bool is_behind;	    /* what was to be caught up with last could not be read, or not yet */
+	unsigned n_still; /* readings in a row whose thread did not move */
+	bool is_unsure; /* the sample that was merged last is told by a reading of another moment */
+	bool is_behind; /* what was to be caught up with last could not be read, or not yet */
 	uint64_t n_read;    /* readings that were of one moment */
 	uint64_t n_late;    /* samples that came too late to be read */
 	uint64_t n_hasty;   /* readings that failed: the thread ran too fast */

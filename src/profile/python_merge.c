@@ -493,6 +493,7 @@ static bool choose_reading(struct merge *merge, const struct wtl_python_seen *se
 
 	note_words(merge);
 	merge->is_guess = false;
+	merge->python->is_unsure = !around.own;
 	for (merge->need = NEEDS_BOTH; merge->need <= NEEDS_NONE; merge->need++) {
 		n = choose_fitting(merge, seen, &around);
 		if (n > 0 && (merge->need != NEEDS_FRAME || is_sure(merge, &around)))

@@ -242,11 +242,13 @@ static void go_by_switch(struct wtl_trace *trace, size_t i, const struct wtl_rin
 			       place_wait, trace);
 	else
 		thread->shown = 0;
-	thread->is_told = thread->shown > 0 && thread->shown_end == WTL_UNWIND_WHOLE;
+	thread->is_told =
+		thread->shown > 0 && thread->shown_end == WTL_UNWIND_WHOLE && !thread->is_unsure;
 	thread->is_shown = false;
 	if (event->t_ns > thread->late_from_ns)
 		thread->late = 0;
-	/* Without samples of turns it is looked at in its sleep; one that was pushed off is where it was sampled. */
+	/* Where threads that leave are not sampled, it is looked at while it sleeps. One that was preempted needs no look:
+	 * it was sampled there. */
 	if (!trace->lacks_turns || trace->python.is_looked || thread->is_pushed)
 		return;
 	thread->is_noted = true;
@@ -471,6 +473,7 @@ static int64_t locate(struct wtl_trace *trace, size_t thread, const struct wtl_r
 	int64_t node;
 
 	*ret_n = n;
+	trace->python.is_unsure = false;
 	if (python && event->sample.is_turn)
 		wtl_python_catch_up(&trace->python, python, event->tid, event->t_ns,
 				    wtl_thread_clock_ns(), event->sample.is_asleep);
@@ -493,20 +496,21 @@ static bool look_at(struct wtl_trace *trace, size_t number, struct wtl_ring_even
 {
 	struct wtl_trace_thread *thread = &trace->threads[number];
 	enum wtl_unwind_end end;
-	int64_t node;
+	/* Registers that are known already are those with which it left, or had when it was attached to. */
+	int64_t from_ns = left->t_ns > thread->off_ns ? left->t_ns : thread->off_ns, node;
 	size_t n;
 
-	/* Registers that are known already are those with which it left, or had when it was attached to. */
-	thread->late_from_ns = left->t_ns > thread->off_ns ? left->t_ns : thread->off_ns;
 	if (!left->sample.has_registers)
-		thread->late_from_ns = wtl_thread_clock_ns();
+		from_ns = wtl_thread_clock_ns();
 	trace->python.is_behind = false;
 	if (!wtl_asleep_read(&trace->asleep, left))
 		return false;
 	node = locate(trace, number, left, &n, &end);
 	thread->late = node >= 0 && n > 0 ? (uint32_t)node : 0;
+	thread->late_from_ns = from_ns;
 	thread->late_ns = wtl_thread_clock_ns();
-	thread->is_mended = thread->shown > 0 && end == WTL_UNWIND_WHOLE;
+	thread->is_mended = thread->shown > 0 && thread->shown_end != WTL_UNWIND_WHOLE &&
+			    end == WTL_UNWIND_WHOLE;
 	if (trace->lacks_turns)
 		thread->shown_end = end;
 	return trace->python.is_behind && thread->late_ns - thread->off_ns < BEHIND_NS;
@@ -562,7 +566,6 @@ static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl
 	int64_t node;
 	size_t n;
 
-	note_turn(&trace->threads[thread], event);
 	if (event->sample.is_look) {
 		take_look(trace, thread, event);
 		return;
@@ -571,11 +574,13 @@ static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl
 		/* What was attached to may have run since. */
 		if (event->is_seed && !trace->threads[thread].since_ns)
 			return;
+		note_turn(&trace->threads[thread], event);
 		trace->threads[thread].is_noted = event->sample.has_registers;
 		wtl_asleep_note(&trace->asleep, (uint32_t)thread, &trace->threads[thread].slot,
 				event);
 		return;
 	}
+	note_turn(&trace->threads[thread], event);
 	node = locate(trace, thread, event, &n, &end);
 	/* Of 32-bit code at least the command is known. */
 	is_known = node >= 0 && (n > 0 || event->sample.is_narrow);
@@ -585,6 +590,7 @@ static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl
 	trace->n_turns += event->sample.is_turn;
 	if (event->sample.is_turn) {
 		trace->threads[thread].shown_end = end;
+		trace->threads[thread].is_unsure = trace->python.is_unsure;
 		return;
 	}
 	come(trace, thread, event);
@@ -691,6 +697,17 @@ static void take_name(struct wtl_trace *trace, size_t number, const struct wtl_r
 	come(trace, number, event);
 }
 
+static void take_end(struct wtl_trace *trace, size_t number, const struct wtl_ring_event *event)
+{
+	go(trace, number, event->t_ns);
+	/* Without the kernel's records it did not come back to end. */
+	if (trace->python.is_looked)
+		add_wait(trace, &trace->threads[number], wtl_trace_time(event->t_ns));
+	if (event->pid == event->tid)
+		wtl_python_ended(&trace->python, event->pid);
+	end_thread(trace, number);
+}
+
 /* A program that ends as soon as it has begun did not: it is hidden from here on. */
 static void note_hidden(const struct wtl_trace *trace, struct wtl_trace_thread *thread,
 			enum wtl_ring_kind kind)
@@ -739,10 +756,7 @@ void wtl_trace_take(void *context, const struct wtl_ring_event *event)
 		take_name(trace, (size_t)thread, event);
 		break;
 	case WTL_RING_ENDED:
-		go(trace, (size_t)thread, event->t_ns);
-		if (event->pid == event->tid)
-			wtl_python_ended(&trace->python, event->pid);
-		end_thread(trace, (size_t)thread);
+		take_end(trace, (size_t)thread, event);
 		break;
 	case WTL_RING_BORN:
 	case WTL_RING_LOST:

@@ -45,10 +45,12 @@ struct wtl_trace_thread {
 	bool is_shown;		       /* a sample of it as it leaves was just taken, */
 	uint32_t shown;		       /* at that node; 0: its stack is not known */
 	enum wtl_unwind_end shown_end; /* of that stack */
+	bool is_unsure;		       /* its Python functions are of another moment */
 	bool is_told;		       /* where it last left was shown, by a whole stack */
 	bool is_noted;		       /* its registers, as it last left, */
 	uint32_t slot;		       /* in this slot of `asleep` */
-	/* Where it sleeps, read until late_ns; 0: it was not. Not so, if it left after late_from_ns, or came back before. */
+	/* The node where a look found it asleep, from late_from_ns to late_ns; 0: there was no look. It holds for a
+	 * wait that began before and ended after. */
 	uint32_t late;
 	int64_t late_from_ns, late_ns;
 	bool is_mended; /* that stack is whole, and the one that was counted when it left is not */
