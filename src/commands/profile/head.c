@@ -97,9 +97,9 @@ static void put_waits(struct wtl_buf *buf, const struct wtl_profile *profile)
 		wtl_buf_printf(buf, "%s\n",
 			       profile->trace->python.is_looked
 				       ? "what a thread waited in is where it was seen last"
-				       : "what a thread waited in for less than 0.1 s may be where "
-					 "it was sampled last: sysctl "
-					 "kernel.perf_event_paranoid=1, or CAP_PERFMON, tells it");
+				       : "waits of less than 0.1 s may be charged to where the "
+					 "thread ran last: sysctl kernel.perf_event_paranoid=1, "
+					 "or CAP_PERFMON, shows where they were");
 }
 
 /* Lost or incomplete samples. */
@@ -200,8 +200,8 @@ void wtl_profile_head(struct wtl_buf *buf, const struct wtl_profile *profile,
 		wtl_buf_puts(buf, "there was too little memory: what came later is missing\n");
 	if (profile->n_unseen)
 		wtl_buf_printf(buf,
-			       "of %zu of its processes nothing was seen: ended too soon, another "
-			       "user's, or a program that may not be read\n",
+			       "nothing was seen of %zu of its processes: they ended too soon, are "
+			       "another user's, or run a program that may not be read\n",
 			       profile->n_unseen);
 	put_kernel(buf, profile);
 	put_waits(buf, profile);
