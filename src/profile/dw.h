@@ -17,7 +17,7 @@ struct wtl_dw {
 	F(dwarf_frame_register) F(dwarf_frame_info) F(dwarf_get_units) F(dwarf_child) \
 	F(dwarf_siblingof) F(dwarf_ranges) F(dwarf_srclang) F(dwarf_getsrc_die) F(dwarf_linesrc) F(dwarf_lineno)      \
 	F(dwarf_diename) F(dwarf_tag) F(dwarf_attr_integrate) F(dwarf_formstring)        \
-	F(dwarf_formudata) F(dwarf_formref_die) F(dwarf_diecu) F(dwarf_decl_file) F(dwarf_getsrcfiles) F(dwarf_filesrc) F(dwelf_elf_gnu_build_id) F(dwelf_elf_begin) \
+	F(dwarf_formudata) F(dwarf_formref_die) F(dwarf_hasattr) F(dwarf_diecu) F(dwarf_decl_file) F(dwarf_getsrcfiles) F(dwarf_filesrc) F(dwelf_elf_gnu_build_id) F(dwelf_elf_begin) \
 	F(dwelf_elf_gnu_debuglink)
 #define WTL_ELF_FUNCTIONS(F)                                                             \
 	F(elf_version) F(elf_begin) F(elf_end) F(elf_memory) F(elf_kind)                 \

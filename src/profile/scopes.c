@@ -163,7 +163,7 @@ static void add_functions(struct walk *walk, Dwarf_Die *outer, unsigned depth)
 		case DW_TAG_subprogram:
 			/* Another unit's function without code here: link-time optimization has its lambdas inside. */
 			if (!add_scope(walk->scopes, dw, &die, NONE) &&
-			    origin_of(dw, &die).addr != die.addr)
+			    dw->dwarf_hasattr(&die, DW_AT_abstract_origin))
 				add_functions(walk, &die, depth + 1);
 			break;
 		case DW_TAG_namespace:
