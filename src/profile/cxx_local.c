@@ -7,9 +7,6 @@
 
 #include "base/text.h"
 
-/* C++17, 20 and 23, which elfutils 0.188 has no names for. */
-enum { CXX_17 = 0x2b, CXX_20 = 0x2c, CXX_23 = 0x3a };
-
 /* "const S *const" is three types above S. */
 enum { TYPES_MAX = 8, CLASS_NAME_MOST = 300 };
 
@@ -17,40 +14,17 @@ bool wtl_cxx_local_is_cxx(const struct wtl_dw *dw, Dwarf_Die *function)
 {
 	Dwarf_Die unit;
 
-	if (!dw->dwarf_diecu(function, &unit, NULL, NULL))
-		return false;
-	switch (dw->dwarf_srclang(&unit)) {
-	case DW_LANG_C_plus_plus:
-	case DW_LANG_C_plus_plus_03:
-	case DW_LANG_C_plus_plus_11:
-	case DW_LANG_C_plus_plus_14:
-	case CXX_17:
-	case CXX_20:
-	case CXX_23:
-		return true;
-	default:
-		return false;
-	}
-}
-
-static bool follow(const struct wtl_dw *dw, Dwarf_Die *die, unsigned name)
-{
-	Dwarf_Attribute attribute;
-	Dwarf_Die next;
-
-	if (!dw->dwarf_formref_die(dw->dwarf_attr_integrate(die, name, &attribute), &next))
-		return false;
-	*die = next;
-	return true;
+	return dw->dwarf_diecu(function, &unit, NULL, NULL) &&
+	       wtl_dw_is_cxx(dw->dwarf_srclang(&unit));
 }
 
 /* By the type of `this`. */
 bool wtl_cxx_local_class(const struct wtl_dw *dw, const Dwarf_Die *function, Dwarf_Die *ret_class)
 {
 	*ret_class = *function;
-	if (!follow(dw, ret_class, DW_AT_object_pointer))
+	if (!wtl_dw_follow(dw, ret_class, DW_AT_object_pointer))
 		return false;
-	for (int i = 0; i < TYPES_MAX && follow(dw, ret_class, DW_AT_type); i++)
+	for (int i = 0; i < TYPES_MAX && wtl_dw_follow(dw, ret_class, DW_AT_type); i++)
 		switch (dw->dwarf_tag(ret_class)) {
 		case DW_TAG_structure_type:
 		case DW_TAG_class_type:
@@ -58,15 +32,6 @@ bool wtl_cxx_local_class(const struct wtl_dw *dw, const Dwarf_Die *function, Dwa
 			return true;
 		}
 	return false;
-}
-
-static unsigned number_of(const struct wtl_dw *dw, Dwarf_Die *die, unsigned name)
-{
-	Dwarf_Attribute attribute;
-	Dwarf_Word value = 0;
-
-	dw->dwarf_formudata(dw->dwarf_attr_integrate(die, name, &attribute), &value);
-	return (unsigned)value;
 }
 
 void wtl_cxx_local_name(const struct wtl_dw *dw, const Dwarf_Die *function, const char *name,
@@ -84,8 +49,8 @@ void wtl_cxx_local_name(const struct wtl_dw *dw, const Dwarf_Die *function, cons
 	else if (has_class && !of)
 		snprintf(room, WTL_CXX_LOCAL_SIZE, "{%s:%u:%u}::%s",
 			 wtl_text_starts(name, "operator()") ? "lambda" : "unnamed",
-			 number_of(dw, &class, DW_AT_decl_line),
-			 number_of(dw, &class, DW_AT_decl_column), name);
+			 wtl_dw_number(dw, &class, DW_AT_decl_line),
+			 wtl_dw_number(dw, &class, DW_AT_decl_column), name);
 	else
 		snprintf(room, WTL_CXX_LOCAL_SIZE, "%s", name);
 }

@@ -2,11 +2,15 @@
 #include "profile/dw.h"
 
 #include <dlfcn.h>
+#include <dwarf.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/symbol.h"
+
+/* C++17, 20 and 23, which elfutils 0.188 has no names for. */
+enum { CXX_17 = 0x2b, CXX_20 = 0x2c, CXX_23 = 0x3a };
 
 int wtl_dw_load(struct wtl_dw *ret_dw, struct wtl_err *err)
 {
@@ -45,4 +49,42 @@ Elf_Scn *wtl_dw_section(const struct wtl_dw *dw, Elf *elf, const char *sought,
 			return section;
 	}
 	return NULL;
+}
+
+bool wtl_dw_is_cxx(int language)
+{
+	switch (language) {
+	case DW_LANG_C_plus_plus:
+	case DW_LANG_C_plus_plus_03:
+	case DW_LANG_C_plus_plus_11:
+	case DW_LANG_C_plus_plus_14:
+	case CXX_17:
+	case CXX_20:
+	case CXX_23:
+		return true;
+	default:
+		return false;
+	}
+}
+
+uint32_t wtl_dw_number(const struct wtl_dw *dw, Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word value = 0;
+
+	if (!dw->dwarf_attr_integrate(die, name, &attribute) ||
+	    dw->dwarf_formudata(&attribute, &value) < 0)
+		return 0;
+	return (uint32_t)value;
+}
+
+bool wtl_dw_follow(const struct wtl_dw *dw, Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Die next;
+
+	if (!dw->dwarf_formref_die(dw->dwarf_attr_integrate(die, name, &attribute), &next))
+		return false;
+	*die = next;
+	return true;
 }

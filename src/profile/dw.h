@@ -5,6 +5,8 @@
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
 #include <gelf.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 struct wtl_err;
 
@@ -35,5 +37,11 @@ int wtl_dw_load(struct wtl_dw *ret_dw, struct wtl_err *err);
 /* A section by its name; NULL: the file has none. */
 Elf_Scn *wtl_dw_section(const struct wtl_dw *dw, Elf *elf, const char *sought,
 			GElf_Shdr *ret_header);
+
+bool wtl_dw_is_cxx(int language); /* of a unit */
+/* An attribute's number; 0: it has none. */
+uint32_t wtl_dw_number(const struct wtl_dw *dw, Dwarf_Die *die, unsigned name);
+/* Goes to the entry that an attribute refers to. false: it refers to none. */
+bool wtl_dw_follow(const struct wtl_dw *dw, Dwarf_Die *die, unsigned name);
 
 #endif

@@ -28,17 +28,6 @@ static const char *file_of(const struct wtl_dw *dw, Dwarf_Die *unit, Dwarf_Die *
 	return dw->dwarf_filesrc(files, 0, NULL, NULL);
 }
 
-static uint32_t number_of(const struct wtl_dw *dw, Dwarf_Die *scope, unsigned name)
-{
-	Dwarf_Attribute attribute;
-	Dwarf_Word value = 0;
-
-	if (!dw->dwarf_attr_integrate(scope, name, &attribute) ||
-	    dw->dwarf_formudata(&attribute, &value) < 0)
-		return 0;
-	return (uint32_t)value;
-}
-
 /* Where names are made; those of a frame are there until the next one is asked. */
 typedef char names_room[WTL_LINES_MAX][WTL_CXX_LOCAL_SIZE];
 
@@ -81,12 +70,12 @@ static size_t ask(const struct wtl_modules *modules, const struct wtl_frame *fra
 		if (i > 0 && !at->name)
 			continue;
 		if (n > 0) /* the outer function is at this call */
-			lines[n - 1].line = number_of(dw, place, DW_AT_call_line);
+			lines[n - 1].line = wtl_dw_number(dw, place, DW_AT_call_line);
 		if (!at->file && wtl_cxx_local_class(dw, place, &class)) {
 			place = &class; /* as of a lambda, or of a destructor that nobody wrote */
 			at->file = file_of(dw, &unit, place);
 		}
-		at->begin = number_of(dw, place, DW_AT_decl_line);
+		at->begin = wtl_dw_number(dw, place, DW_AT_decl_line);
 		n++;
 	}
 	line = n > 0 ? dw->dwarf_getsrc_die(&unit, frame->address) : NULL;

@@ -124,29 +124,19 @@ static bool has_types_apart(int language)
 	case DW_LANG_C:
 	case DW_LANG_C99:
 	case DW_LANG_C11:
-	case DW_LANG_C_plus_plus:
-	case DW_LANG_C_plus_plus_03:
-	case DW_LANG_C_plus_plus_11:
-	case DW_LANG_C_plus_plus_14:
 		return true;
 	default:
-		return false;
+		return wtl_dw_is_cxx(language);
 	}
 }
 
 /* The function in the source that a call or an instance is of; the scope itself, if that is one. */
 static Dwarf_Die origin_of(const struct wtl_dw *dw, const Dwarf_Die *scope)
 {
-	Dwarf_Die origin = *scope, next;
-	Dwarf_Attribute attribute;
+	Dwarf_Die origin = *scope;
 
-	for (int i = 0; i < ORIGINS_MAX; i++) {
-		if (!dw->dwarf_formref_die(
-			    dw->dwarf_attr_integrate(&origin, DW_AT_abstract_origin, &attribute),
-			    &next))
-			break;
-		origin = next;
-	}
+	for (int i = 0; i < ORIGINS_MAX && wtl_dw_follow(dw, &origin, DW_AT_abstract_origin);)
+		i++;
 	return origin;
 }
 
