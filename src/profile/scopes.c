@@ -32,7 +32,7 @@ struct range {
 
 /* A function that was compiled for itself, and that of the source which it is. */
 struct instance {
-	const void *origin;
+	uint64_t origin; /* where that is in memory */
 	uint64_t address;
 };
 
@@ -308,7 +308,7 @@ static int by_origin(const void *a, const void *b)
 	const struct instance *x = a, *y = b;
 
 	if (x->origin != y->origin)
-		return (uintptr_t)x->origin < (uintptr_t)y->origin ? -1 : 1;
+		return x->origin < y->origin ? -1 : 1;
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
@@ -322,7 +322,7 @@ static void find_instances(struct wtl_scopes *functions, const struct wtl_dw *dw
 
 		if (origin.addr != die->addr && dw->dwarf_ranges(die, 0, &base, &low, &high) > 0)
 			functions->instances[functions->n_instances++] =
-				(struct instance){.origin = origin.addr, .address = low};
+				(struct instance){.origin = (uintptr_t)origin.addr, .address = low};
 	}
 	if (functions->n_instances > 0)
 		qsort(functions->instances, functions->n_instances, sizeof(*functions->instances),
@@ -332,24 +332,17 @@ static void find_instances(struct wtl_scopes *functions, const struct wtl_dw *dw
 uint64_t wtl_scopes_instance(struct wtl_scopes *units, const struct wtl_dw *dw, uint64_t address,
 			     Dwarf_Die *call)
 {
-	size_t unit = find(units, address), low = 0, high;
+	size_t unit = find(units, address), first;
 	struct wtl_scopes *functions = unit == NONE ? NULL : inner_of(dw, &units->list[unit]);
-	const void *origin = origin_of(dw, call).addr;
+	uint64_t origin = (uintptr_t)origin_of(dw, call).addr;
 
 	if (!functions)
 		return 0;
 	if (!functions->instances)
 		find_instances(functions, dw);
-	high = functions->n_instances;
-	while (low < high) { /* the first one that is not before it */
-		size_t middle = low + (high - low) / 2;
-
-		if ((uintptr_t)functions->instances[middle].origin < (uintptr_t)origin)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < functions->n_instances && functions->instances[low].origin == origin
-		       ? functions->instances[low].address
+	first = WTL_ADDRESSES_UP_TO(functions->instances, functions->n_instances, origin,
+				    origin - 1);
+	return first < functions->n_instances && functions->instances[first].origin == origin
+		       ? functions->instances[first].address
 		       : 0;
 }
