@@ -156,14 +156,14 @@ static void put_loss_hint(struct wtl_buf *buf, const struct wtl_profile *profile
 
 static void put_cut_stacks(struct wtl_buf *buf, const struct wtl_calls *calls)
 {
-	const char *number = NULL;
+	const char *name = NULL;
 	uint64_t n = 0;
 
-	for (size_t i = 0; i < calls->tree.n_names && !number; i++)
+	for (size_t i = 0; i < calls->tree.n_names && !name; i++)
 		if (strcmp(calls->tree.names[i], WTL_TRACE_REST) == 0)
-			number = calls->tree.names[i];
-	for (uint32_t i = 1; number && i < calls->tree.n_nodes; i++)
-		if (wtl_calls_name(calls, i) == number)
+			name = calls->tree.names[i];
+	for (uint32_t i = 1; name && i < calls->tree.n_nodes; i++)
+		if (wtl_calls_name(calls, i) == name)
 			n += calls->all[i].n_samples;
 	if (n > 0)
 		wtl_buf_printf(buf,
