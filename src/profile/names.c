@@ -100,7 +100,7 @@ static int64_t add_python(struct naming *naming, const char *text)
 /* The function of a frame by its symbol, without inlined calls; or one for the module, if there is no symbol. */
 static int64_t add_place(struct naming *naming, const struct wtl_frame *frame, const char *source)
 {
-	const char *text = frame->kind == WTL_FRAME_NATIVE ? "[unknown code]"
+	const char *text = frame->kind == WTL_FRAME_NATIVE ? WTL_CALLS_UNKNOWN
 							   : naming->trace->tree.names[frame->name];
 	struct wtl_function function = {.name = text, .source = "", .module = ""};
 	const struct wtl_module_symbol *symbol;

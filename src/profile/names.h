@@ -10,6 +10,9 @@
 
 /* The same stacks by function names instead of addresses, inlined calls included. Made once, when a profile ends. */
 
+/* Native code of no known file. */
+#define WTL_CALLS_UNKNOWN "[unknown code]"
+
 struct wtl_calls_cost {
 	uint64_t *dynamic_uj, *idle_uj; /* one per domain */
 	uint64_t *doubt_uj;		/* as that of wtl_split_result */

@@ -19,7 +19,7 @@ enum { STILL_READINGS = 8 };
 
 int wtl_python_init(struct wtl_python *python, struct wtl_modules *modules, struct wtl_tree *tree)
 {
-	int64_t name = wtl_tree_name(tree, "[python: unresolved]"), number;
+	int64_t name = wtl_tree_name(tree, WTL_PYTHON_UNRESOLVED), number;
 	struct wtl_frame frame = {.kind = WTL_FRAME_NAMED, .name = (uint32_t)name};
 
 	*python = (struct wtl_python){

@@ -32,6 +32,9 @@ enum {
 	WTL_PYTHON_MARKS = 2048,
 };
 
+/* A function that is not known. */
+#define WTL_PYTHON_UNRESOLVED "[python: unresolved]"
+
 struct wtl_python_named {
 	uint32_t frame;	     /* of the tree */
 	bool is_entry;	     /* as in wtl_python_frame */

@@ -43,7 +43,8 @@ int wtl_trace_init(struct wtl_trace *trace, struct wtl_err *err)
 		return rc;
 	wtl_spaces_init(&trace->spaces, &trace->modules);
 	wtl_unwinder_init(&trace->unwinder, &trace->modules);
-	if (wtl_tree_init(&trace->tree) < 0 || wtl_tree_name(&trace->tree, "[unresolved]") < 0 ||
+	if (wtl_tree_init(&trace->tree) < 0 ||
+	    wtl_tree_name(&trace->tree, WTL_TRACE_UNRESOLVED) < 0 ||
 	    wtl_tree_frame(&trace->tree, &unresolved) < 0 ||
 	    (number = wtl_tree_name(&trace->tree, WTL_TRACE_REST)) < 0)
 		return wtl_err_set(err, ENOMEM, "profile", NULL, "out of memory");
@@ -326,7 +327,7 @@ void wtl_trace_name_unseen(struct wtl_trace *trace)
 
 		if (thread->n_samples > 0 || thread->cpu_ns == 0)
 			continue;
-		number = name_node(trace, 0, thread, "too short");
+		number = name_node(trace, 0, thread, WTL_TRACE_SHORT);
 		if (number < 0)
 			trace->is_full = true;
 		else
@@ -525,10 +526,11 @@ void wtl_trace_look_back(struct wtl_trace *trace)
 	for (uint32_t i = asleep->first; i != asleep->next; i = (i + 1) % WTL_ASLEEP_SLOTS) {
 		struct wtl_asleep_slot *slot = &asleep->slots[i];
 		const struct wtl_trace_thread *thread = &trace->threads[slot->thread];
+		bool is_early = now_ns - thread->off_ns < ASLEEP_NS;
+
 		/* If it is still on one, that it leaves is not taken yet. */
 		if (!thread->is_noted || (!thread->is_on && !is_unknown(thread)))
 			slot->is_waiting = false;
-		bool is_early = now_ns - thread->off_ns < ASLEEP_NS;
 		if (slot->is_waiting && !thread->is_on && n < ASLEEP_LOOKS &&
 		    (!is_early || (trace->lacks_turns && n_early < EARLY_LOOKS))) {
 			n_early += is_early;

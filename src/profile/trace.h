@@ -25,8 +25,11 @@ struct wtl_err;
 
 enum { WTL_TRACE_DEPTH = 512 };
 
-/* The row below what is known of stacks when there are too many. */
-#define WTL_TRACE_REST "[too many different stacks]"
+/* Names of what no function is known of: samples without a place; what is below the known part of stacks when there are
+ * too many; and, as "[name: too short]", threads without a sample. */
+#define WTL_TRACE_UNRESOLVED "[unresolved]"
+#define WTL_TRACE_REST	     "[too many different stacks]"
+#define WTL_TRACE_SHORT	     "too short"
 
 struct wtl_trace_thread {
 	int pid, tid;

@@ -128,10 +128,10 @@ bool wtl_bound_is_kept(struct wtl_app *app, const struct wtl_bounds *bounds,
 
 bool wtl_bound_is_unknown(const char *function)
 {
-	static const char *const rows[] = {"[not seen]",     "[at an unknown time]",
-					   "[unresolved]",   "[python: unresolved]",
-					   "[unknown code]", WTL_TRACE_REST};
-	static const char end[] = ": too short]";
+	static const char *const rows[] = {WTL_STACKS_NOT_SEEN,	 WTL_STACKS_NO_TIME,
+					   WTL_TRACE_UNRESOLVED, WTL_PYTHON_UNRESOLVED,
+					   WTL_CALLS_UNKNOWN,	 WTL_TRACE_REST};
+	static const char end[] = ": " WTL_TRACE_SHORT "]";
 	size_t len = strlen(function);
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

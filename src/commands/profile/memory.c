@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "commands/profile/profile.h"
+#include "commands/profile/stacks.h"
 #include "document/doc.h"
 #include "document/format.h"
 #include "text/layout.h"
@@ -171,7 +172,7 @@ void wtl_profile_memory_text(struct wtl_buf *buf, const struct wtl_profile *prof
 	}
 	if (functions.unseen.grown > 0 || functions.unseen.shrunk > 0) {
 		put_change(buf, &functions.unseen, &functions.unseen);
-		wtl_buf_puts(buf, "[not seen]\n");
+		wtl_buf_puts(buf, WTL_STACKS_NOT_SEEN "\n");
 	}
 	if (memory->n_halved)
 		wtl_buf_printf(buf,

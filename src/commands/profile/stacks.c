@@ -239,7 +239,7 @@ static int add_nodes(struct making *making)
 /* Costs without a stack become functions of their own, so that a format's sum is the program's. */
 static int add_rows(struct making *making, uint32_t rows[ROWS])
 {
-	static const char *const names[ROWS] = {"[not seen]", "[at an unknown time]"};
+	static const char *const names[ROWS] = {WTL_STACKS_NOT_SEEN, WTL_STACKS_NO_TIME};
 
 	for (size_t i = 0; i < ROWS; i++) {
 		int64_t node = add_call(making, 0, names[i], NULL);

@@ -9,6 +9,10 @@
  * lines, as the format needs.
  */
 
+/* Costs without a stack. */
+#define WTL_STACKS_NOT_SEEN "[not seen]"
+#define WTL_STACKS_NO_TIME  "[at an unknown time]"
+
 enum wtl_stacks_unit {
 	WTL_STACKS_COUNT,
 	WTL_STACKS_NS,
