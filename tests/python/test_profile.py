@@ -606,26 +606,33 @@ def test_energy_goes_to_who_ran(monkeypatch, looks, joules):
 NO_COST = {False: 0.0, True: 0.0}
 
 
-def test_energy_of_calls_is_the_callers(monkeypatch):
-    """Two callers of one function: what it used in each second is that caller's, and so is its part of what the function called."""
-    heavy, light, leaf, below = (Code(name) for name in ("heavy", "light", "leaf", "below"))
+def looked_at(monkeypatch, seconds):
+    """A thread and its functions, where each second says what it used, in microjoules, and what cProfile knows by its end."""
     now, told, made = [0.0], Told(), {}
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
     thread = _Thread(told)
-    by_heavy = Entry(heavy, 1, 0.0, 1.0, [Entry(leaf, 1, 0.8, 1.0)])
-    by_light = Entry(light, 1, 0.0, 1.0, [Entry(leaf, 1, 0.8, 1.0)])
-    for second, (cpu_uj, entries) in enumerate(
-        [
-            (5e6, [by_heavy, Entry(OUTER, 1, 0.0, 0.0, [Entry(INNER, 0, 0.0, 0.0)]), Entry(leaf, 1, 0.8, 1.0, [Entry(below, 1, 0.2, 0.2)]), Entry(below, 1, 0.2, 0.2)]),
-            (1e6, [by_heavy, by_light, Entry(leaf, 2, 1.6, 2.0, [Entry(below, 2, 0.4, 0.4)]), Entry(below, 2, 0.4, 0.4)]),
-        ]
-    ):
+    for second, (cpu_uj, entries) in enumerate(seconds):
         now[0], told.entries = second + 1.0, entries
         thread.look()
         thread.charge(cpu_uj, 1.0)
     thread.finish()
     add(made, told.entries, thread.charged_uj)
     take_out(made, NO_COST, NO_COST)
+    return thread, made
+
+
+def test_energy_of_calls_is_the_callers(monkeypatch):
+    """Two callers of one function: what it used in each second is that caller's, and so is its part of what the function called."""
+    heavy, light, leaf, below = (Code(name) for name in ("heavy", "light", "leaf", "below"))
+    by_heavy = Entry(heavy, 1, 0.0, 1.0, [Entry(leaf, 1, 0.8, 1.0)])
+    by_light = Entry(light, 1, 0.0, 1.0, [Entry(leaf, 1, 0.8, 1.0)])
+    _, made = looked_at(
+        monkeypatch,
+        [
+            (5e6, [by_heavy, Entry(OUTER, 1, 0.0, 0.0, [Entry(INNER, 0, 0.0, 0.0)]), Entry(leaf, 1, 0.8, 1.0, [Entry(below, 1, 0.2, 0.2)]), Entry(below, 1, 0.2, 0.2)]),
+            (1e6, [by_heavy, by_light, Entry(leaf, 2, 1.6, 2.0, [Entry(below, 2, 0.4, 0.4)]), Entry(below, 2, 0.4, 0.4)]),
+        ],
+    )
     assert {f.name: (f.own_j, f.all_j) for f in made.values()} == {
         "heavy": (0, pytest.approx(4.6)),
         "light": (0, pytest.approx(1.4)),
@@ -641,24 +648,16 @@ def test_energy_of_calls_is_the_callers(monkeypatch):
 def test_energy_of_calls_of_who_still_runs(monkeypatch):
     """cProfile tells calls of a function when that has returned: until then they are nobody's."""
     first, then, leaf = Code("first"), Code("then"), Code("leaf")
-    now, told, made = [0.0], Told(), {}
-    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
-    thread = _Thread(told)
     by_first = Entry(first, 1, 0.0, 2.0, [Entry(leaf, 2, 2.0, 2.0)])
-    for second, (cpu_uj, entries) in enumerate(
+    thread, made = looked_at(
+        monkeypatch,
         [
             (5e6, [Entry(leaf, 1, 1.0, 1.0)]),
             (3e6, [Entry(leaf, 2, 2.0, 2.0), by_first]),
             (1e6, [Entry(leaf, 3, 3.0, 3.0), by_first]),
             (1e6, [Entry(leaf, 4, 4.0, 4.0), by_first, Entry(then, 1, 0.0, 2.0, [Entry(leaf, 2, 2.0, 2.0)])]),
-        ]
-    ):
-        now[0], told.entries = second + 1.0, entries
-        thread.look()
-        thread.charge(cpu_uj, 1.0)
-    thread.finish()
-    add(made, told.entries, thread.charged_uj)
-    take_out(made, NO_COST, NO_COST)
+        ],
+    )
     # What nobody had is divided by time: 5 J and 1 J of two seconds, one of each.
     assert {f.name: f.all_j for f in made.values()} == {"first": pytest.approx(6), "then": pytest.approx(4), "leaf": pytest.approx(10)}
     assert sum(thread.charged_uj.values()) == pytest.approx(10e6)
