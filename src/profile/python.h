@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "profile/python_code.h"
+#include "profile/python_loop.h"
 #include "profile/python_read.h"
 #include "profile/python_when.h"
 #include "profile/space.h"
@@ -59,17 +60,6 @@ struct wtl_python_reading {
 	uint16_t marks[WTL_PYTHON_LEFT]; /* of the frames' addresses */
 	size_t n;
 	struct wtl_python_named *frames; /* the innermost first */
-};
-
-/*
- * Where the interpreter's loop keeps a pointer: in a callee-saved register, or at a fixed distance below the end of its
- * native frame. Compilers choose one place for nearly all of the loop; others may hold stale values.
- */
-enum { WTL_PYTHON_WORDS = 96, WTL_PYTHON_HABITS = WTL_UNWIND_KEPT + WTL_PYTHON_WORDS };
-
-struct wtl_python_habit {
-	uint16_t n_found[WTL_PYTHON_HABITS], n; /* samples with it at each place; of n samples */
-	int usual; /* the place that nearly always has it; negative: none */
 };
 
 /* The distinct stacks that were read of a thread, and when. */

@@ -14,9 +14,6 @@
 /* What was read so often is hardly of two moments. */
 enum { READ_OFTEN = 4 };
 
-/* A habit is learned from this many samples; a place is the usual one if it had the value in that many. */
-enum { HABIT_SAMPLES = 128, HABIT_USUAL = 108 };
-
 /* ---- Kinds of places ---- */
 
 /* The table of places grows by this. */
@@ -136,12 +133,8 @@ struct merge {
 	struct wtl_python *python;
 	struct wtl_python_process *process;
 	const struct wtl_python_reading *reading;
-	const struct wtl_ring_event *sample;
-	const struct wtl_unwind_place *places; /* the innermost first */
-	const uint8_t *kinds;		       /* enum place */
-	size_t n;
-	const size_t *loops; /* the places that are loops, the innermost first */
-	size_t n_loops;
+	struct wtl_python_sample sample;
+	const uint8_t *kinds;		       /* enum place, of each place */
 	uint64_t words[WTL_PYTHON_MARKS / 64]; /* marks of all words seen of the innermost loop */
 	enum need need;
 	bool is_counted;  /* a sample of CPU time, not one of a thread that leaves its processor */
@@ -173,59 +166,6 @@ static void put_place(struct merge *merge, const struct wtl_unwind_place *place)
 
 /* ---- Matching a reading with a sample ---- */
 
-/* What a sample shows of a loop: its registers and its native frame. */
-struct seen {
-	const uint64_t *kept;	   /* WTL_UNWIND_KEPT */
-	const uint64_t *registers; /* all of them; NULL: not known */
-	const uint8_t *from, *to;
-	bool has_end;
-};
-
-/* Whether all of a loop's native frame was copied. */
-static bool is_seen(const struct merge *merge, size_t place)
-{
-	const struct wtl_unwind_place *at = &merge->places[place];
-	size_t len;
-
-	if (place + 1 >= merge->n)
-		return false;
-	wtl_unwind_stack(merge->sample, at->stack - merge->places[0].stack, &len);
-	return at[1].stack - at->stack <= len;
-}
-
-static struct seen see(const struct merge *merge, size_t place)
-{
-	const struct wtl_ring_event *sample = merge->sample;
-	const struct wtl_unwind_place *at = &merge->places[place];
-	size_t len;
-	const uint8_t *from =
-		wtl_unwind_stack(sample, (at->stack - merge->places[0].stack) & ~UINT64_C(7), &len);
-
-	if (is_seen(merge, place))
-		len = at[1].stack - at->stack;
-	return (struct seen){
-		.kept = at->kept,
-		.registers = place == 0 ? sample->sample.registers : NULL,
-		.from = from,
-		.to = from ? from + len : NULL,
-		.has_end = is_seen(merge, place),
-	};
-}
-
-/* The word at one of a habit's places; 0: not seen. */
-static uint64_t word_at(const struct seen *seen, size_t place)
-{
-	size_t below = 8 * (place - WTL_UNWIND_KEPT + 1);
-	uint64_t word;
-
-	if (place < WTL_UNWIND_KEPT)
-		return seen->kept[place];
-	if (!seen->has_end || (size_t)(seen->to - seen->from) < below)
-		return 0;
-	memcpy(&word, seen->to - below, sizeof(word));
-	return word;
-}
-
 static void note(struct merge *merge, uint64_t word)
 {
 	unsigned mark = wtl_python_mark(word);
@@ -235,92 +175,52 @@ static void note(struct merge *merge, uint64_t word)
 
 static void note_words(struct merge *merge)
 {
-	struct seen seen = see(merge, merge->loops[0]);
+	struct wtl_python_loop loop = wtl_python_loop_see(&merge->sample, merge->sample.loops[0]);
 	uint64_t word;
 
-	for (size_t i = 0; i < WTL_RING_REGISTERS && seen.registers; i++)
-		note(merge, seen.registers[i]);
+	for (size_t i = 0; i < WTL_RING_REGISTERS && loop.registers; i++)
+		note(merge, loop.registers[i]);
 	for (size_t i = 0; i < WTL_UNWIND_KEPT; i++)
-		note(merge, seen.kept[i]);
-	for (const uint8_t *at = seen.from; seen.to - at >= (ptrdiff_t)sizeof(word);
+		note(merge, loop.kept[i]);
+	for (const uint8_t *at = loop.from; loop.to - at >= (ptrdiff_t)sizeof(word);
 	     at += sizeof(word)) {
 		memcpy(&word, at, sizeof(word));
 		note(merge, word);
 	}
 }
 
-/* Whether any word seen is in [begin, begin + more]. */
-static bool has(const struct seen *seen, uint64_t begin, uint64_t more)
-{
-	uint64_t word;
-
-	for (size_t i = 0; i < WTL_RING_REGISTERS && seen->registers; i++)
-		if (seen->registers[i] - begin <= more)
-			return true;
-	for (size_t i = 0; i < WTL_UNWIND_KEPT; i++)
-		if (seen->kept[i] - begin <= more)
-			return true;
-	for (const uint8_t *at = seen->from; seen->to - at >= (ptrdiff_t)sizeof(word);
-	     at += sizeof(word)) {
-		memcpy(&word, at, sizeof(word));
-		if (word - begin <= more)
-			return true;
-	}
-	return false;
-}
-
-/* The same, at the usual place alone, if there is one. */
-static bool has_as_usual(const struct wtl_python_habit *habit, const struct seen *seen,
-			 uint64_t begin, uint64_t more)
-{
-	return habit->usual < 0 ? has(seen, begin, more)
-				: word_at(seen, (size_t)habit->usual) - begin <= more;
-}
-
-static void learn_habit(struct wtl_python_habit *habit, const struct seen *seen, uint64_t begin,
-			uint64_t more)
-{
-	size_t most = 0;
-
-	if (habit->n == HABIT_SAMPLES)
-		return;
-	habit->n++;
-	for (size_t i = 0; i < WTL_PYTHON_HABITS; i++) {
-		habit->n_found[i] += word_at(seen, i) - begin <= more;
-		most = habit->n_found[i] > habit->n_found[most] ? i : most;
-	}
-	if (habit->n == HABIT_SAMPLES && habit->n_found[most] >= HABIT_USUAL)
-		habit->usual = (int)most;
-}
-
 /* Whether a loop seems to run a function: a register or its native frame has a pointer into the instructions. */
-static bool runs(const struct seen *seen, const struct wtl_python_named *frame)
+static bool runs(const struct wtl_python_loop *loop, const struct wtl_python_named *frame)
 {
-	return frame->end > frame->begin && has(seen, frame->begin, frame->end - frame->begin);
+	return frame->end > frame->begin &&
+	       wtl_python_loop_has(loop, frame->begin, frame->end - frame->begin);
 }
 
 /* Whether it does so in exactly that frame. */
-static bool runs_frame(const struct merge *merge, const struct seen *seen,
+static bool runs_frame(const struct merge *merge, const struct wtl_python_loop *loop,
 		       const struct wtl_python_named *frame)
 {
 	const struct wtl_python_process *process = merge->process;
 
 	if (merge->need == NEEDS_NONE)
-		return has(seen, frame->address, 0) && runs(seen, frame);
-	if (frame->end <= frame->begin || !has_as_usual(&process->frame, seen, frame->address, 0))
+		return wtl_python_loop_has(loop, frame->address, 0) && runs(loop, frame);
+	if (frame->end <= frame->begin ||
+	    !wtl_python_loop_has_as_usual(loop, &process->frame, frame->address, 0))
 		return false;
-	return merge->need == NEEDS_FRAME ? runs(seen, frame)
-					  : has_as_usual(&process->instruction, seen, frame->begin,
-							 frame->end - frame->begin);
+	return merge->need == NEEDS_FRAME
+		       ? runs(loop, frame)
+		       : wtl_python_loop_has_as_usual(loop, &process->instruction, frame->begin,
+						      frame->end - frame->begin);
 }
 
 static void learn_habits(const struct merge *merge)
 {
 	const struct wtl_python_named *frame = &merge->reading->frames[merge->innermost];
-	struct seen seen = see(merge, merge->loops[0]);
+	struct wtl_python_loop loop = wtl_python_loop_see(&merge->sample, merge->sample.loops[0]);
 
-	learn_habit(&merge->process->frame, &seen, frame->address, 0);
-	learn_habit(&merge->process->instruction, &seen, frame->begin, frame->end - frame->begin);
+	wtl_python_habit_learn(&merge->process->frame, &loop, frame->address, 0);
+	wtl_python_habit_learn(&merge->process->instruction, &loop, frame->begin,
+			       frame->end - frame->begin);
 }
 
 /* Whether the sample's loops match the reading from frame `innermost` outward: each runs the innermost frame of its
@@ -331,31 +231,34 @@ static bool has_loops(const struct merge *merge, const struct wtl_python_reading
 	size_t n = 0;
 
 	for (size_t i = innermost; i < reading->n; n++) {
-		if (n < merge->n_loops && (n == 0 || is_seen(merge, merge->loops[n]))) {
-			struct seen seen = see(merge, merge->loops[n]);
+		if (n < merge->sample.n_loops &&
+		    (n == 0 || wtl_python_loop_is_seen(&merge->sample, merge->sample.loops[n]))) {
+			struct wtl_python_loop loop =
+				wtl_python_loop_see(&merge->sample, merge->sample.loops[n]);
 
-			if (!runs_frame(merge, &seen, &reading->frames[i]))
+			if (!runs_frame(merge, &loop, &reading->frames[i]))
 				return false;
 		}
 		while (i < reading->n && !reading->frames[i].is_entry)
 			i++;
 		i++;
 	}
-	return n == merge->n_loops || (n > merge->n_loops ? !merge->is_whole : reading->is_cut);
+	return n == merge->sample.n_loops ||
+	       (n > merge->sample.n_loops ? !merge->is_whole : reading->is_cut);
 }
 
 /* Whether the sample may be of that reading, or of what is left of it after some functions returned. */
 static bool fits(const struct merge *merge, const struct wtl_python_reading *reading,
 		 size_t *ret_innermost)
 {
-	struct seen seen = see(merge, merge->loops[0]);
+	struct wtl_python_loop loop = wtl_python_loop_see(&merge->sample, merge->sample.loops[0]);
 
 	for (size_t i = 0; i < reading->n && i < WTL_PYTHON_LEFT; i++) {
 		unsigned mark = reading->marks[i];
 
 		*ret_innermost = i;
 		if ((merge->words[mark / 64] >> mark % 64 & 1) &&
-		    runs_frame(merge, &seen, &reading->frames[i]) && has_loops(merge, reading, i))
+		    runs_frame(merge, &loop, &reading->frames[i]) && has_loops(merge, reading, i))
 			return true;
 	}
 	return false;
@@ -457,7 +360,7 @@ static size_t choose_fitting(struct merge *merge, const struct wtl_python_seen *
 		const struct wtl_python_reading *reading = &seen->readings[i];
 		bool is_lasting;
 
-		if (reading == around->own || merge->sample->t_ns > reading->gone_ns ||
+		if (reading == around->own || merge->sample.event->t_ns > reading->gone_ns ||
 		    !fits(merge, reading, &innermost))
 			continue;
 		is_lasting = lasts(around, reading, innermost);
@@ -465,7 +368,7 @@ static size_t choose_fitting(struct merge *merge, const struct wtl_python_seen *
 		     reading->n - innermost != merge->reading->n - merge->innermost ||
 		     !begins_with(reading, merge->reading, merge->innermost);
 		if (merge->reading && !is_lasting &&
-		    is_better(around, merge->reading, reading, merge->sample->t_ns))
+		    is_better(around, merge->reading, reading, merge->sample.event->t_ns))
 			continue;
 		merge->reading = reading;
 		merge->innermost = innermost;
@@ -487,7 +390,7 @@ static bool is_sure(const struct merge *merge, const struct around *around)
  */
 static bool choose_reading(struct merge *merge, const struct wtl_python_seen *seen)
 {
-	int64_t t_ns = merge->sample->t_ns;
+	int64_t t_ns = merge->sample.event->t_ns;
 	struct around around = look_around(seen, t_ns);
 	size_t n;
 
@@ -506,14 +409,15 @@ static bool choose_reading(struct merge *merge, const struct wtl_python_seen *se
 	if (!around.own && around.before && (is_trusted(around.before) || seen->n == 1) &&
 	    t_ns - around.before_ns < LAST_NS && t_ns <= around.before->gone_ns)
 		merge->reading = around.before;
-	merge->is_doubtful = merge->is_guess || is_seen(merge, merge->loops[0]);
+	merge->is_doubtful =
+		merge->is_guess || wtl_python_loop_is_seen(&merge->sample, merge->sample.loops[0]);
 	merge->python->n_moved += merge->is_doubtful && around.own && merge->is_counted;
 	return false;
 }
 
 static void note_merged(struct merge *merge, bool is_known)
 {
-	if (wtl_python_when_merged(&merge->python->when, is_known, merge->sample->t_ns))
+	if (wtl_python_when_merged(&merge->python->when, is_known, merge->sample.event->t_ns))
 		wtl_python_forget(merge->python);
 }
 
@@ -556,13 +460,14 @@ static bool put_group(struct merge *merge)
 /* Whether the loop at that place runs none of the next frames. */
 static bool is_another(const struct merge *merge, size_t place)
 {
-	struct seen seen;
+	struct wtl_python_loop loop;
 
-	if (!merge->is_doubtful || (!merge->is_guess && !is_seen(merge, place)))
+	if (!merge->is_doubtful ||
+	    (!merge->is_guess && !wtl_python_loop_is_seen(&merge->sample, place)))
 		return false;
-	seen = see(merge, place);
+	loop = wtl_python_loop_see(&merge->sample, place);
 	for (size_t i = end_of_group(merge); i < merge->left; i++)
-		if (runs(&seen, &merge->reading->frames[i]))
+		if (runs(&loop, &merge->reading->frames[i]))
 			return false;
 	return true;
 }
@@ -581,11 +486,11 @@ static void put_loop(struct merge *merge, size_t place)
  * dropped. */
 static void put_places(struct merge *merge)
 {
-	size_t next = merge->n_loops; /* loops that are not put yet */
+	size_t next = merge->sample.n_loops; /* loops that are not put yet */
 
-	for (size_t i = merge->n; i > 0; i--) {
-		const struct wtl_module *module = merge->places[i - 1].module;
-		bool has_loop = next < merge->n_loops;
+	for (size_t i = merge->sample.n; i > 0; i--) {
+		const struct wtl_module *module = merge->sample.places[i - 1].module;
+		bool has_loop = next < merge->sample.n_loops;
 
 		if (merge->kinds[i - 1] == PLACE_LOOP) {
 			put_loop(merge, i - 1);
@@ -594,11 +499,11 @@ static void put_places(struct merge *merge)
 		}
 		if (!merge->is_guess && next > 0)
 			merge->is_lost =
-				merge->is_lost || is_another(merge, merge->loops[next - 1]);
+				merge->is_lost || is_another(merge, merge->sample.loops[next - 1]);
 		if (merge->kinds[i - 1] == PLACE_CALLING || (merge->is_lost && !merge->is_guess))
 			continue;
 		if (has_loop || !module || !is_beginning(merge->process, module))
-			put_place(merge, &merge->places[i - 1]);
+			put_place(merge, &merge->sample.places[i - 1]);
 	}
 }
 
@@ -617,9 +522,9 @@ static size_t count_groups(const struct wtl_python_reading *reading)
  */
 static void choose_callers(struct merge *merge, const struct wtl_python_seen *seen)
 {
-	struct around around = look_around(seen, merge->sample->t_ns);
+	struct around around = look_around(seen, merge->sample.event->t_ns);
 
-	if (around.before && merge->sample->t_ns > around.before->gone_ns)
+	if (around.before && merge->sample.event->t_ns > around.before->gone_ns)
 		around.before = NULL;
 	note_merged(merge, around.own || (around.before && around.before == around.after));
 	merge->reading = around.own;
@@ -635,11 +540,11 @@ static void choose_callers(struct merge *merge, const struct wtl_python_seen *se
 
 static void choose(struct merge *merge, const struct wtl_python_seen *seen)
 {
-	if (merge->sample->sample.is_asleep) {
+	if (merge->sample.event->sample.is_asleep) {
 		/* It was read in the same sleep; too few registers are known to compare them. */
-		merge->reading = look_around(seen, merge->sample->t_ns).own;
+		merge->reading = look_around(seen, merge->sample.event->t_ns).own;
 		merge->is_guess = !merge->reading;
-	} else if (merge->n_loops > 0) {
+	} else if (merge->sample.n_loops > 0) {
 		note_merged(merge, choose_reading(merge, seen));
 	} else if (!merge->is_whole && (seen->n > 0 || merge->python->when.n_hasten > 0)) {
 		choose_callers(merge, seen);
@@ -649,22 +554,22 @@ static void choose(struct merge *merge, const struct wtl_python_seen *seen)
 /* Puts the groups whose loops were not seen. */
 static void put_callers(struct merge *merge, size_t n_groups)
 {
-	for (size_t i = merge->n_loops; i < n_groups; i++)
+	for (size_t i = merge->sample.n_loops; i < n_groups; i++)
 		put_group(merge);
-	if (merge->n_loops == 0 && merge->innermost > 0)
+	if (merge->sample.n_loops == 0 && merge->innermost > 0)
 		put_unresolved(merge);
 }
 
 /* false: a thread of native code, or one that starts or ends. */
 static bool merge_loops(struct merge *merge)
 {
-	struct wtl_python_seen *seen = wtl_python_seen_of(merge->process, merge->sample->tid);
+	struct wtl_python_seen *seen = wtl_python_seen_of(merge->process, merge->sample.event->tid);
 	size_t n_groups = 0;
 
 	merge->is_guess = true;
 	if (seen)
 		choose(merge, seen);
-	if (merge->n_loops == 0 && !merge->reading)
+	if (merge->sample.n_loops == 0 && !merge->reading)
 		return false;
 	merge->python->n_merged += merge->is_counted;
 	if (merge->reading) {
@@ -688,21 +593,21 @@ int64_t wtl_python_merge(struct wtl_python *python, struct wtl_python_process *p
 	size_t *loops = python->loops;
 	struct merge merge = {.python = python,
 			      .process = process,
-			      .sample = sample,
-			      .places = places,
+			      .sample = {.event = sample,
+					 .places = places,
+					 .n = n < WTL_PYTHON_PLACES ? n : (size_t)WTL_PYTHON_PLACES,
+					 .loops = loops},
 			      .kinds = kinds,
-			      .n = n < WTL_PYTHON_PLACES ? n : (size_t)WTL_PYTHON_PLACES,
-			      .loops = loops,
 			      .is_counted = !sample->sample.is_turn,
 			      .is_whole = is_whole};
 
-	for (size_t i = 0; i < merge.n; i++) {
+	for (size_t i = 0; i < merge.sample.n; i++) {
 		kinds[i] = (uint8_t)kind_of(python, process, &places[i]);
 		if (kinds[i] == PLACE_LOOP)
-			loops[merge.n_loops++] = i;
+			loops[merge.sample.n_loops++] = i;
 	}
 	if (!merge_loops(&merge))
-		for (size_t i = merge.n; i > 0; i--)
+		for (size_t i = merge.sample.n; i > 0; i--)
 			put_place(&merge, &places[i - 1]);
 	return merge.node;
 }
