@@ -46,6 +46,7 @@ static void free_process(struct wtl_python_process *process)
 	free(process->seen);
 	wtl_python_codes_done(&process->codes);
 	wtl_python_target_done(&process->target);
+	wtl_python_shown_done(&process->shown);
 	free(process);
 }
 
@@ -168,6 +169,8 @@ static bool prepare(struct wtl_python *python, struct wtl_python_process *proces
 		return process->is_ready;
 	rc = read_layout(python, process);
 	process->is_ready = rc == 0;
+	if (process->is_ready && !process->target.layout.frame_owner)
+		wtl_python_shown_init(&process->shown);
 	process->is_unknown = rc < 0 && rc != -EAGAIN;
 	process->prepare_ns = now_ns + PREPARE_NS;
 	python->n_unknown += process->is_unknown;
@@ -207,6 +210,7 @@ static void forget_readings(struct wtl_python_seen *seen, const struct wtl_pytho
 static void note_gone(struct wtl_python_process *process, const struct wtl_python_code *gone,
 		      int64_t now_ns)
 {
+	wtl_python_shown_forget(&process->shown, gone->frame, gone->begin);
 	for (size_t i = 0; i < process->n_seen; i++)
 		for (size_t k = 0; k < process->seen[i].n; k++) {
 			struct wtl_python_reading *reading = &process->seen[i].readings[k];
@@ -307,6 +311,7 @@ static void take_reading(struct wtl_python *python, struct wtl_python_process *p
 {
 	seen->read_ns = now_ns;
 	name_frames(python, process, now_ns);
+	wtl_python_shown_read(&process->shown, python->named, python->stack->n, t_ns);
 	keep(python, seen, t_ns, may_run);
 }
 

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "profile/python_code.h"
-#include "profile/python_loop.h"
 #include "profile/python_read.h"
+#include "profile/python_shown.h"
 #include "profile/python_when.h"
 #include "profile/space.h"
 #include "profile/unwind.h"
@@ -21,7 +21,7 @@ struct wtl_tree;
  * own (merge). A sample shows which function each interpreter loop runs, and where its Python frame lies. So a reading
  * of another moment will do if it is the only one that matches, or was seen both before and after the sample. While one
  * does for nearly all samples, frames are read after every 8th to 24th (see python_when.h); else as soon as each sample
- * is there.
+ * is there. Up to 3.10 most samples need none (see python_shown.h).
  */
 
 enum {
@@ -35,14 +35,6 @@ enum {
 
 /* A function that is not known. */
 #define WTL_PYTHON_UNRESOLVED "[python: unresolved]"
-
-struct wtl_python_named {
-	uint32_t frame;	     /* of the tree */
-	bool is_entry;	     /* as in wtl_python_frame */
-	bool is_nobody;	     /* the loop was called, and has no frame yet */
-	uint64_t address;    /* of the interpreter's frame */
-	uint64_t begin, end; /* of its instructions */
-};
 
 /* Many readings are compared with each sample, but few match: marks quickly exclude the others. */
 static inline uint16_t wtl_python_mark(uint64_t address)
@@ -82,6 +74,7 @@ struct wtl_python_process {
 	struct wtl_python_target target;
 	struct wtl_python_codes codes;
 	struct wtl_python_habit instruction, frame; /* where pointers to what runs are kept */
+	struct wtl_python_shown shown;
 	struct wtl_python_seen *seen;
 	size_t n_seen, room_seen;
 	int64_t prepare_ns; /* not tried again before then */

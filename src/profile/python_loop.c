@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* A habit is learned from this many samples; a place is the usual one if it had the value in that many. */
-enum { HABIT_SAMPLES = 128, HABIT_USUAL = 108 };
+/* A place is the usual one if it had the value in so many samples. */
+enum { HABIT_USUAL = 108 };
 
 bool wtl_python_loop_is_seen(const struct wtl_python_sample *sample, size_t place)
 {
@@ -80,13 +80,13 @@ void wtl_python_habit_learn(struct wtl_python_habit *habit, const struct wtl_pyt
 {
 	size_t most = 0;
 
-	if (habit->n == HABIT_SAMPLES)
+	if (habit->n == WTL_PYTHON_HABIT_SAMPLES)
 		return;
 	habit->n++;
 	for (size_t i = 0; i < WTL_PYTHON_HABITS; i++) {
 		habit->n_found[i] += wtl_python_loop_word(loop, i) - begin <= more;
 		most = habit->n_found[i] > habit->n_found[most] ? i : most;
 	}
-	if (habit->n == HABIT_SAMPLES && habit->n_found[most] >= HABIT_USUAL)
+	if (habit->n == WTL_PYTHON_HABIT_SAMPLES && habit->n_found[most] >= HABIT_USUAL)
 		habit->usual = (int)most;
 }

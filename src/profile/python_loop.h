@@ -35,7 +35,11 @@ bool wtl_python_loop_has(const struct wtl_python_loop *loop, uint64_t begin, uin
  * Where the interpreter's loop keeps a pointer: in a callee-saved register, or at a fixed distance below the end of its
  * native frame. Compilers choose one place for nearly all of the loop; others may hold stale values.
  */
-enum { WTL_PYTHON_WORDS = 96, WTL_PYTHON_HABITS = WTL_UNWIND_KEPT + WTL_PYTHON_WORDS };
+enum {
+	WTL_PYTHON_WORDS = 96,
+	WTL_PYTHON_HABITS = WTL_UNWIND_KEPT + WTL_PYTHON_WORDS,
+	WTL_PYTHON_HABIT_SAMPLES = 128, /* learned from so many */
+};
 
 struct wtl_python_habit {
 	uint16_t n_found[WTL_PYTHON_HABITS], n; /* samples with it at each place; of n samples */

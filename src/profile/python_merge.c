@@ -133,6 +133,7 @@ struct merge {
 	struct wtl_python *python;
 	struct wtl_python_process *process;
 	const struct wtl_python_reading *reading;
+	struct wtl_python_reading shown; /* what the sample shows by itself */
 	struct wtl_python_sample sample;
 	const uint8_t *kinds;		       /* enum place, of each place */
 	uint64_t words[WTL_PYTHON_MARKS / 64]; /* marks of all words seen of the innermost loop */
@@ -221,6 +222,8 @@ static void learn_habits(const struct merge *merge)
 	wtl_python_habit_learn(&merge->process->frame, &loop, frame->address, 0);
 	wtl_python_habit_learn(&merge->process->instruction, &loop, frame->begin,
 			       frame->end - frame->begin);
+	wtl_python_shown_learn(&merge->process->shown, &merge->sample, frame,
+			       merge->reading->n - merge->innermost);
 }
 
 /* Whether the sample's loops match the reading from frame `innermost` outward: each runs the innermost frame of its
@@ -384,6 +387,21 @@ static bool is_sure(const struct merge *merge, const struct around *around)
 	return merge->reading == around->own || lasts(around, merge->reading, merge->innermost);
 }
 
+/* Whether the sample needs no reading. */
+static bool is_shown(struct merge *merge)
+{
+	struct wtl_python *python = merge->python;
+
+	if (!merge->is_whole ||
+	    !wtl_python_shown_find(&merge->process->shown, &merge->sample, python->named))
+		return false;
+	merge->shown =
+		(struct wtl_python_reading){.n = merge->sample.n_loops, .frames = python->named};
+	merge->reading = &merge->shown;
+	merge->is_guess = python->is_unsure = false;
+	return true;
+}
+
 /*
  * Returns whether the sample's stack is known. If no reading fits, its own shows what ran soon after it; without one,
  * the last reading, if not old, is a guess.
@@ -545,7 +563,7 @@ static void choose(struct merge *merge, const struct wtl_python_seen *seen)
 		merge->reading = look_around(seen, merge->sample.event->t_ns).own;
 		merge->is_guess = !merge->reading;
 	} else if (merge->sample.n_loops > 0) {
-		note_merged(merge, choose_reading(merge, seen));
+		note_merged(merge, is_shown(merge) || choose_reading(merge, seen));
 	} else if (!merge->is_whole && (seen->n > 0 || merge->python->when.n_hasten > 0)) {
 		choose_callers(merge, seen);
 	}

@@ -500,6 +500,8 @@ struct merging {
 	bool is_turn;
 	int64_t ran_ns, late_ns; /* it left so long after its sample; and was read then, 0: soon */
 	bool has_outer; /* the innermost loop has what outer left there, and its instruction elsewhere */
+	bool has_registers; /* all loops have their pointers in registers, too */
+	bool has_begun; /* the innermost loop has its frame, but still its caller's instruction */
 	enum function runs[4]; /* in its loops, the innermost first */
 	char path[512];
 };
@@ -583,10 +585,13 @@ static const char *merge(struct merging *merging, const uint64_t addresses[], si
 						      .stack = 0x7000 + sizeof(words[0]) * i};
 		if (addresses[i] == LOOP)
 			run_code(merging, merging->runs[n_loops++], words[i]);
-		if (addresses[i] == LOOP && (n_loops == 1 || merging->has_outer))
+		if (addresses[i] == LOOP &&
+		    (n_loops == 1 || merging->has_outer || merging->has_registers))
 			memcpy(places[i].kept, words[i], sizeof(words[i]));
 		if (addresses[i] == LOOP && n_loops == 1) {
 			memset(words[i], 0, sizeof(words[i]));
+			if (merging->has_begun)
+				places[i].kept[0] = instructions(merging, merging->runs[1]);
 			if (merging->has_outer) {
 				places[i].kept[2] = places[i].kept[0];
 				places[i].kept[0] = 0;
@@ -986,6 +991,61 @@ static void test_code_that_is_freed(void **state)
 	end_merging(&merging);
 }
 
+/* Where C calls each function, a sample shows its whole stack: no reading of just these functions is needed. */
+static void test_stacks_that_a_sample_shows(void **state)
+{
+	static const int64_t ms = 1000000;
+
+	(void)state;
+	for (unsigned minor = 8; minor <= 12; minor++) {
+		struct merging merging;
+
+		begin_merging(&merging, minor);
+		merging.has_registers = true;
+		run_codes(&merging, INNER, OUTER, MAIN);
+		for (unsigned i = 0; i < 130; i++)
+			MERGE(true, true, LOOP, LOOP, LOOP, START);
+		merging.t_ns += 100 * ms;
+		run_codes(&merging, INNER, MAIN, UNKNOWN);
+		if (minor > 10) {
+			assert_string_not_equal(MERGE(true, false, LOOP, LOOP, START),
+						"main (/a/b.py:30);inner (/a/b.py:10)");
+			end_merging(&merging);
+			continue;
+		}
+		assert_string_equal(MERGE(true, false, PLUGIN, LOOP, BUILTIN, LOOP, START),
+				    "main (/a/b.py:30);builtin_sorted;inner (/a/b.py:10);sha256");
+		assert_false(merging.python.is_unsure);
+		merging.has_begun = true;
+		assert_string_equal(MERGE(true, false, LOOP, LOOP, START),
+				    "main (/a/b.py:30);inner (/a/b.py:10)");
+		/* It has still its caller's frame, too. */
+		run_codes(&merging, MAIN, MAIN, UNKNOWN);
+		assert_string_not_equal(MERGE(true, false, LOOP, LOOP, START),
+					"main (/a/b.py:30);main (/a/b.py:30)");
+		merging.has_begun = false;
+		/* A loop whose function is not known, and a stack that was not copied whole. */
+		run_codes(&merging, INNER, UNKNOWN, MAIN);
+		assert_non_null(strstr(MERGE(true, false, LOOP, LOOP, LOOP, START), "unresolved"));
+		run_codes(&merging, INNER, MAIN, UNKNOWN);
+		assert_string_not_equal(MERGE(false, false, LOOP, LOOP),
+					"main (/a/b.py:30);inner (/a/b.py:10)");
+		/* Another function comes to lie there: its frame is not known before that, nor for sure as it begins. */
+		put_code(merging.memory, INNER, "other", 40);
+		MERGE(true, true, LOOP, LOOP, START);
+		assert_string_equal(MERGE(true, false, LOOP, LOOP, START),
+				    "main (/a/b.py:30);other (/a/b.py:40)");
+		merging.has_begun = true;
+		assert_string_not_equal(MERGE(true, false, LOOP, LOOP, START),
+					"main (/a/b.py:30);other (/a/b.py:40)");
+		merging.has_begun = false;
+		merging.t_ns -= 20 * ms;
+		assert_string_not_equal(MERGE(true, false, LOOP, LOOP, START),
+					"main (/a/b.py:30);other (/a/b.py:40)");
+		end_merging(&merging);
+	}
+}
+
 /* One call a sample, in which a module's own code is looked at too; and one for all functions, some times a second. */
 static void test_calls_that_a_sample_takes(void **state)
 {
@@ -1114,6 +1174,7 @@ int main(void)
 		cmocka_unit_test(test_a_reading_that_is_not_made_again),
 		cmocka_unit_test(test_callers_that_alternate),
 		cmocka_unit_test(test_code_that_is_freed),
+		cmocka_unit_test(test_stacks_that_a_sample_shows),
 		cmocka_unit_test(test_calls_that_a_sample_takes),
 		cmocka_unit_test(test_calls_by_c),
 		cmocka_unit_test(test_unresolved),

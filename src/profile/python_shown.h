@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_PROFILE_PYTHON_SHOWN_H
+#define WTL_PROFILE_PYTHON_SHOWN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "profile/python_loop.h"
+
+/*
+ * Stacks that a sample shows by itself. Up to CPython 3.10 each Python function has a loop and a native frame of its
+ * own, which keeps a pointer to the function's frame. What function a frame is of is known from stacks that were read.
+ */
+
+struct wtl_python_named {
+	uint32_t frame;	     /* of the tree */
+	bool is_entry;	     /* as in wtl_python_frame */
+	bool is_nobody;	     /* the loop was called, and has no frame yet */
+	uint64_t address;    /* of the interpreter's frame */
+	uint64_t begin, end; /* of its instructions */
+};
+
+enum { WTL_PYTHON_KEPT = 8 };
+
+/* Where loops that called something have a pointer: registers and places on the stack, the first ones that always had it. */
+struct wtl_python_kept {
+	struct wtl_python_habit habit;
+	uint8_t places[WTL_PYTHON_KEPT];
+	size_t n;
+};
+
+struct wtl_python_shown_frame {
+	struct wtl_python_named named; /* as it was read last */
+	bool is_shared;		       /* another function had it before, */
+	int64_t since_ns;	       /* up to then; else 0 */
+};
+
+struct wtl_python_shown {
+	bool is_used;
+	struct wtl_python_kept frame, instruction;
+	struct wtl_python_shown_frame *frames; /* that were read */
+	size_t n, room;
+	struct wtl_hash by_address;
+};
+
+/* For a process whose C calls each frame. */
+void wtl_python_shown_init(struct wtl_python_shown *shown);
+void wtl_python_shown_done(struct wtl_python_shown *shown);
+
+/* These frames were read at t_ns. */
+void wtl_python_shown_read(struct wtl_python_shown *shown, const struct wtl_python_named frames[],
+			   size_t n, int64_t t_ns);
+/* A function was freed: `frame` is its number, and its instructions began there. */
+void wtl_python_shown_forget(struct wtl_python_shown *shown, uint32_t frame, uint64_t begin);
+/* The sample has this stack, the innermost frame first: learns where loops keep what leads to it. */
+void wtl_python_shown_learn(struct wtl_python_shown *shown, const struct wtl_python_sample *sample,
+			    const struct wtl_python_named frames[], size_t n);
+/* Whether the sample shows the frame of each loop: copies them, the innermost first. */
+bool wtl_python_shown_find(const struct wtl_python_shown *shown,
+			   const struct wtl_python_sample *sample,
+			   struct wtl_python_named ret_frames[]);
+
+#endif
