@@ -150,7 +150,7 @@ size_t wtl_trace_n_hidden(const struct wtl_trace *trace)
 
 /* ---- On a processor ---- */
 
-static void place_wait(void *context, uint32_t where, int64_t wait_ns)
+static void place_wait(void *context, uint32_t where, int64_t wait_ns, bool is_guess)
 {
 	struct wtl_trace *trace = context;
 	int64_t node = where ? where : wtl_tree_child(&trace->tree, 0, trace->unresolved);
@@ -160,6 +160,8 @@ static void place_wait(void *context, uint32_t where, int64_t wait_ns)
 		trace->is_full = true;
 	else
 		trace->waits_ns[node] += wait_ns;
+	trace->guessed_ns += is_guess ? wait_ns : 0;
+	trace->unplaced_ns += where ? 0 : wait_ns;
 }
 
 /* The thread was on no processor until end_ns. */

@@ -98,6 +98,8 @@ struct wtl_trace {
 	/* For each node, how long threads that left a processor there were on none. Nodes from n_waits on: 0. */
 	int64_t *waits_ns;
 	size_t n_waits;
+	/* Of these: placed where the thread was shown before or after, and not placed. */
+	int64_t guessed_ns, unplaced_ns;
 	bool has_waits;	       /* waits are recorded */
 	bool lacks_turns;      /* there are no samples of turns */
 	bool lacks_kernel;     /* there are none of time in the kernel */

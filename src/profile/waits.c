@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "profile/waits.h"
 
-#include <stdbool.h>
-
 /* The stack was copied just before the thread left. */
 #define SAME_NS INT64_C(100000)
 /* With more CPU time between, a program may be in another function; */
@@ -86,13 +84,12 @@ static void join(struct wtl_waits *waits)
 void wtl_waits_add(struct wtl_waits *waits, struct wtl_waits_moment left, int64_t wait_ns,
 		   wtl_waits_place_fn *place, void *context)
 {
-	bool is_first = waits->n_turns++ == 0;
-	uint32_t node = node_of(waits, left);
+	bool is_shown = waits->n_turns++ == 0 && waits->node &&
+			left.cpu_ns - waits->shown.cpu_ns <= SAME_NS;
+	uint32_t node = is_shown ? waits->node : node_of(waits, left);
 
-	if (waits->node && is_first && left.cpu_ns - waits->shown.cpu_ns <= SAME_NS)
-		node = waits->node;
 	if (node) {
-		place(context, node, wait_ns);
+		place(context, node, wait_ns, !is_shown);
 		return;
 	}
 	if (waits->n == WTL_WAITS_OPEN)
@@ -119,7 +116,7 @@ static void place_open(struct wtl_waits *waits, uint32_t next, struct wtl_waits_
 		      is_before	 ? waits->node
 		      : is_after ? next
 				 : 0,
-		      waits->open[i].wait_ns);
+		      waits->open[i].wait_ns, is_before || is_after);
 	}
 	waits->n = 0;
 }

@@ -2,6 +2,7 @@
 #ifndef WTL_PROFILE_WAITS_H
 #define WTL_PROFILE_WAITS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -40,8 +41,8 @@ struct wtl_waits {
 	} marks[WTL_WAITS_MARKS]; /* where each was shown last */
 };
 
-/* A wait of wait_ns at that node; 0: place not known. */
-typedef void wtl_waits_place_fn(void *context, uint32_t node, int64_t wait_ns);
+/* A wait of wait_ns at that node; 0: place not known. is_guess: the thread was shown there before or after. */
+typedef void wtl_waits_place_fn(void *context, uint32_t node, int64_t wait_ns, bool is_guess);
 
 /* The thread left then, and waited. */
 void wtl_waits_add(struct wtl_waits *waits, struct wtl_waits_moment left, int64_t wait_ns,

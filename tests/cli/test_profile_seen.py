@@ -104,3 +104,23 @@ int main(void) { for (int i = 0; ran() < 2; i++) { if (i % 100 == 0) seldom(400)
     assert cut["cpu_s"] > 0.3 and cut["own_cpu_s"] == 0, cut
     total = sum(row["own_cpu_s"] for row in rows.values())
     assert rows["innermost"]["own_cpu_s"] > 0.8 * total and rows["main"]["cpu_s"] > 0.8 * total, rows
+
+
+NAPS = """
+#include <time.h>
+static void nap(long ms) { nanosleep(&(struct timespec){0, ms * 1000000}, NULL); }
+__attribute__((noipa)) void one(long ms) { nap(ms); }
+__attribute__((noipa)) void other(long ms) { nap(ms); }
+int main(int argc, char **argv) { (void)argv; for (int i = 0; i < 500; i++) if (argc > 1) nap(100), i += 99; else one(1), other(1); return 0; }
+"""
+
+
+def test_waits_that_are_not_shown(program, tmp_path):  # `program`: profiles can be taken here
+    """The kernel shows only so many switches a second, and other waits may be in another function: that is said where they are many."""
+    subprocess.run(["gcc", "-O1", "-x", "c", "-", "-o", tmp_path / "naps"], input=NAPS, text=True, check=True)
+    told = run_wattle("profile", "--wall", "--rate", "20", "--", tmp_path / "naps").err
+    if "CAP_PERFMON" in told:
+        pytest.skip("where threads leave a processor may not be seen here")
+    unshown, waited = (float(re.search(text, told)[1]) for text in (r"for ([\d.]+) s of these it was not shown", r"waited for ([\d.]+) s"))
+    assert waited / 2 < unshown <= waited, told
+    assert "it was not shown" not in run_wattle("profile", "--wall", "--", tmp_path / "naps", "long").err

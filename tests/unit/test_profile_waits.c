@@ -7,11 +7,14 @@
 enum { NODES = 8 };
 #define US INT64_C(1000)
 
-static void place(void *context, uint32_t node, int64_t wait_ns)
+static int64_t guessed_ns;
+
+static void place(void *context, uint32_t node, int64_t wait_ns, bool is_guess)
 {
 	int64_t *at = context;
 
 	at[node] += wait_ns;
+	guessed_ns += is_guess ? wait_ns : 0;
 }
 
 /* While it runs, and waits no time to speak of. */
@@ -31,6 +34,7 @@ static void test_shown(void **state)
 	int64_t at[NODES] = {0};
 
 	(void)state;
+	guessed_ns = 0;
 	show(&waits, 3, 500 * US, at);
 	add(&waits, 502 * US, 7, at);
 	assert_int_equal(at[3], 7);
@@ -38,6 +42,7 @@ static void test_shown(void **state)
 	add(&waits, 601 * US, 5, at);
 	show(&waits, 0, 900 * US, at);
 	assert_int_equal(at[0], 5);
+	assert_int_equal(guessed_ns, 0);
 }
 
 /* A function ends, and another one begins: of what is between, each has what is nearer to it. */
@@ -47,6 +52,7 @@ static void test_nearest(void **state)
 	int64_t at[NODES] = {0};
 
 	(void)state;
+	guessed_ns = 0;
 	show(&waits, 1, 0, at);
 	add(&waits, 300 * US, 10, at);
 	add(&waits, 800 * US, 100, at);
@@ -55,6 +61,7 @@ static void test_nearest(void **state)
 	show(&waits, 2, 1000 * US, at);
 	assert_int_equal(at[1], 10);
 	assert_int_equal(at[2], 1100);
+	assert_int_equal(guessed_ns, 1110);
 }
 
 static void test_far(void **state)

@@ -82,6 +82,7 @@ static void put_python(struct wtl_buf *buf, const struct wtl_python *python, con
 static void put_waits(struct wtl_buf *buf, const struct wtl_profile *profile)
 {
 	const struct wtl_split_result *split = profile->split;
+	const struct wtl_trace *trace = profile->trace;
 	double wait_s = (double)profile->calls->all[0].wait_ns / 1e9, cpu_s = 0.0;
 
 	if (!split->wait_ns)
@@ -93,13 +94,24 @@ static void put_waits(struct wtl_buf *buf, const struct wtl_profile *profile)
 		"its threads were on a processor for %.3f s and waited for %.3f s, %.3f s in "
 		"all: waiting takes no energy of theirs\n",
 		cpu_s, wait_s, cpu_s + wait_s);
-	if (profile->meter && profile->trace->lacks_turns)
+	if (!profile->meter)
+		return;
+	if (trace->lacks_turns)
 		wtl_buf_printf(buf, "%s\n",
-			       profile->trace->python.is_looked
+			       trace->python.is_looked
 				       ? "what a thread waited in is where it was seen last"
 				       : "waits of less than 0.1 s may be charged to where the "
 					 "thread ran last: sysctl kernel.perf_event_paranoid=1, "
 					 "or CAP_PERFMON, shows where they were");
+	else if (trace->guessed_ns + trace->unplaced_ns >
+		 profile->calls->all[0].wait_ns / UNSEEN_PART)
+		wtl_buf_printf(
+			buf,
+			"for %.3f s of these it was not shown where a thread waited: %.3f s are "
+			"charged to where it waited shortly before or after, the rest is [unresolved] "
+			"(a higher --rate shows more)\n",
+			(double)(trace->guessed_ns + trace->unplaced_ns) / 1e9,
+			(double)trace->guessed_ns / 1e9);
 }
 
 /* Lost or incomplete samples. */
