@@ -51,6 +51,7 @@ WAITS = re.compile(
 TICK_S = 1e-9  # of cProfile's clock
 NOBODY = 0  # where a caller stands
 OWN = NOBODY, 0  # what the thread that looks has used
+CHILDREN = "processes that it started"  # no row of the table where they used nothing
 _TOOL = 2  # sys.monitoring.PROFILER_ID, which cProfile takes
 _monitoring: Any = getattr(sys, "monitoring", None)  # from Python 3.12 on
 
@@ -397,7 +398,7 @@ class Profile:
             ("the functions", self.functions_uj),
             ("the profiler, taken out of them", self.profiler_uj),
             ("this process, in no function that was seen", self.unseen_uj),
-            ("processes that it started", self.children_uj),
+            (CHILDREN, self.children_uj),
             ("other processes, the kernel, nobody", self.others_uj),
         ]
         return [*rows, ("idle: what the machine draws anyway", self.idle_uj)] if self.has_idle or self.idle_uj else rows
@@ -425,7 +426,7 @@ class Profile:
             lines.append(f"{'':>15}  {len(functions) - n} more")
         if self.measured_uj is not None:
             lines.append("")
-            lines += [f"{uj / 1e6:14.3f} J  {name}" for name, uj in self.rows()]
+            lines += [f"{uj / 1e6:14.3f} J  {name}" for name, uj in self.rows() if uj or name != CHILDREN]
             lines.append(f"{self.measured_uj / 1e6:14.3f} J  measured in all")
         if self.allocations is not None:
             lines += ["", self.allocations.table()]
@@ -767,6 +768,7 @@ class _Session:
         if not meter.is_open:
             profile.reasons = meter.reasons
             return
+        with_children = meter._read(self._name).own  # before the list: what this process uses after that is not its children's
         consumers = meter.consumers(self._name) if meter._set is not None else None
         window = meter.end(self._name)
         self._name = ""
@@ -777,14 +779,14 @@ class _Session:
         everything = own = window.energy_uj
         idle = children = 0
         uncertainty_j, is_above = window.uncertainty_j, False
-        if consumers is not None and window.own is not None:
+        if consumers is not None and window.own is not None and with_children is not None:
             ledger = consumers.ledger()
             everything, idle = ledger.total_uj, ledger.idle_uj if ledger.has_idle else 0
             mine = next((row.share() for row in consumers if row.pid == self._pid and row.state == "running"), None)
             above_j = mine.dynamic_j if mine is not None and ledger.has_idle else None
             is_above = above_j is not None
             own = round(above_j * 1e6) if above_j is not None else mine.full_uj if mine is not None else 0
-            tree = round((window.own_j or 0) * 1e6) if is_above else window.own.full_uj
+            tree = round((with_children.dynamic_j or 0) * 1e6) if is_above else with_children.full_uj
             children = max(0, min(tree - own, everything - idle - own))
             uncertainty_j = window.own.uncertainty_j if is_above else window.own.full_uncertainty_j
         profile.has_idle &= is_above

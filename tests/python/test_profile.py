@@ -127,14 +127,24 @@ def test_program(profiled, tmp_path):
     assert energy["both"][2] > 2 * energy["<built-in method time.sleep>"][2]
     assert energy["worker"][3] > 2 * max(row[2] for name, row in energy.items() if "'acquire'" in name or "'join'" in name)
     assert energy["main"][3] > energy["fib"][3]
+    assert "[processes that it started]" not in energy, "it started none"
 
 
 def test_table_adds_up(profiled):
     said = profiled("--rows", 0, "program.py").stderr
     joules = [float(match) for match in re.findall(r"^ *([\d.]+) J  ", said, flags=re.M)]
-    assert len(joules) == 7 and sum(joules[:-1]) == pytest.approx(joules[-1], abs=0.004)
+    assert len(joules) == 6 and sum(joules[:-1]) == pytest.approx(joules[-1], abs=0.004)
+    assert "processes that it started" not in said, "it started none"
     assert "which is taken out below" in said and "program.py:" in said
     assert "177/1" in said
+
+
+def test_children_have_a_row(profiled, tmp_path):
+    (tmp_path / "starts.py").write_text("import subprocess, sys; subprocess.run([sys.executable, '-c', 'sum(range(10**7))'], check=True)")
+    said = profiled("-o", "p.pstats", "starts.py").stderr
+    joules = [float(match) for match in re.findall(r"^ *([\d.]+) J  ", said, flags=re.M)]
+    assert len(joules) == 7 and sum(joules[:-1]) == pytest.approx(joules[-1], abs=0.004)
+    assert functions(tmp_path / "p.pstats")["[processes that it started]"][2] > 0
 
 
 def test_allocations_of_a_program(profiled):
