@@ -977,11 +977,14 @@ def main(argv: list[str] | None = None) -> int:
         return 1
     if ended is None:
         return 0
-    if not isinstance(ended, Exception):  # sys.exit(), Ctrl-C
-        raise ended
-    ended.__traceback__ = _beyond_this_file(ended.__traceback__)
-    sys.excepthook(type(ended), ended, ended.__traceback__)
-    return 1
+    trace, hook = _beyond_this_file(ended.__traceback__), sys.excepthook
+
+    def tell(kind: Any, error: BaseException, _: object) -> None:
+        error.__traceback__ = trace  # of the program alone
+        hook(kind, error, trace)
+
+    sys.excepthook = tell
+    raise ended  # Python does the rest: at Ctrl-C it ends by SIGINT
 
 
 def _beyond_this_file(trace: Any) -> Any:

@@ -167,7 +167,10 @@ def test_exception(profiled):
 
 
 def test_interrupt(profiled):
-    assert "measured in all" in profiled("program.py", "interrupt", code=-signal.SIGINT).stderr
+    said = profiled("program.py", "interrupt", code=-signal.SIGINT).stderr
+    table, _, trace = said.partition("Traceback (most recent call last):\n")
+    assert "measured in all" in table and trace.startswith('  File "program.py", line '), said
+    assert trace.endswith("KeyboardInterrupt\n") and "runpy" not in trace and "wattle/profile.py" not in trace
 
 
 HOOKS = """
