@@ -23,7 +23,7 @@ import re
 import sys
 import threading
 import time
-from functools import wraps
+from functools import partial, wraps
 
 from ._allocations import Allocations
 from ._calls import Function, add, finished, key_of, label, merge, stats_of, take_out, without
@@ -493,6 +493,7 @@ class _Session:
         self._begun, self._stop, self._stopped = (_thread.allocate_lock() for _ in range(3))
         self._local: Any = threading.local()
         self._followed: Any = None
+        self._stands_for: dict[Any, Any] = {}  # functions of this module that the program calls instead of others
         self._old_callbacks: dict[int, Any] = {}
         self._is_over = False
         try:
@@ -557,10 +558,25 @@ class _Session:
                 real(thread)
 
             threading.Thread.start = start  # type: ignore[method-assign, assignment]
-            self._start = key_of(start.__code__)
+            self._stands_for[key_of(start.__code__)] = key_of(real.__code__)
         else:
             self._followed = getattr(threading, "_profile_hook", None)
             threading.setprofile(self._thread_began)
+        real_new = self._start_new = _thread.start_new_thread
+
+        def start_new(function: Callable[..., object], /, *rest: Any) -> int:
+            if _monitoring:
+                self._divide_threads()
+                return real_new(function, *rest)
+            return real_new(partial(self._run_new, function), *rest)
+
+        _thread.start_new_thread = start_new
+        self._stands_for[key_of(start_new.__code__)] = key_of("<built-in method _thread.start_new_thread>")
+
+    def _run_new(self, function: Callable[..., object], /, *args: object, **named: object) -> None:
+        """In a thread that `threading` does not know, so that it sets no hook: up to Python 3.11."""
+        self._thread_began()
+        function(*args, **named)
 
     def _thread_began(self, *_: object) -> None:
         """The first event of a new thread; its cProfile takes the place of this."""
@@ -619,6 +635,7 @@ class _Session:
         return thread
 
     def _leave_threads(self) -> None:
+        _thread.start_new_thread = self._start_new
         if _monitoring:
             threading.Thread.start = self._followed  # type: ignore[method-assign]
             for event, old in self._old_callbacks.items():
@@ -630,7 +647,6 @@ class _Session:
 
     _idle_uw = _unclaimed_uj = _overhead_s = _overhead_uj = 0.0
     _allocations: Allocations | None = None
-    _start: Any = None
 
     def _used(self) -> tuple[float, float]:
         """Microjoules so far: of GPUs, and of all else."""
@@ -704,8 +720,9 @@ class _Session:
             add(made, thread.entries(), thread.charged_uj)
             made = {key: f for key, f in made.items() if key[0] != __file__ and "_lsprof.Profiler" not in key[2]}
             for f in made.values():
-                if self._start in f.called:  # Thread.start by way of this module
-                    f.called[key_of(self._followed.__code__)] = f.called.pop(self._start)
+                for stand_in, real in self._stands_for.items():
+                    if stand_in in f.called:
+                        f.called[real] = f.called.pop(stand_in)
             seconds, energy_uj = take_out(made, self._overhead.inside_s, self._overhead.outside_s)
             self._overhead_s += seconds
             self._overhead_uj += energy_uj

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import pstats
 import re
@@ -23,7 +24,7 @@ from wattle.profile import Profile, _Thread
 pytestmark = pytest.mark.filterwarnings("ignore::wattle.WattleWarning")
 
 PROGRAM = """
-import sys, threading, time
+import _thread, sys, threading, time
 
 def fib(n):
     return n if n < 2 else fib(n - 1) + fib(n - 2)
@@ -50,6 +51,12 @@ def both():
 def worker():
     burn(0.02)
 
+def apart(done):
+    end = time.process_time() + 0.3
+    while time.process_time() < end:
+        pass
+    done.release()
+
 def fails():
     raise ValueError("on purpose")
 
@@ -59,6 +66,10 @@ def main(how):
     burn(0.4)
     rest()
     both()
+    done = _thread.allocate_lock()
+    done.acquire()
+    _thread.start_new_thread(apart, (done,))
+    done.acquire()
     for _ in range(10):
         thread = threading.Thread(target=worker)
         thread.start()
@@ -120,6 +131,8 @@ def test_program(profiled, tmp_path):
     assert seconds["fails"][1] == 1 and [key[2] for key in seconds["fails"][4]] == ["main"]
     assert seconds["rest"][3] >= 0.39 and seconds["burn"][1] == 11
     assert seconds["worker"][1] == 10 and "main" not in [key[2] for key in seconds["worker"][4]]
+    assert seconds["apart"][1] == 1 and [key[2] for key in seconds["apart"][4]] == ["TOTAL (values are seconds)"], "nobody called it"
+    assert "main" in [key[2] for key in seconds["<built-in method _thread.start_new_thread>"][4]]
     for name, unit in (("p.time.pstats", "seconds"), ("p.pstats", "joules")):
         stats = pstats.Stats(str(tmp_path / name)).stats
         assert sum(row[2] for row in stats.values()) == pytest.approx(stats["~", 0, f"TOTAL (values are {unit})"][3])
@@ -384,6 +397,7 @@ def test_other_interpreters(profiled, tmp_path, version):
     assert [key[2] for key in seconds["main"][4]] == ["<module>"] and seconds["main"][3] > 0.9
     assert "main" in [key[2] for key in seconds["start"][4]]
     assert "main" not in [key[2] for key in seconds["worker"][4]]
+    assert [key[2] for key in seconds["apart"][4]] == ["TOTAL (values are seconds)"]
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "__main__.py").write_text("print(__name__)")
     zipapp.create_archive(tmp_path / "folder", tmp_path / "a.pyz")
@@ -427,11 +441,13 @@ def spin(seconds):
 
 
 def test_with_block():
+    starts = threading.Thread.start, _thread.start_new_thread
     with Profile() as profile:
         spin(0.3)
     found = next(f for f in profile.functions if f.name == "spin")
     assert found.calls == 1 and found.all_s > 0.2
     assert sum(uj for _, uj in profile.rows()) == profile.measured_uj
+    assert (threading.Thread.start, _thread.start_new_thread) == starts
     own_uj = sum(f.own_uj for f in profile.functions)
     assert own_uj == pytest.approx(profile.functions_uj, abs=1)
     assert found.all_j > 0.5 * profile.functions_uj / 1e6
