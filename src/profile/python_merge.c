@@ -387,12 +387,12 @@ static bool is_sure(const struct merge *merge, const struct around *around)
 	return merge->reading == around->own || lasts(around, merge->reading, merge->innermost);
 }
 
-/* Whether the sample needs no reading. */
-static bool is_shown(struct merge *merge)
+/* Whether the sample needs no reading, and has none. */
+static bool is_shown(struct merge *merge, const struct wtl_python_seen *seen)
 {
 	struct wtl_python *python = merge->python;
 
-	if (!merge->is_whole ||
+	if (!merge->is_whole || look_around(seen, merge->sample.event->t_ns).own ||
 	    !wtl_python_shown_find(&merge->process->shown, &merge->sample, python->named))
 		return false;
 	merge->shown =
@@ -563,7 +563,7 @@ static void choose(struct merge *merge, const struct wtl_python_seen *seen)
 		merge->reading = look_around(seen, merge->sample.event->t_ns).own;
 		merge->is_guess = !merge->reading;
 	} else if (merge->sample.n_loops > 0) {
-		note_merged(merge, is_shown(merge) || choose_reading(merge, seen));
+		note_merged(merge, is_shown(merge, seen) || choose_reading(merge, seen));
 	} else if (!merge->is_whole && (seen->n > 0 || merge->python->when.n_hasten > 0)) {
 		choose_callers(merge, seen);
 	}

@@ -7,9 +7,12 @@
 
 enum {
 	FRAMES = 8192, /* then all are forgotten, and read again */
-	/* A place always has the pointer: of one sample, what was read may be of another moment. */
+	/* One of the samples may differ, as its reading may be of another moment. */
 	NEARLY_ALL = WTL_PYTHON_HABIT_SAMPLES - 1,
 };
+
+/* Frames of recursive functions, and of functions that several threads run, go from one function to another. */
+#define SHARED_NS INT64_C(1000000000)
 
 void wtl_python_shown_init(struct wtl_python_shown *shown)
 {
@@ -49,22 +52,22 @@ static void note_frame(struct wtl_python_shown *shown, const struct wtl_python_n
 	struct wtl_python_shown_frame *known = frame_at(shown, named->address);
 
 	if (known) {
-		if (known->named.frame != named->frame || known->named.begin != named->begin) {
-			known->is_shared = true;
+		if (known->named.frame != named->frame || known->named.begin != named->begin)
 			known->since_ns = t_ns;
-		}
 		known->named = *named;
 		return;
 	}
 	if (shown->n == FRAMES) {
 		shown->n = 0;
+		shown->has_forgotten = true;
 		wtl_hash_clear(&shown->by_address);
 	}
 	if (wtl_array_reserve(&shown->frames, &shown->room, shown->n + 1, sizeof(*shown->frames)) <
 		    0 ||
 	    wtl_hash_reserve(&shown->by_address, shown->n + 1) < 0)
 		return;
-	shown->frames[shown->n] = (struct wtl_python_shown_frame){.named = *named};
+	shown->frames[shown->n] =
+		(struct wtl_python_shown_frame){*named, shown->has_forgotten ? t_ns : 0};
 	wtl_hash_add(&shown->by_address, wtl_hash_bytes(&named->address, sizeof(named->address)),
 		     (uint32_t)shown->n++);
 }
@@ -86,15 +89,22 @@ void wtl_python_shown_forget(struct wtl_python_shown *shown, uint32_t frame, uin
 
 /* ---- Where loops keep pointers ---- */
 
-static void learn(struct wtl_python_kept *kept, const struct wtl_python_loop *loop, uint64_t begin,
-		  uint64_t more)
+static void learn(struct wtl_python_spots *spots, const struct wtl_python_loop *loop,
+		  uint64_t begin, uint64_t more)
 {
-	wtl_python_habit_learn(&kept->habit, loop, begin, more);
-	if (kept->habit.n < WTL_PYTHON_HABIT_SAMPLES)
+	wtl_python_habit_learn(&spots->habit, loop, begin, more);
+	if (spots->habit.n < WTL_PYTHON_HABIT_SAMPLES)
 		return;
-	for (uint8_t i = 0; i < WTL_PYTHON_HABITS && kept->n < WTL_PYTHON_KEPT; i++)
-		if (kept->habit.n_found[i] >= NEARLY_ALL)
-			kept->places[kept->n++] = i;
+	for (uint8_t i = 0; i < WTL_PYTHON_HABITS && spots->n < WTL_PYTHON_SPOTS; i++)
+		if (spots->habit.n_found[i] >= NEARLY_ALL)
+			spots->places[spots->n++] = i;
+	if (spots->n == 0)
+		spots->habit = (struct wtl_python_habit){.usual = -1};
+}
+
+static bool is_learned(const struct wtl_python_shown *shown)
+{
+	return shown->frame.n > 0 && shown->instruction.n > 0;
 }
 
 void wtl_python_shown_learn(struct wtl_python_shown *shown, const struct wtl_python_sample *sample,
@@ -102,42 +112,49 @@ void wtl_python_shown_learn(struct wtl_python_shown *shown, const struct wtl_pyt
 {
 	struct wtl_python_loop loop;
 
-	if (!shown->is_used || shown->frame.habit.n == WTL_PYTHON_HABIT_SAMPLES || n < 2 ||
+	/* One call that goes on may have its pointers in more places than others. */
+	if (!shown->is_used || is_learned(shown) || n < 2 || frames[1].address == shown->learned ||
 	    sample->n_loops < 2 || !wtl_python_loop_is_seen(sample, sample->loops[1]))
 		return;
+	shown->learned = frames[1].address;
 	loop = wtl_python_loop_see(sample, sample->loops[1]);
-	learn(&shown->frame, &loop, frames[1].address, 0);
-	learn(&shown->instruction, &loop, frames[1].begin, frames[1].end - frames[1].begin);
+	if (shown->frame.n == 0)
+		learn(&shown->frame, &loop, frames[1].address, 0);
+	if (shown->instruction.n == 0)
+		learn(&shown->instruction, &loop, frames[1].begin, frames[1].end - frames[1].begin);
 }
 
 /* ---- Stacks ---- */
 
-static bool runs(const struct wtl_python_kept *kept, const struct wtl_python_loop *loop,
-		 const struct wtl_python_named *frame)
+/* Where a loop is in the function's code; 0: it is not. */
+static uint64_t instruction_of(const struct wtl_python_spots *spots,
+			       const struct wtl_python_loop *loop,
+			       const struct wtl_python_named *frame)
 {
-	for (size_t i = 0; i < kept->n; i++)
-		if (wtl_python_loop_word(loop, kept->places[i]) - frame->begin <=
-		    frame->end - frame->begin)
-			return true;
-	return false;
+	for (size_t i = 0; i < spots->n; i++) {
+		uint64_t word = wtl_python_loop_word(loop, spots->places[i]);
+
+		if (word - frame->begin <= frame->end - frame->begin)
+			return word;
+	}
+	return 0;
 }
 
 /* The frame that a loop runs; NULL: not known. */
-static const struct wtl_python_named *frame_of(const struct wtl_python_shown *shown,
-					       const struct wtl_python_loop *loop,
-					       bool is_innermost, int64_t t_ns)
+static const struct wtl_python_shown_frame *frame_of(const struct wtl_python_shown *shown,
+						     const struct wtl_python_loop *loop,
+						     int64_t t_ns, uint64_t *ret_instruction)
 {
 	for (size_t i = 0; i < shown->frame.n; i++) {
-		uint8_t place = shown->frame.places[i];
-		uint64_t address = wtl_python_loop_word(loop, place);
-		const struct wtl_python_shown_frame *known = frame_at(shown, address);
+		const struct wtl_python_shown_frame *known =
+			frame_at(shown, wtl_python_loop_word(loop, shown->frame.places[i]));
 
-		if (!known || known->named.end == 0 || t_ns < known->since_ns)
+		if (!known || known->named.end == 0 ||
+		    (known->since_ns && t_ns - known->since_ns < SHARED_NS))
 			continue;
-		/* A loop that begins has its frame in the register first. */
-		if (runs(&shown->instruction, loop, &known->named) ||
-		    (is_innermost && place < WTL_UNWIND_KEPT && !known->is_shared))
-			return &known->named;
+		*ret_instruction = instruction_of(&shown->instruction, loop, &known->named);
+		if (*ret_instruction)
+			return known;
 	}
 	return NULL;
 }
@@ -146,17 +163,26 @@ bool wtl_python_shown_find(const struct wtl_python_shown *shown,
 			   const struct wtl_python_sample *sample,
 			   struct wtl_python_named ret_frames[])
 {
-	if (shown->frame.habit.n < WTL_PYTHON_HABIT_SAMPLES)
+	uint64_t begun = 0; /* where a loop seems to be that may only begin */
+
+	if (!is_learned(shown) || sample->event->sample.is_joined)
 		return false;
 	for (size_t i = 0; i < sample->n_loops; i++) {
 		struct wtl_python_loop loop = wtl_python_loop_see(sample, sample->loops[i]);
-		const struct wtl_python_named *frame =
-			frame_of(shown, &loop, i == 0, sample->event->t_ns);
+		uint64_t instruction;
+		const struct wtl_python_shown_frame *frame =
+			frame_of(shown, &loop, sample->event->t_ns, &instruction);
 
-		/* A loop that has not even its frame yet still has its caller's. */
-		if (!frame || (i == 1 && frame->address == ret_frames[0].address))
+		if (!frame)
 			return false;
-		ret_frames[i] = *frame;
+		/* A loop that begins still has its caller's frame, */
+		if (i > 0 && frame->named.address == ret_frames[i - 1].address)
+			return false;
+		/* or, in a frame that may be another function's now, its caller's instruction. */
+		if (instruction == begun)
+			return false;
+		begun = sample->loops[i] == 0 && frame->since_ns ? instruction : 0;
+		ret_frames[i] = frame->named;
 	}
 	return true;
 }

@@ -22,26 +22,27 @@ struct wtl_python_named {
 	uint64_t begin, end; /* of its instructions */
 };
 
-enum { WTL_PYTHON_KEPT = 8 };
+enum { WTL_PYTHON_SPOTS = 8 };
 
-/* Where loops that called something have a pointer: registers and places on the stack, the first ones that always had it. */
-struct wtl_python_kept {
+/* Where loops that called something have a pointer: the first of a habit's places that always had it. */
+struct wtl_python_spots {
 	struct wtl_python_habit habit;
-	uint8_t places[WTL_PYTHON_KEPT];
+	uint8_t places[WTL_PYTHON_SPOTS];
 	size_t n;
 };
 
 struct wtl_python_shown_frame {
 	struct wtl_python_named named; /* as it was read last */
-	bool is_shared;		       /* another function had it before, */
-	int64_t since_ns;	       /* up to then; else 0 */
+	int64_t since_ns; /* until then it was another function's, or that is not known; 0: it never was */
 };
 
 struct wtl_python_shown {
 	bool is_used;
-	struct wtl_python_kept frame, instruction;
+	struct wtl_python_spots frame, instruction;
+	uint64_t learned; /* the frame of the last sample that was learned from */
 	struct wtl_python_shown_frame *frames; /* that were read */
 	size_t n, room;
+	bool has_forgotten; /* some, as there were too many */
 	struct wtl_hash by_address;
 };
 

@@ -46,6 +46,7 @@ struct wtl_ring_event {
 			uint64_t registers[WTL_RING_REGISTERS];
 			bool is_look;	/* from /proc, not from the kernel (see looks.h) */
 			bool is_asleep; /* from /proc, of a thread that sleeps (see asleep.h) */
+			bool is_joined; /* the end of its stack was read later (see tails.h) */
 			const uint8_t *stack; /* from the stack pointer on; borrowed */
 			size_t stack_len;
 			/* A part further out, far_at bytes from the stack pointer; NULL: there is none. */

@@ -114,6 +114,7 @@ const struct wtl_ring_event *wtl_tails_join(struct wtl_tails *tails, struct wtl_
 	memcpy(tail->bytes, sample->sample.stack, copied);
 	tails->copied = copied;
 	tails->joined = *sample;
+	tails->joined.sample.is_joined = true;
 	tails->joined.sample.stack = tail->bytes;
 	tails->joined.sample.stack_len = copied + tail->n;
 	tails->joined.sample.far = tail->far_n ? tail->far : NULL;

@@ -430,6 +430,23 @@ def test_calls_of_several_programs_at_once(python, tmp_path):
     assert sum(call[2] for call in known) > 5000 and sum(call[2] for call in wrong) <= 0.0005 * sum(call[2] for call in known), wrong
 
 
+@pytest.mark.parametrize("python", TO_310[-1:])
+def test_frames_that_functions_share(python, tmp_path):
+    """Threads that run the same functions take frames from one list; and 3.10 keeps the code of functions that are alike only once."""
+    script = script_to_profile(python, tmp_path / "shared.py", "import threading, time\n" + "".join(
+        f"def l{x}(n): return n + {i}\ndef w{x}(n): return l{x}(n) + l{x}(n)\n" for i, x in enumerate("ab")) + (
+        "def hold():\n    end = time.thread_time() + 1.5\n    while time.thread_time() < end: wa(1); wb(1)\n"
+        "threads = [threading.Thread(target=hold) for _ in range(3)]\nfor one in threads: one.start()\nfor one in threads: one.join()\n"))
+    assert run_wattle("profile", "-q", "--rate", "1000", "-o", tmp_path / "p.json", "--", python, script, timeout=120).code == 0
+    calls = parse_json((tmp_path / "p.json").read_text())["calls"]
+    names = [call["function"].split(" (")[0] for call in calls]
+    callers = {"la": "wa", "lb": "wb", "wa": "hold", "wb": "hold"}
+    known = [(names[call["parent"]], name, call["samples"]) for name, call in zip(names, calls) if name in callers]
+    known = [call for call in known if call[0] != "[python: unresolved]"]
+    wrong = [call for call in known if call[0] != callers[call[1]]]
+    assert sum(call[2] for call in known) > 1000 and sum(call[2] for call in wrong) <= 1, wrong
+
+
 def has_pinned_thread(pid):
     """Whether a thread of the process may run on one processor only."""
     counts = []

@@ -502,6 +502,8 @@ struct merging {
 	bool has_outer; /* the innermost loop has what outer left there, and its instruction elsewhere */
 	bool has_registers; /* all loops have their pointers in registers, too */
 	bool has_begun; /* the innermost loop has its frame, but still its caller's instruction */
+	bool runs_main; /* the innermost loop is elsewhere in main than its caller */
+	bool is_joined;
 	enum function runs[4]; /* in its loops, the innermost first */
 	char path[512];
 };
@@ -590,6 +592,8 @@ static const char *merge(struct merging *merging, const uint64_t addresses[], si
 			memcpy(places[i].kept, words[i], sizeof(words[i]));
 		if (addresses[i] == LOOP && n_loops == 1) {
 			memset(words[i], 0, sizeof(words[i]));
+			if (merging->runs_main)
+				places[i].kept[0] = instructions(merging, MAIN) + 2;
 			if (merging->has_begun)
 				places[i].kept[0] = instructions(merging, merging->runs[1]);
 			if (merging->has_outer) {
@@ -600,6 +604,7 @@ static const char *merge(struct merging *merging, const uint64_t addresses[], si
 		}
 	}
 	sample.sample.is_turn = merging->is_turn;
+	sample.sample.is_joined = merging->is_joined;
 	sample.sample.stack_len = sizeof(words[0]) * n;
 	sample.sample.stack = (const uint8_t *)words;
 	if (is_read)
@@ -994,7 +999,8 @@ static void test_code_that_is_freed(void **state)
 /* Where C calls each function, a sample shows its whole stack: no reading of just these functions is needed. */
 static void test_stacks_that_a_sample_shows(void **state)
 {
-	static const int64_t ms = 1000000;
+	static const int64_t second = 1000000000;
+	static const char called[] = "main (/a/b.py:30);inner (/a/b.py:10)";
 
 	(void)state;
 	for (unsigned minor = 8; minor <= 12; minor++) {
@@ -1002,46 +1008,56 @@ static void test_stacks_that_a_sample_shows(void **state)
 
 		begin_merging(&merging, minor);
 		merging.has_registers = true;
-		run_codes(&merging, INNER, OUTER, MAIN);
-		for (unsigned i = 0; i < 130; i++)
+		for (unsigned i = 0; i < 130; i++) {
+			run_codes(&merging, INNER, OUTER, MAIN);
 			MERGE(true, true, LOOP, LOOP, LOOP, START);
-		merging.t_ns += 100 * ms;
+			run_codes(&merging, OUTER, MAIN, UNKNOWN);
+			MERGE(true, true, LOOP, LOOP, START);
+		}
+		merging.t_ns += second;
 		run_codes(&merging, INNER, MAIN, UNKNOWN);
 		if (minor > 10) {
-			assert_string_not_equal(MERGE(true, false, LOOP, LOOP, START),
-						"main (/a/b.py:30);inner (/a/b.py:10)");
+			assert_string_not_equal(MERGE(true, false, LOOP, LOOP, START), called);
 			end_merging(&merging);
 			continue;
 		}
 		assert_string_equal(MERGE(true, false, PLUGIN, LOOP, BUILTIN, LOOP, START),
 				    "main (/a/b.py:30);builtin_sorted;inner (/a/b.py:10);sha256");
 		assert_false(merging.python.is_unsure);
+		/* It is not in the function's code yet; has its caller's frame; or a loop's function is not known. */
 		merging.has_begun = true;
-		assert_string_equal(MERGE(true, false, LOOP, LOOP, START),
-				    "main (/a/b.py:30);inner (/a/b.py:10)");
-		/* It has still its caller's frame, too. */
+		assert_string_not_equal(MERGE(true, false, LOOP, LOOP, START), called);
+		merging.has_begun = false;
+		merging.runs_main = true;
 		run_codes(&merging, MAIN, MAIN, UNKNOWN);
 		assert_string_not_equal(MERGE(true, false, LOOP, LOOP, START),
 					"main (/a/b.py:30);main (/a/b.py:30)");
-		merging.has_begun = false;
-		/* A loop whose function is not known, and a stack that was not copied whole. */
+		merging.runs_main = false;
 		run_codes(&merging, INNER, UNKNOWN, MAIN);
 		assert_non_null(strstr(MERGE(true, false, LOOP, LOOP, LOOP, START), "unresolved"));
+		/* Its stack does not begin where the program did, or was read later from there on. */
 		run_codes(&merging, INNER, MAIN, UNKNOWN);
-		assert_string_not_equal(MERGE(false, false, LOOP, LOOP),
-					"main (/a/b.py:30);inner (/a/b.py:10)");
-		/* Another function comes to lie there: its frame is not known before that, nor for sure as it begins. */
-		put_code(merging.memory, INNER, "other", 40);
+		assert_string_not_equal(MERGE(false, false, LOOP, LOOP), called);
+		merging.is_joined = true;
+		assert_string_not_equal(MERGE(true, false, LOOP, LOOP, START), called);
+		merging.is_joined = false;
+		assert_string_equal(MERGE(true, false, LOOP, LOOP, START), called);
+		/* The frame goes to main, which calls itself: for a while it is not known whose it is. */
+		put_u64(merging.memory, FRAMES + merging.memory->layout.frame_code, code_at(MAIN));
 		MERGE(true, true, LOOP, LOOP, START);
+		merging.t_ns -= second / 100;
+		assert_string_not_equal(MERGE(true, false, LOOP, LOOP, START), called);
+		merging.runs_main = true;
+		merging.t_ns += second / 100;
+		assert_string_not_equal(MERGE(true, false, LOOP, LOOP, START),
+					"main (/a/b.py:30);main (/a/b.py:30)");
+		merging.t_ns += second;
 		assert_string_equal(MERGE(true, false, LOOP, LOOP, START),
-				    "main (/a/b.py:30);other (/a/b.py:40)");
+				    "main (/a/b.py:30);main (/a/b.py:30)");
+		/* A loop that begins in that frame still has its caller's instruction. */
 		merging.has_begun = true;
 		assert_string_not_equal(MERGE(true, false, LOOP, LOOP, START),
-					"main (/a/b.py:30);other (/a/b.py:40)");
-		merging.has_begun = false;
-		merging.t_ns -= 20 * ms;
-		assert_string_not_equal(MERGE(true, false, LOOP, LOOP, START),
-					"main (/a/b.py:30);other (/a/b.py:40)");
+					"main (/a/b.py:30);main (/a/b.py:30)");
 		end_merging(&merging);
 	}
 }

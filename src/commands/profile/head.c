@@ -107,11 +107,11 @@ static void put_waits(struct wtl_buf *buf, const struct wtl_profile *profile)
 		 profile->calls->all[0].wait_ns / UNSEEN_PART)
 		wtl_buf_printf(
 			buf,
-			"for %.3f s of these it was not shown where a thread waited: %.3f s are "
-			"charged to where it waited shortly before or after, the rest is [unresolved] "
-			"(a higher --rate shows more)\n",
+			"of the waiting, %.3f s were not shown: %.3f s are charged to where the thread "
+			"was seen shortly before or after, %.3f s are [unresolved] (a higher --rate shows "
+			"more)\n",
 			(double)(trace->guessed_ns + trace->unplaced_ns) / 1e9,
-			(double)trace->guessed_ns / 1e9);
+			(double)trace->guessed_ns / 1e9, (double)trace->unplaced_ns / 1e9);
 }
 
 /* Lost or incomplete samples. */
