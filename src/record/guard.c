@@ -18,7 +18,8 @@ enum {
 	STEPS_OF_SCHEMA = 2 * STEPS_AT_ONCE, /* it takes some 200 */
 };
 
-#define STEPS_MAX (UINT64_C(1) << 32) /* a minute: a file with holes can be of any size */
+#define BYTES_MAX \
+	(UINT64_C(1) << 26) /* whose steps take a minute: a file with holes can be of any size */
 
 /* ---- What is compiled ---- */
 
@@ -87,11 +88,9 @@ static int count_steps(void *context)
 
 void wtl_guard_start(struct wtl_guard *guard)
 {
-	uint64_t steps = STEPS_MIN + guard->bytes * STEPS_PER_BYTE;
+	uint64_t bytes = guard->bytes < BYTES_MAX ? guard->bytes : BYTES_MAX;
 
-	if (guard->bytes > STEPS_MAX / STEPS_PER_BYTE)
-		steps = STEPS_MAX;
-	guard->steps_left = guard->bytes > 0 ? steps : STEPS_OF_SCHEMA;
+	guard->steps_left = bytes > 0 ? STEPS_MIN + bytes * STEPS_PER_BYTE : STEPS_OF_SCHEMA;
 }
 
 /* ---- Both ---- */
