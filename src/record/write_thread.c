@@ -78,17 +78,13 @@ static int put_consumer_end(struct wtl_store_writer *writer, const struct wtl_ro
 	return wtl_file_put(file, &wtl_table_consumer, &row);
 }
 
-static int put_row(struct wtl_store_writer *writer, const struct wtl_table *table, void *row)
+static int put_row(struct wtl_store_writer *writer, const struct wtl_table *table, const void *row)
 {
-	struct wtl_row_consumer *consumer = row;
-
 	/* They are of all that was recorded. */
 	if (table == &wtl_table_account && writer->has_dropped)
 		return SQLITE_OK;
 	if (table == &wtl_table_consumer_end)
 		return put_consumer_end(writer, row);
-	if (table == &wtl_table_consumer && consumer->stored.last_look >= 0)
-		consumer->end_period = writer->next_period - 1;
 	return wtl_file_put(&writer->file, table, row);
 }
 
