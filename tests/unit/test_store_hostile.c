@@ -248,31 +248,36 @@ static void test_too_many_values(void **state)
 /* Nor do many periods take more together: the values of one are enough. */
 static void test_many_large_periods(void **state)
 {
-	const int64_t large = WTL_CODE_VALUES_MAX / 2;
+	/* One of them is enough; three are. */
+	static const int64_t large[] = {WTL_CODE_VALUES_MAX / 2, WTL_CODE_VALUES_MAX / 5};
 	struct store_bench *bench = *state;
 	struct wtl_store_reader *reader;
 	size_t n;
 
 	make_whole(bench, 35);
-	for (uint32_t k = 0; k < STORE_SERIES; k++) {
-		int64_t counts[STORE_SERIES] = {0};
+	for (size_t i = 0; i < UNIT_COUNT(large); i++) {
+		for (uint32_t k = 0; k < STORE_SERIES; k++) {
+			int64_t counts[STORE_SERIES] = {0};
 
-		counts[k] = large;
-		put_zeros(bench, k + 1, counts);
+			counts[k] = large[i];
+			put_zeros(bench, k + 1, counts);
+		}
+		reader = store_bench_open(bench);
+		for (uint32_t k = 0; k < STORE_SERIES; k++) {
+			assert_int_equal(read_series(reader, k, k, &n), 0);
+			assert_int_equal(n, large[i]);
+			assert_in_range(room_of_all(reader), large[i], WTL_CODE_VALUES_MAX);
+			assert_int_equal(reader->n_room, room_of_all(reader));
+		}
+		/* Those of the period that is read stay. */
+		assert_int_equal(read_series(reader, 0, 3, &n), 0);
+		assert_int_equal(n, 80);
+		assert_int_equal(read_series(reader, 1, 3, &n), 0);
+		assert_int_equal(n, 80);
+		assert_in_range(room_of_all(reader), 160, 1000);
+		assert_int_equal(reader->n_room, room_of_all(reader));
+		wtl_store_close(reader);
 	}
-	reader = store_bench_open(bench);
-	for (uint32_t k = 0; k < STORE_SERIES; k++) {
-		assert_int_equal(read_series(reader, k, k, &n), 0);
-		assert_int_equal(n, large);
-		assert_in_range(room_of_all(reader), large, WTL_CODE_VALUES_MAX);
-	}
-	/* Those of the period that is read stay. */
-	assert_int_equal(read_series(reader, 0, 3, &n), 0);
-	assert_int_equal(n, 80);
-	assert_int_equal(read_series(reader, 1, 3, &n), 0);
-	assert_int_equal(n, 80);
-	assert_in_range(room_of_all(reader), 160, 1000);
-	wtl_store_close(reader);
 }
 
 static void put_part(const struct store_bench *bench, const struct wtl_buf *data)
@@ -310,6 +315,31 @@ static void test_too_many_values_in_parts(void **state)
 	wtl_store_close(reader);
 	wtl_buf_done(&data);
 	wtl_buf_done(&block);
+}
+
+/* However often they are read. The rows of a period together are no longer than the file. */
+static void test_parts_are_as_long_as_the_file(void **state)
+{
+	struct store_bench *bench = *state;
+	struct wtl_store_reader *reader;
+	uint64_t n_bytes;
+	size_t n;
+
+	cut_off(bench, 15);
+	reader = store_bench_open(bench);
+	assert_int_equal(read_series(reader, 0, 1, &n), 0);
+	n_bytes = reader->n_bytes_read;
+	assert_in_range(n_bytes, 100, 10000);
+	reader->guard.bytes = n_bytes;
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(read_series(reader, 0, 0, &n), 0);
+		assert_int_equal(read_series(reader, 0, 1, &n), 0);
+		assert_int_equal(n, 80);
+	}
+	reader->guard.bytes--;
+	assert_int_equal(read_series(reader, 0, 0, &n), 0);
+	assert_int_equal(read_series(reader, 0, 1, &n), -EBADMSG);
+	wtl_store_close(reader);
 }
 
 /* Blocks of a part that are out of order, more than one of a series, or cut. */
@@ -554,6 +584,7 @@ int main(void)
 		STORE_TEST(test_too_many_values),
 		STORE_TEST(test_many_large_periods),
 		STORE_TEST(test_too_many_values_in_parts),
+		STORE_TEST(test_parts_are_as_long_as_the_file),
 		STORE_TEST(test_parts_that_are_none),
 		STORE_TEST(test_times_of_rows),
 		STORE_TEST(test_times_of_periods),

@@ -273,6 +273,22 @@ static void test_guard(void **state)
 		{SQLITE_DBCONFIG_ENABLE_VIEW, 0},     {SQLITE_DBCONFIG_DQS_DML, 0},
 		{SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1}, {SQLITE_DBCONFIG_DEFENSIVE, 1},
 	};
+	/* No more than wattle's own tables and statements need. */
+	static const struct {
+		int id, value;
+	} limits[] = {
+		{SQLITE_LIMIT_LENGTH, 1 << 14},
+		{SQLITE_LIMIT_SQL_LENGTH, 1 << 14},
+		{SQLITE_LIMIT_COLUMN, WTL_FIELDS_MAX + 8},
+		{SQLITE_LIMIT_EXPR_DEPTH, 50},
+		{SQLITE_LIMIT_COMPOUND_SELECT, 2},
+		{SQLITE_LIMIT_FUNCTION_ARG, 0},
+		{SQLITE_LIMIT_ATTACHED, 0},
+		{SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1},
+		{SQLITE_LIMIT_VARIABLE_NUMBER, 8},
+		{SQLITE_LIMIT_TRIGGER_DEPTH, 1},
+		{SQLITE_LIMIT_WORKER_THREADS, 0},
+	};
 	struct wtl_guard guard;
 	sqlite3_stmt *stmt;
 	sqlite3 *db;
@@ -284,7 +300,10 @@ static void test_guard(void **state)
 				      "CREATE VIEW v AS SELECT x FROM note",
 				      NULL, NULL, NULL),
 			 SQLITE_OK);
+	sqlite3_limit(db, SQLITE_LIMIT_WORKER_THREADS, 4); /* as some SQLite begins with */
 	assert_int_equal(wtl_guard_set(&guard, db), SQLITE_OK);
+	for (size_t i = 0; i < UNIT_COUNT(limits); i++)
+		assert_int_equal(sqlite3_limit(db, limits[i].id, -1), limits[i].value);
 	/* What is denied below is also switched off in SQLite. */
 	for (size_t i = 0; i < UNIT_COUNT(settings); i++) {
 		int value = -1;
@@ -304,6 +323,39 @@ static void test_guard(void **state)
 	guard.is_closed = true;
 	for (size_t i = 0; i < UNIT_COUNT(allowed); i++)
 		assert_int_equal(sqlite3_prepare_v2(db, allowed[i], -1, &stmt, NULL), SQLITE_AUTH);
+	sqlite3_close(db);
+}
+
+/* How much may be done, and how long a value may be, by the size of the file. */
+static void test_guard_by_size(void **state)
+{
+	static const struct {
+		uint64_t bytes, steps;
+		int longest;
+	} sizes[] = {
+		{1, (1 << 20) + 64, 1 << 16},
+		{100000, (1 << 20) + 6400000, 100000},
+		{UINT64_C(1) << 26, (1 << 20) + (UINT64_C(1) << 32), 1 << 26},
+		{UINT64_MAX, (1 << 20) + (UINT64_C(1) << 32), 128 << 20},
+	};
+	struct wtl_guard guard;
+	sqlite3 *db;
+
+	(void)state;
+	assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+	assert_int_equal(wtl_guard_set(&guard, db), SQLITE_OK);
+	assert_in_range(guard.steps_left, 1000, 10000); /* for the schema alone */
+	for (size_t i = 0; i < UNIT_COUNT(sizes); i++) {
+		wtl_guard_allow(&guard, db, sizes[i].bytes);
+		assert_int_equal(guard.steps_left, sizes[i].steps);
+		assert_int_equal(sqlite3_limit(db, SQLITE_LIMIT_LENGTH, -1), sizes[i].longest);
+	}
+	/* The last ones. */
+	guard.steps_left = 1;
+	assert_int_equal(
+		sqlite3_exec(db, "SELECT a.sql FROM main.sqlite_schema a, main.sqlite_schema b",
+			     NULL, NULL, NULL),
+		SQLITE_OK);
 	sqlite3_close(db);
 }
 
@@ -542,6 +594,7 @@ int main(void)
 		STORE_TEST(test_large_schemas),
 		STORE_TEST(test_own_tables_of_others),
 		cmocka_unit_test(test_guard),
+		cmocka_unit_test(test_guard_by_size),
 		STORE_TEST(test_schema_changes_later),
 		STORE_TEST(test_pages_in_a_circle),
 		STORE_TEST(test_long_rows_of_one_page),
