@@ -9,7 +9,59 @@
 #include "record/code.h"
 #include "record/crc.h"
 
-enum { MANY = 60000 };
+enum { MANY = 60000, FEW = 1024 };
+
+/* ---- The shortest way ---- */
+
+static uint64_t greatest_divisor(uint64_t a, uint64_t b)
+{
+	return b ? greatest_divisor(b, a % b) : a;
+}
+
+static uint64_t size_of(uint64_t x)
+{
+	return x >> 63 ? 0 - x : x;
+}
+
+/* Of the tokens and of the first value. */
+static size_t len_by(const struct wtl_code_plan *plan, const int64_t values[], size_t n)
+{
+	struct wtl_buf buf, head;
+	size_t len;
+
+	wtl_buf_init(&buf, WTL_CODE_BYTES_MAX);
+	wtl_buf_init(&head, WTL_CODE_BYTES_MAX);
+	assert_int_equal(wtl_code_put_by(&buf, plan, values, n), 0);
+	wtl_varint_put(&head, n);
+	wtl_varint_put(&head, plan->step);
+	len = buf.len - 1 - head.len;
+	wtl_buf_done(&buf);
+	wtl_buf_done(&head);
+	return len;
+}
+
+/* Of these many, all are looked at: it is the shortest of the three ways, the first of equal ones, each by the greatest
+ * step, and as long as it says. */
+static void check_plan(const int64_t values[], size_t n)
+{
+	struct wtl_code_plan plan, way;
+	uint64_t step = 0;
+
+	if (n == 0 || n > FEW)
+		return;
+	assert_int_equal(wtl_code_plan(values, n, &plan), 0);
+	assert_int_equal(len_by(&plan, values, n), plan.len);
+	for (size_t i = 1; i < n; i++)
+		step = greatest_divisor(step,
+					size_of((uint64_t)values[i] - (uint64_t)values[i - 1]));
+	step = step ? step : 1;
+	for (unsigned how = 0; how < 3; how++) {
+		way = (struct wtl_code_plan){.how = how, .step = step, .len = 11 * n};
+		if (how == 0)
+			way.step = greatest_divisor(step, size_of((uint64_t)values[0]));
+		assert_true(len_by(&way, values, n) >= plan.len + (how < plan.how));
+	}
+}
 
 /* As bytes and back; returns how many bytes. Exactly as large as it says, for the sanitizer. */
 static size_t round_trip_by(int (*put)(struct wtl_buf *, const int64_t[], size_t),
@@ -24,6 +76,7 @@ static size_t round_trip_by(int (*put)(struct wtl_buf *, const int64_t[], size_t
 	wtl_buf_puts(&buf, "before");
 	assert_int_equal(put(&buf, values, n), 0);
 	assert_memory_equal(buf.data, "before", 6);
+	assert_int_equal(buf.data[buf.len], '\0');
 	len = buf.len - 6;
 	exact = malloc(len);
 	assert_non_null(exact);
@@ -51,6 +104,7 @@ static size_t round_trip_by(int (*put)(struct wtl_buf *, const int64_t[], size_t
 /* Both ways; how many bytes as tokens. */
 static size_t round_trip(const int64_t values[], size_t n)
 {
+	check_plan(values, n);
 	round_trip_by(wtl_code_put_planes, values, n);
 	return round_trip_by(wtl_code_put, values, n);
 }
@@ -110,6 +164,11 @@ static void test_repetition(void **state)
 	for (size_t i = 0; i < MANY; i++)
 		values[i] = 60000 + (int64_t)(i / 104 * 7919 % 5000);
 	assert_in_range(round_trip(values, MANY), 577, 577 * 4 + 16);
+	for (int64_t value = 0; value < 2; value++)
+		for (size_t n = 0; n < 300; n++) {
+			values[n] = value;
+			round_trip(values, n);
+		}
 	free(values);
 }
 
@@ -146,11 +205,11 @@ static uint64_t next_random(uint64_t *random)
 static void test_random(void **state)
 {
 	uint64_t random = 88172645463325252;
-	int64_t values[300];
+	int64_t values[FEW];
 
 	(void)state;
 	for (int round = 0; round < 2000; round++) {
-		size_t n = next_random(&random) % UNIT_COUNT(values);
+		size_t n = round < 20 ? FEW : next_random(&random) % 300;
 		unsigned shift = next_random(&random) % 64, stay = next_random(&random) % 8;
 		uint64_t factor = round % 2 ? next_random(&random) : 1;
 		int64_t value = 0;
@@ -166,6 +225,36 @@ static void test_random(void **state)
 		}
 		round_trip(values, n);
 	}
+}
+
+/* Of many, 16 pieces that are spread over all of them say which way is the shortest, and about how long it is. */
+static void test_pieces(void **state)
+{
+	enum { PIECE = 64, PIECES = 16 };
+	int64_t *values = calloc(MANY, sizeof(*values));
+	struct wtl_code_plan plan;
+	size_t len;
+
+	(void)state;
+	assert_non_null(values);
+	for (size_t i = 0; i < PIECES; i++) {
+		size_t first = (MANY - PIECE) / (PIECES - 1) * i;
+
+		/* Here alone, differences are shorter. */
+		for (size_t k = 1; k < PIECE - 1; k++)
+			values[first + k] = (INT64_C(1) << 40) + (int64_t)(k * k % 50);
+		assert_int_equal(wtl_code_plan(values, MANY, &plan), 0);
+		assert_int_equal(plan.how, 1);
+		memset(values + first, 0, PIECE * sizeof(*values));
+	}
+	for (size_t i = 0; i < MANY; i++)
+		values[i] = (int64_t)(i * i % 7919);
+	for (size_t n = FEW + 1; n < MANY; n *= 3) {
+		len = round_trip(values, n);
+		assert_int_equal(wtl_code_plan(values, n, &plan), 0);
+		assert_in_range(plan.len, len - len / 20, len + len / 20);
+	}
+	free(values);
 }
 
 static void expect_bad(const void *bytes, size_t len)
@@ -212,6 +301,19 @@ static void test_bad_blocks(void **state)
 			 WTL_CODE_VALUES_MAX);
 }
 
+/* However many tokens there are, only so many values are read. */
+static void test_more_tokens_than_values(void **state)
+{
+	(void)state;
+	for (uint8_t n = 1; n < 16; n++)
+		for (size_t tokens = n + 1u; tokens < 32; tokens++) {
+			uint8_t bytes[64] = {0, n, 1};
+
+			memset(bytes + 3, 2, tokens);
+			expect_bad(bytes, 3 + tokens);
+		}
+}
+
 /* Differences that 3 divides, and whose difference wraps around, which 3 does not divide. */
 static void test_step_that_wraps(void **state)
 {
@@ -249,6 +351,7 @@ static void assert_bytes(int (*put)(struct wtl_buf *buf, const int64_t values[],
 /* The format as docs/recording.md tells it. */
 static void test_exact_bytes(void **state)
 {
+	int64_t flat[40];
 	static const int64_t steps[] = {1000, 1010, 1020, 1030, 1020}, mixed[] = {5, 0, 0, -1},
 			     wide[] = {1, 258, 0}, even_end[] = {5, 7, 7}, below[] = {-30, 30, -10};
 
@@ -262,6 +365,10 @@ static void test_exact_bytes(void **state)
 	assert_bytes(wtl_code_put, below, 3, "\0\3\x0a\5\6\1", 6);
 	/* Differences would take one more: how long the run at the end is. */
 	assert_bytes(wtl_code_put, even_end, 3, "\0\3\1\x0a\x0e\x0e", 6);
+	for (size_t i = 0; i < UNIT_COUNT(flat); i++)
+		flat[i] = 5;
+	assert_bytes(wtl_code_put, flat, UNIT_COUNT(flat), "\1\x28\1\x0a\0\x26", 6);
+	assert_bytes(wtl_code_put_planes, flat, UNIT_COUNT(flat), "\5\x28\1\x0a\0", 5);
 }
 
 static void test_varints(void **state)
@@ -352,12 +459,20 @@ static void test_no_room(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_empty_and_single), cmocka_unit_test(test_extremes),
-		cmocka_unit_test(test_repetition),	 cmocka_unit_test(test_common_step),
-		cmocka_unit_test(test_random),		 cmocka_unit_test(test_bad_blocks),
-		cmocka_unit_test(test_step_that_wraps),	 cmocka_unit_test(test_too_many),
-		cmocka_unit_test(test_no_room),		 cmocka_unit_test(test_exact_bytes),
-		cmocka_unit_test(test_varints),		 cmocka_unit_test(test_crc),
+		cmocka_unit_test(test_empty_and_single),
+		cmocka_unit_test(test_extremes),
+		cmocka_unit_test(test_repetition),
+		cmocka_unit_test(test_common_step),
+		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_bad_blocks),
+		cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_more_tokens_than_values),
+		cmocka_unit_test(test_step_that_wraps),
+		cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_no_room),
+		cmocka_unit_test(test_exact_bytes),
+		cmocka_unit_test(test_varints),
+		cmocka_unit_test(test_crc),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

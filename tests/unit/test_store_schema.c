@@ -343,6 +343,12 @@ static void test_guard_by_size(void **state)
 
 	(void)state;
 	assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db,
+				      "CREATE TABLE fact(key, value, crc); WITH n(i) AS (SELECT 1 "
+				      "UNION ALL SELECT i + 1 FROM n WHERE i < 100) "
+				      "INSERT INTO fact(key) SELECT i FROM n",
+				      NULL, NULL, NULL),
+			 SQLITE_OK);
 	assert_int_equal(wtl_guard_set(&guard, db), SQLITE_OK);
 	assert_in_range(guard.steps_left, 1000, 10000); /* for the schema alone */
 	for (size_t i = 0; i < UNIT_COUNT(sizes); i++) {
@@ -350,12 +356,14 @@ static void test_guard_by_size(void **state)
 		assert_int_equal(guard.steps_left, sizes[i].steps);
 		assert_int_equal(sqlite3_limit(db, SQLITE_LIMIT_LENGTH, -1), sizes[i].longest);
 	}
-	/* The last ones. */
-	guard.steps_left = 1;
-	assert_int_equal(
-		sqlite3_exec(db, "SELECT a.sql FROM main.sqlite_schema a, main.sqlite_schema b",
-			     NULL, NULL, NULL),
-		SQLITE_OK);
+	/* 10000 rows, some steps each. */
+	for (size_t i = 0; i < 2; i++) {
+		guard.steps_left = i ? 1 << 20 : 10000;
+		assert_int_equal(sqlite3_exec(db, "SELECT a.key FROM main.fact a, main.fact b",
+					      NULL, NULL, NULL),
+				 i ? SQLITE_OK : SQLITE_INTERRUPT);
+	}
+	assert_in_range(guard.steps_left, (1 << 20) - 200000, (1 << 20) - 20000);
 	sqlite3_close(db);
 }
 
