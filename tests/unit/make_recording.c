@@ -2,9 +2,10 @@
 /*
  * Makes a recording for those who see no more than the public headers (test_recording_api.c):
  *
- *	make_recording FILE [cut]
+ *	make_recording FILE [cut|lost]
  *
- * and says on stdout what was measured: a word and a number a line. "cut": it is not ended properly.
+ * and says on stdout what was measured: a word and a number a line. "cut": it is not ended properly. "lost": some seconds
+ * of it cannot be read.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -96,7 +97,11 @@ static void say_consumers(const struct replay_bench *f)
 int main(int argc, char **argv)
 {
 	static struct replay_bench f;
+	struct wtl_store_period period;
 	char from[4096], to[4096];
+	bool is_cut = argc > 2 && strcmp(argv[2], "cut") == 0;
+	bool is_lost = argc > 2 && strcmp(argv[2], "lost") == 0;
+	int64_t lost_ns;
 
 	if (argc < 2)
 		return 2;
@@ -105,9 +110,10 @@ int main(int argc, char **argv)
 	replay_bench_begin(&f);
 	replay_bench_live_for(&f, 1);
 	mark(&f, "early", 1);
+	lost_ns = f.bench.now_ns + 2 * S;
 	mark(&f, "inner", 3);
 	replay_bench_live_for(&f, 2);
-	if (argc > 2) {
+	if (is_cut) {
 		replay_bench_bill(&f);
 		/* What is newest is beside it. */
 		snprintf(from, sizeof(from), "%s-wal", f.path);
@@ -120,7 +126,9 @@ int main(int argc, char **argv)
 	say_ledger(&f);
 	say_consumers(&f);
 	replay_bench_stop(&f);
-	if (argc == 2)
+	if (is_lost)
+		replay_bench_spoil(&f, replay_bench_period(&f, lost_ns, &period), false);
+	if (!is_cut)
 		copy(f.path, argv[1]);
 	replay_bench_finish(&f);
 	return 0;

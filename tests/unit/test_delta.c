@@ -477,7 +477,7 @@ static void test_finish(void **state)
 	finish(&s);
 }
 
-/* Who a user is, is asked for those whose number is known. */
+/* Who a user is, is asked for those whose number is known, and of several in a row once. */
 static void name_user(void *context, uint32_t uid, char name[33])
 {
 	++*(unsigned *)context;
@@ -486,25 +486,29 @@ static void name_user(void *context, uint32_t uid, char name[33])
 
 static void test_users(void **state)
 {
+	static const uint32_t uids[] = {0, UINT32_MAX, 0, 1000, 1000, 0};
 	unsigned asked = 0;
 	struct followed s;
+	char name[33];
 
 	(void)state;
 	start(&s);
 	s.delta.user = name_user;
 	s.delta.user_context = &asked;
-	tell(&s, FIRST, 10, 5)->uid = 1000;
-	tell(&s, FIRST + 1, 11, 5);
+	for (uint32_t i = 0; i < UNIT_COUNT(uids); i++)
+		tell(&s, FIRST + i, 10 + (int)i, 5)->uid = uids[i];
 	look(&s);
 	look(&s);
-	assert_int_equal(asked, 1);
+	assert_int_equal(asked, 3);
 	read_back(&s);
-	expect_list(&s, 2);
-	expect(&s, FIRST, WTL_CHANGE_OWNER, 1);
-	expect(&s, FIRST + 1, WTL_CHANGE_OWNER, 2);
+	expect_list(&s, UNIT_COUNT(uids));
+	for (uint32_t i = 0; i < UNIT_COUNT(uids); i++)
+		expect(&s, FIRST + i, WTL_CHANGE_OWNER, i + 1);
 	expect_list(&s, 0);
-	assert_string_equal(s.rows[0].user, "user1000");
-	assert_string_equal(s.rows[1].user, "");
+	for (size_t i = 0; i < UNIT_COUNT(uids); i++) {
+		snprintf(name, sizeof(name), "user%u", uids[i]);
+		assert_string_equal(s.rows[i].user, uids[i] == UINT32_MAX ? "" : name);
+	}
 	finish(&s);
 }
 

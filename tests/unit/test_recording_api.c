@@ -23,7 +23,7 @@
 enum { DOMAINS_MAX = 32, WORDS_MAX = 32 };
 
 static struct {
-	char path[256], cut[256], dir[128];
+	char path[256], cut[256], lost[256], dir[128];
 	struct word {
 		char name[64];
 		uint64_t number;
@@ -58,7 +58,9 @@ static int make_all(void **state)
 	assert_non_null(mkdtemp(made.dir));
 	snprintf(made.cut, sizeof(made.cut), "%s/cut.wattle", made.dir);
 	snprintf(made.path, sizeof(made.path), "%s/whole.wattle", made.dir);
+	snprintf(made.lost, sizeof(made.lost), "%s/lost.wattle", made.dir);
 	make(made.cut, "cut");
+	make(made.lost, "lost");
 	make(made.path, "");
 	return 0;
 }
@@ -75,6 +77,7 @@ static int remove_all(void **state)
 		snprintf(path, sizeof(path), "%s%s", made.path, ends[i]);
 		unlink(path);
 	}
+	unlink(made.lost);
 	return rmdir(made.dir);
 }
 
@@ -353,6 +356,25 @@ static void test_cut(void **state)
 	wattle_recording_close(recording);
 }
 
+/* The step that reaches over what cannot be read says so. */
+static void test_lost(void **state)
+{
+	struct wattle_recording *recording = open_it(made.lost);
+	struct wattle_recording_step step = {.size = sizeof(step)};
+	unsigned n_lost = 0;
+
+	(void)state;
+	while (wattle_recording_next(recording, 100 * MS, &step, NULL, 0, NULL) > 0) {
+		assert_int_equal(step.is_lost, step.text[0] != '\0');
+		if (!step.is_lost)
+			continue;
+		n_lost++;
+		assert_in_range(step.duration_ns, S, 5 * S);
+	}
+	assert_int_equal(n_lost, 1);
+	wattle_recording_close(recording);
+}
+
 static void test_errors(void **state)
 {
 	struct wattle_recording *recording = NULL;
@@ -456,8 +478,9 @@ int main(void)
 		cmocka_unit_test(test_steps),	cmocka_unit_test(test_room),
 		cmocka_unit_test(test_windows), cmocka_unit_test(test_consumers),
 		cmocka_unit_test(test_ledgers), cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_errors),	cmocka_unit_test(test_null),
-		cmocka_unit_test(test_two),	cmocka_unit_test(test_end),
+		cmocka_unit_test(test_lost),	cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_null),	cmocka_unit_test(test_two),
+		cmocka_unit_test(test_end),
 	};
 
 	return cmocka_run_group_tests(tests, make_all, remove_all);

@@ -356,6 +356,11 @@ static void test_parts_that_are_none(void **state)
 		{"\x00", 1},
 		{"\x00\x80", 2},
 		{"\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01\x04\x00\x01\x01\x02", 15},
+		/* Series 65536, at once or after another one. */
+		{"\x80\x80\x04\x04\x00\x01\x01\x02", 8},
+		{"\x01\x04\x00\x01\x01\x02\xff\xff\x03\x04\x00\x01\x01\x02", 14},
+		/* This is one, but then the last part is missing. */
+		{"\x00\x04\x00\x01\x01\x02\xff\xff\x03\x04\x00\x01\x01\x02", 14},
 	};
 	struct store_bench *bench = *state;
 	struct wtl_store_reader *reader;
@@ -370,6 +375,13 @@ static void test_parts_that_are_none(void **state)
 		put_part(bench, &data);
 		wtl_buf_done(&data);
 		reader = store_bench_open(bench);
+		if (i + 1 == UNIT_COUNT(bad)) {
+			assert_int_equal(read_series(reader, 0, 0, &n), 0);
+			assert_int_equal(n, 4 * 20 + 1);
+			wtl_store_close(reader);
+			run_sql(bench, "DELETE FROM part WHERE id = (SELECT max(id) FROM part)");
+			reader = store_bench_open(bench);
+		}
 		for (uint32_t k = 0; k < STORE_SERIES; k++)
 			assert_int_equal(read_series(reader, k, 0, &n), -EBADMSG);
 		wtl_store_close(reader);
