@@ -73,8 +73,6 @@ int64_t wtl_delta_number(const struct wtl_consumer *consumer, enum wtl_change wh
 	if (fields[which].kind == FLAGS)
 		return (consumer->is_in_tree ? FLAG_IN_TREE : 0) |
 		       (consumer->is_readable ? FLAG_READABLE : 0);
-	if (fields[which].kind == STATE)
-		return consumer->state;
 	return get(fields[which].kind, consumer, fields[which].offset);
 }
 
