@@ -27,6 +27,8 @@ static void check_values(enum wtl_change which, const int64_t values[], size_t n
 
 		memset(&consumer, 0, sizeof(consumer));
 		memset(&other, 0, sizeof(other));
+		/* Also of one that had another. */
+		wtl_delta_set_number(&consumer, which, values[(i + 1) % n]);
 		wtl_delta_set_number(&consumer, which, values[i]);
 		if (wtl_delta_number(&consumer, which) != values[i])
 			fail_msg("field %d: %lld became %lld", which, (long long)values[i],
@@ -60,6 +62,7 @@ static void test_numbers(void **state)
 		check_values(wides[i], wide, UNIT_COUNT(wide));
 	check_values(WTL_CHANGE_PROCESSES, narrow, UNIT_COUNT(narrow));
 	check_values(WTL_CHANGE_THREADS, narrow, UNIT_COUNT(narrow));
+	check_values(WTL_CHANGE_WATTS_KEY, narrow, UNIT_COUNT(narrow));
 	check_values(WTL_CHANGE_PARENT, with_sign, UNIT_COUNT(with_sign));
 	check_values(WTL_CHANGE_GPU_USE, ppm, UNIT_COUNT(ppm));
 	check_values(WTL_CHANGE_FLAGS, flags, UNIT_COUNT(flags));
@@ -81,6 +84,7 @@ static void test_meanings(void **state)
 		.pss_bytes = UINT64_MAX,
 		.uss_bytes = 18,
 		.gpu_memory_bytes = 19,
+		.watts_key = 20,
 		.gpu_ppm = UINT32_MAX,
 	};
 	static const int64_t expected[WTL_CHANGES] = {
@@ -95,6 +99,7 @@ static void test_meanings(void **state)
 		[WTL_CHANGE_PSS] = -1,
 		[WTL_CHANGE_USS] = 18,
 		[WTL_CHANGE_GPU_MEMORY] = 19,
+		[WTL_CHANGE_WATTS_KEY] = 20,
 		[WTL_CHANGE_GPU_USE] = -1,
 	};
 
@@ -243,16 +248,20 @@ static struct wtl_consumer *tell(struct followed *s, uint32_t slot, int pid, int
 static void test_differences(void **state)
 {
 	struct followed s;
+	size_t n_rows;
 
 	(void)state;
 	start(&s);
 	tell(&s, FIRST, 10, 5)->cpu_ns = 100;
 	tell(&s, FIRST + 4, 20, 6)->cpu_ns = 200;
 	look(&s);
+	n_rows = s.writer->front->n_rows;
 	look(&s);
 	wtl_workload_restore_consumer(s.workload, FIRST + 4)->cpu_ns = 250;
 	wtl_workload_restore_consumer(s.workload, FIRST)->rss_bytes = UINT64_MAX;
 	look(&s);
+	/* Numbers are no reason for another row. */
+	assert_int_equal(s.writer->front->n_rows, n_rows);
 	wtl_workload_restore_nobody(s.workload, FIRST);
 	look(&s);
 	look(&s);
@@ -273,6 +282,7 @@ static void test_differences(void **state)
 	assert_int_equal(s.rows[0].id, 1);
 	assert_int_equal(s.rows[0].slot, FIRST);
 	assert_int_equal(s.rows[0].consumer.pid, 10);
+	assert_int_equal(s.rows[0].per_cpu.power_uw, 0);
 	assert_int_equal(s.rows[0].first_look, 0);
 	assert_int_equal(s.rows[0].last_look, 3);
 	assert_int_equal(s.rows[1].last_look, -1);
@@ -397,6 +407,7 @@ static void test_rows(void **state)
 	tell_row(&s, "cc1");
 	look(&s);
 	tell_row(&s, "cc1");
+	wtl_workload_restore_consumer(s.workload, FIRST)->n_threads = 4;
 	look(&s);
 	tell_row(&s, "as");
 	look(&s);
@@ -406,8 +417,10 @@ static void test_rows(void **state)
 		expect(&s, FIRST, WTL_CHANGE_OWNER, i + 1);
 		expect(&s, FIRST, WTL_CHANGE_STATE, WTL_CONSUMER_FOLDED);
 		expect(&s, FIRST, WTL_CHANGE_PROCESSES, 3);
-		if (i == 0)
-			expect_list(&s, 0);
+		if (i == 0) {
+			expect_list(&s, 1);
+			expect(&s, FIRST, WTL_CHANGE_THREADS, 4);
+		}
 	}
 	assert_int_equal(s.n_rows, 2);
 	assert_string_equal(s.rows[0].consumer.name, "cc1");
@@ -448,32 +461,38 @@ static void test_anew(void **state)
 static void test_finish(void **state)
 {
 	struct followed s;
+	size_t n_rows;
 
 	(void)state;
 	start(&s);
-	tell(&s, FIRST, 10, 5)->cpu_ns = 100;
-	tell(&s, FIRST + 1, 11, 5);
-	tell(&s, FIRST + 2, 12, 5);
-	tell(&s, FIRST + 3, 13, 5);
+	for (uint32_t i = 0; i < 5; i++)
+		tell(&s, FIRST + i, 10 + (int)i, 5)->cpu_ns = 100;
+	wtl_workload_restore_consumer(s.workload, FIRST + 4)->cpu_ppm = 250000;
 	look(&s);
+	wtl_delta_begin_anew(&s.delta);
 	wtl_workload_restore_consumer(s.workload, FIRST)->cpu_ns = 400;
+	wtl_workload_restore_consumer(s.workload, FIRST + 4)->cpu_ppm = 0;
 	look(&s);
 	wtl_workload_restore_consumer(s.workload, FIRST + 1)->cpu_ppm = 250000;
 	/* Read after the last look. */
 	wtl_workload_restore_consumer(s.workload, FIRST + 2)->rss_bytes = 4096;
+	n_rows = s.writer->front->n_rows;
 	wtl_delta_finish(&s.delta, s.consumers);
+	/* Nothing has become of one of them. */
+	assert_int_equal(s.writer->front->n_rows, n_rows + 4);
 	read_back(&s);
-	expect_list(&s, 5);
-	expect(&s, FIRST, WTL_CHANGE_OWNER, 1);
-	expect(&s, FIRST, WTL_CHANGE_CPU, 100);
-	for (uint32_t i = 1; i < 4; i++)
-		expect(&s, FIRST + i, WTL_CHANGE_OWNER, i + 1);
-	expect_list(&s, 1);
-	expect(&s, FIRST, WTL_CHANGE_CPU, 300);
-	assert_int_equal(s.n_rows, 4);
+	for (int looks = 0; looks < 2; looks++) {
+		expect_list(&s, 10);
+		for (uint32_t i = 0; i < 5; i++) {
+			expect(&s, FIRST + i, WTL_CHANGE_OWNER, i + 1);
+			expect(&s, FIRST + i, WTL_CHANGE_CPU, looks && i == 0 ? 400 : 100);
+		}
+	}
+	assert_int_equal(s.n_rows, 5);
 	assert_int_equal(s.rows[0].consumer.cpu_ns, 400);
 	assert_int_equal(s.rows[1].consumer.cpu_ppm, 250000);
 	assert_int_equal(s.rows[2].consumer.rss_bytes, 4096);
+	assert_int_equal(s.rows[4].consumer.cpu_ppm, 0);
 	finish(&s);
 }
 
