@@ -120,7 +120,7 @@ static bool number_of(const struct wtl_field *field, const void *at, int64_t *re
 	case WTL_FIELD_I32:
 		memcpy(&i32, at, sizeof(i32));
 		*ret_number = i32;
-		return !field->is_optional || i32 != INT32_MAX;
+		return true;
 	case WTL_FIELD_U32:
 		*ret_number = *(const uint32_t *)at;
 		return !field->is_optional || *ret_number != UINT32_MAX;
@@ -132,8 +132,7 @@ static bool number_of(const struct wtl_field *field, const void *at, int64_t *re
 	}
 	memcpy(&u64, at, sizeof(u64));
 	*ret_number = (int64_t)u64;
-	return !field->is_optional ||
-	       u64 != (field->kind == WTL_FIELD_U64 ? UINT64_MAX : (uint64_t)INT64_MAX);
+	return !field->is_optional || u64 != UINT64_MAX;
 }
 
 static int bind_field(sqlite3_stmt *stmt, int column, const struct wtl_field *field, const void *at,
@@ -215,12 +214,8 @@ static int set_nothing(const struct wtl_field *field, void *at)
 		*(struct wtl_bytes *)at = (struct wtl_bytes){0};
 		return 0;
 	}
-	if (field->is_optional && field->kind == WTL_FIELD_I32)
-		unknown = INT32_MAX;
-	else if (field->is_optional && field->kind == WTL_FIELD_U32)
-		unknown = UINT32_MAX;
-	else if (field->is_optional)
-		unknown = field->kind == WTL_FIELD_U64 ? -1 : INT64_MAX;
+	if (field->is_optional)
+		unknown = field->kind == WTL_FIELD_U32 ? (int64_t)UINT32_MAX : -1;
 	return set_number(field, at, unknown);
 }
 
@@ -283,11 +278,12 @@ static int get_text(struct wtl_rows *rows, int column, const struct wtl_field *f
 		    uint32_t *sum)
 {
 	const char *text = (const char *)sqlite3_column_text(rows->stmt, column);
-	size_t len = (size_t)sqlite3_column_bytes(rows->stmt, column);
+	/* Without memory, there is no text. */
+	size_t len = text ? (size_t)sqlite3_column_bytes(rows->stmt, column) : 0;
 
 	rows->n_bytes += len;
-	*sum = add_bytes(*sum, text, text ? len : 0);
-	wtl_text_clean(at, field->size, text ? text : "", text ? len : 0);
+	*sum = add_bytes(*sum, text, len);
+	wtl_text_clean(at, field->size, text ? text : "", len);
 	return 0;
 }
 

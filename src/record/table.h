@@ -40,8 +40,8 @@ struct wtl_field {
 	const char *sql; /* "NAME TYPE, " */
 	enum wtl_field_kind kind;
 	uint32_t offset;
-	uint32_t size;	  /* TEXT: of the array. U32: how many values there are, 0: all are fine */
-	bool is_optional; /* a number whose highest value stands for "not known": NULL in the table */
+	uint32_t size; /* TEXT: of the array. U32: how many values there are, 0: all are fine */
+	bool is_optional; /* of U32 or U64, whose highest value stands for "not known": NULL in the table */
 };
 
 enum { WTL_TABLES = 15, WTL_FIELDS_MAX = 64, WTL_ROW_SIZE_MAX = WTL_FACT_SIZE + 128 };

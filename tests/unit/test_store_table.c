@@ -535,6 +535,9 @@ static void test_descriptions(void **state)
 			const struct wtl_field *field = &table->fields[k];
 
 			assert_in_range(field->offset, 0, table->size - 1);
+			if (field->is_optional)
+				assert_true(field->kind == WTL_FIELD_U32 ||
+					    field->kind == WTL_FIELD_U64);
 			for (size_t m = 0; m < k; m++)
 				assert_string_not_equal(field->name, table->fields[m].name);
 		}
