@@ -39,7 +39,7 @@ static int find_oldest(struct wtl_store_writer *writer, struct oldest *ret_oldes
 
 struct deletion {
 	const char *sql;
-	int64_t first, second;
+	int64_t limit;
 };
 
 static int delete_each(struct wtl_file *file, const struct deletion *deletions, size_t n)
@@ -47,21 +47,18 @@ static int delete_each(struct wtl_file *file, const struct deletion *deletions, 
 	int rc = SQLITE_OK;
 
 	for (size_t i = 0; rc == SQLITE_OK && i < n; i++)
-		rc = wtl_file_run_with(file, deletions[i].sql, deletions[i].first,
-				       deletions[i].second);
+		rc = wtl_file_run_with(file, deletions[i].sql, deletions[i].limit, 0);
 	return rc;
 }
 
-/* The period, and accounts: they are of all that was recorded. */
+/* The period, which is the oldest, and accounts: they are of all that was recorded. */
 static int delete_values(struct wtl_file *file, int64_t id)
 {
 	const struct deletion deletions[] = {
-		{"DELETE FROM chunk WHERE id >= ? AND id < ?", id * WTL_STORE_SERIES_MAX,
-		 (id + 1) * WTL_STORE_SERIES_MAX},
-		{"DELETE FROM part WHERE id >= ? AND id < ?", id * WTL_PARTS_MAX,
-		 (id + 1) * WTL_PARTS_MAX},
-		{"DELETE FROM period WHERE id = ?", id, 0},
-		{"DELETE FROM account", 0, 0},
+		{"DELETE FROM chunk WHERE id < ?", (id + 1) * WTL_STORE_SERIES_MAX},
+		{"DELETE FROM part WHERE id < ?", (id + 1) * WTL_PARTS_MAX},
+		{"DELETE FROM period WHERE id <= ?", id},
+		{"DELETE FROM account", 0},
 	};
 
 	return delete_each(file, deletions, sizeof(deletions) / sizeof(deletions[0]));
@@ -71,12 +68,12 @@ static int delete_values(struct wtl_file *file, int64_t id)
 static int delete_rows(struct wtl_file *file, const struct wtl_row_period *period)
 {
 	const struct deletion deletions[] = {
-		{"DELETE FROM consumer WHERE end_period > 0 AND end_period < ?", period->id, 0},
+		{"DELETE FROM consumer WHERE end_period > 0 AND end_period < ?", period->id},
 		{"DELETE FROM window WHERE NOT is_open AND id > 1 AND "
 		 "begin_mono_ns + duration_ns < ?",
-		 period->begin_mono_ns, 0},
-		{"DELETE FROM energy WHERE window NOT IN (SELECT id FROM window)", 0, 0},
-		{"DELETE FROM gap WHERE begin_mono_ns + duration_ns < ?", period->begin_mono_ns, 0},
+		 period->begin_mono_ns},
+		{"DELETE FROM energy WHERE window NOT IN (SELECT id FROM window)", 0},
+		{"DELETE FROM gap WHERE begin_mono_ns + duration_ns < ?", period->begin_mono_ns},
 	};
 
 	return delete_each(file, deletions, sizeof(deletions) / sizeof(deletions[0]));
