@@ -250,7 +250,7 @@ static int open_new(void *context)
 
 	if (rc == SQLITE_OK)
 		rc = enter_wal(file, wtl_ring_wal_bytes(options));
-	if (rc == SQLITE_OK && options->max_bytes > 0)
+	if (rc == SQLITE_OK)
 		rc = wtl_file_limit(file, options->max_bytes / WTL_PAGE_BYTES);
 	/* Once more: something is to be in the WAL. */
 	if (rc == SQLITE_OK)
