@@ -53,12 +53,10 @@ static int begin_moving(struct wtl_player *player)
 
 	if (player->next_slot > 0)
 		return 0;
-	for (uint32_t slot = 0; slot < n; slot++) {
-		if (wtl_array_reserve(&player->moved, &player->moved_room, slot + 1u,
-				      sizeof(player->moved[0])) < 0)
-			return -ENOMEM;
+	if (wtl_array_reserve(&player->moved, &player->moved_room, n, sizeof(player->moved[0])) < 0)
+		return -ENOMEM;
+	for (uint32_t slot = WTL_SLOTS_FIXED; slot < n; slot++)
 		player->moved[slot] = slot;
-	}
 	memset(player->moved + n, 0, (player->moved_room - n) * sizeof(player->moved[0]));
 	player->next_slot = n;
 	return 0;
