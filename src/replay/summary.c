@@ -118,19 +118,20 @@ static int add_baseline(void *context, const struct wtl_stored_baseline *stored)
 static int gather(struct summary *summary)
 {
 	struct wtl_store_reader *reader = summary->player->reader;
-	int rc[6] = {0};
+	int rc[6];
+	size_t n = 0;
 
 	summary->sums = calloc(summary->n_domains + 1, sizeof(*summary->sums));
 	summary->energies = calloc(summary->n_domains + 1, sizeof(*summary->energies));
 	if (!summary->sums || !summary->energies)
 		return -ENOMEM;
-	rc[0] = wtl_store_each_account(reader, add_account, summary);
-	rc[1] = wtl_store_each_window(reader, take_window, summary);
-	rc[2] = wtl_store_each_window_bare(reader, find_repeats, summary);
-	rc[3] = wtl_store_look_at_energies(reader);
-	rc[4] = wtl_player_keep_domains(summary->player);
-	rc[5] = wtl_store_each_baseline(reader, add_baseline, summary);
-	for (size_t i = 0; i < sizeof(rc) / sizeof(rc[0]); i++) {
+	rc[n++] = wtl_store_each_account(reader, add_account, summary);
+	rc[n++] = wtl_store_each_window(reader, take_window, summary);
+	rc[n++] = wtl_store_each_window_bare(reader, find_repeats, summary);
+	rc[n++] = wtl_store_look_at_energies(reader);
+	rc[n++] = wtl_player_keep_domains(summary->player);
+	rc[n++] = wtl_store_each_baseline(reader, add_baseline, summary);
+	for (size_t i = 0; i < n; i++) {
 		if (rc[i] == -ENOMEM)
 			return -ENOMEM;
 		summary->is_odd |= rc[i] < 0;
