@@ -344,11 +344,23 @@ static void test_ledgers(void **state)
 /* What there is of one that nobody ended can be read. */
 static void test_cut(void **state)
 {
-	struct wattle_recording *recording = open_it(made.cut);
+	struct wattle_recording *recording = open_it(made.cut), *whole = open_it(made.path);
 	struct wattle_recording_window window = {.size = sizeof(window)};
 
 	(void)state;
 	assert_int_equal(wattle_recording_is_whole(recording), 0);
+	assert_int_equal(wattle_recording_domains(recording), wattle_recording_domains(whole));
+	for (size_t i = 0; i < wattle_recording_domains(whole); i++) {
+		struct wattle_domain domain = {.size = sizeof(domain)}, other = domain;
+
+		assert_int_equal(wattle_recording_domain(recording, i, &domain), 0);
+		assert_int_equal(wattle_recording_domain(whole, i, &other), 0);
+		assert_string_equal(domain.name, other.name);
+		assert_string_equal(domain.source, other.source);
+		assert_int_equal(domain.status, other.status);
+		assert_int_equal(domain.in_total, other.in_total);
+	}
+	wattle_recording_close(whole);
 	read_all(recording, S);
 	check_window(recording, 0, "early", 77);
 	check_window(recording, 1, "inner", 77);

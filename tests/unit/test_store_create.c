@@ -16,6 +16,8 @@
 #include <sqlite3.h>
 
 #include "base/outfile.h"
+#include "base/outplace.h"
+#include "record/writer.h"
 #include "store_bench.h"
 
 enum { STEPS_MAX = 20000 };
@@ -232,6 +234,41 @@ static void test_files_that_are_swapped(void **state)
 	free(swap.ours);
 }
 
+/* Whoever has rights that others lack stays in the folder where it began, whatever is put in its place. */
+static void test_folder_that_is_swapped(void **state)
+{
+	struct store_bench *bench = *state;
+	char *folder = unit_path(bench->dir, "folder"), *ours = unit_path(bench->dir, "ours");
+	struct wtl_err err = {.text = ""};
+	int rc;
+
+	assert_int_equal(mkdir(folder, 0700), 0);
+	free(bench->path);
+	bench->path = unit_path(folder, "r.wattle");
+	store_bench_create(bench);
+	store_bench_seconds(bench, 2, 10);
+	assert_int_equal(rename(folder, ours), 0);
+	assert_int_equal(mkdir(folder, 0700), 0);
+	rc = store_bench_second(bench, 10, &err);
+	if (rc == 0)
+		wtl_writer_wait(bench->writer);
+	rc = wtl_store_end(bench->writer, &err);
+	bench->writer = NULL;
+	assert_int_equal(unit_entries(folder, ""), 0);
+	if (wtl_outplace_is_privileged()) {
+		assert_int_equal(rc, 0);
+		assert_int_equal(unit_entries(ours, ""), 1);
+	} else {
+		assert_int_equal(rc, -ENOENT);
+		assert_non_null(strstr(err.text, "moved or removed"));
+	}
+	assert_int_equal(rmdir(folder), 0);
+	assert_int_equal(rename(ours, folder), 0);
+	store_bench_expect(bench, 30);
+	free(folder);
+	free(ours);
+}
+
 /* ---- Rights ---- */
 
 /* What stands beside the file is its owner's alone. */
@@ -308,6 +345,7 @@ int main(void)
 		cmocka_unit_test(test_names_that_are_taken),
 		cmocka_unit_test(test_files_with_several_names_beside_a_recording),
 		STORE_TEST(test_files_that_are_swapped),
+		STORE_TEST(test_folder_that_is_swapped),
 		STORE_TEST(test_rights),
 		STORE_TEST(test_rights_given),
 		STORE_TEST(test_begins_as_it_is_made),

@@ -528,6 +528,27 @@ static void test_lacks_as_it_begins(void **state)
 	check_refused(*state, &name_error, EROFS);
 }
 
+/* No stack is that large. */
+static void test_no_thread(void **state)
+{
+	struct store_bench *bench = *state;
+	struct wtl_err err = {.text = ""};
+	pthread_attr_t before, large;
+	int rc;
+
+	assert_int_equal(pthread_getattr_default_np(&before), 0);
+	assert_int_equal(pthread_attr_init(&large), 0);
+	assert_int_equal(pthread_attr_setstacksize(&large, SIZE_MAX / 4 + 1), 0);
+	assert_int_equal(pthread_setattr_default_np(&large), 0);
+	rc = store_bench_try_create(bench, &err);
+	assert_int_equal(pthread_setattr_default_np(&before), 0);
+	assert_int_equal(rc, -EAGAIN);
+	assert_int_equal(err.code, -EAGAIN);
+	assert_string_equal(err.path, bench->path);
+	assert_non_null(strstr(err.text, "no thread can be started"));
+	assert_int_equal(unit_entries(bench->dir, ""), 0);
+}
+
 /* ---- A writer that is killed ---- */
 
 enum { KILLS = UNIT_TRIES(100), STRETCHES_MAX = 1 << 20 };
@@ -658,6 +679,7 @@ int main(void)
 		STORE_TEST(test_stopped_while_merging),
 		STORE_TEST(test_each_commit_is_synced),
 		STORE_TEST(test_lacks_as_it_begins),
+		STORE_TEST(test_no_thread),
 		STORE_TEST(test_killed),
 	};
 
