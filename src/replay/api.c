@@ -38,14 +38,15 @@ static int by_end(const void *a, const void *b)
 {
 	const struct wattle_window *one = &((const struct wtl_history_window *)a)->window;
 	const struct wattle_window *other = &((const struct wtl_history_window *)b)->window;
-	int64_t ends_ns[2] = {one->begin_mono_ns + one->duration_ns,
-			      other->begin_mono_ns + other->duration_ns};
+	int64_t end_ns = one->begin_mono_ns + one->duration_ns;
+	int64_t other_end_ns = other->begin_mono_ns + other->duration_ns;
+	int64_t begin_ns = one->begin_mono_ns, other_begin_ns = other->begin_mono_ns;
+	int order = (end_ns > other_end_ns) - (end_ns < other_end_ns);
 
-	if (ends_ns[0] != ends_ns[1])
-		return ends_ns[0] < ends_ns[1] ? -1 : 1;
+	if (order)
+		return order;
 	/* The inner one first. */
-	return (one->begin_mono_ns < other->begin_mono_ns) -
-	       (one->begin_mono_ns > other->begin_mono_ns);
+	return (other_begin_ns > begin_ns) - (other_begin_ns < begin_ns);
 }
 
 static int open_it(const char *path, bool at_end, struct wattle_recording **ret_recording,
