@@ -249,6 +249,7 @@ struct fixture {
 	struct meter_bench bench;
 	struct wtl_recorder *recorder;
 	char *dir, *path;
+	size_t n_rows;
 };
 
 static void start_late(struct fixture *f, bool is_late)
@@ -283,6 +284,40 @@ static void finish(struct fixture *f)
 	meter_bench_done(&f->bench);
 	unit_rmtree(f->dir);
 	free(f->path);
+}
+
+static int take_name(void *context, uint32_t i, const struct wtl_stored_domain *row)
+{
+	struct wattle_domain domain = {.size = sizeof(domain)};
+	struct fixture *f = context;
+
+	assert_int_equal(wattle_meter_domain(f->bench.meter, i, &domain), 0);
+	assert_string_equal(row->name, domain.name);
+	assert_string_equal(row->source, domain.source ? domain.source : "");
+	assert_int_equal(row->kind, domain.kind);
+	assert_int_equal(row->status, domain.status);
+	assert_int_equal(row->in_total, domain.in_total);
+	f->n_rows++;
+	return 0;
+}
+
+/* What is known as it begins is there with the first commit: it may be cut off. */
+static void test_start(void **state)
+{
+	struct wtl_store_reader *reader;
+	struct fixture f;
+
+	(void)state;
+	start(&f);
+	assert_true(wtl_recorder_commit(f.recorder, NULL) >= 0);
+	wtl_writer_wait(wtl_recorder_writer(f.recorder));
+	assert_int_equal(wtl_store_open(f.path, &reader, NULL), 0);
+	assert_int_equal(wtl_store_each_domain(reader, take_name, &f), 0);
+	assert_int_equal(f.n_rows, wattle_meter_domains(f.bench.meter));
+	assert_true(f.n_rows > 0);
+	wtl_store_close(reader);
+	stop(&f);
+	finish(&f);
 }
 
 static void test_devices(void **state)
@@ -835,6 +870,7 @@ int main(void)
 		cmocka_unit_test(test_reasons),
 		cmocka_unit_test(test_long_reasons),
 		cmocka_unit_test(test_a_gap_at_the_end),
+		cmocka_unit_test(test_start),
 		cmocka_unit_test(test_devices),
 		cmocka_unit_test(test_marked),
 		cmocka_unit_test(test_cancelled),
