@@ -245,6 +245,48 @@ static void test_too_many_values(void **state)
 	}
 }
 
+/* As many counts as there can be series, or fewer; else none of the period's series can be found. */
+static void test_counts(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+		int rc;
+	} blocks[] = {
+		{"", 0, 0},
+		{"\0\0", 2, 0},
+		{"\0\x80\x80\x04\1\0\xff\xff\x03", 9, 0},
+		{"\0\x81\x80\x04\1\0\x80\x80\x04", 9, -EBADMSG},
+		{"\0", 1, -EBADMSG},
+		{"\0\1\1", 3, -EBADMSG},
+		{"\x08\1\1\2", 4, -EBADMSG},
+	};
+	struct store_bench *bench = *state;
+	struct wtl_store_reader *reader;
+	size_t n;
+
+	make_whole(bench, 15);
+	for (size_t i = 0; i < UNIT_COUNT(blocks); i++) {
+		const struct wtl_row_period row = {.id = 1,
+						   .end_mono_ns = 1,
+						   .begin_mono_ns = 1,
+						   .counts = {blocks[i].bytes, blocks[i].len}};
+
+		put_row(bench, &wtl_table_period, &row);
+		reader = store_bench_open(bench);
+		for (uint32_t k = 0; k < STORE_SERIES; k++) {
+			n = 7;
+			assert_int_equal(read_series(reader, k, 0, &n), blocks[i].rc);
+			assert_int_equal(n, blocks[i].rc ? 7 : 0);
+		}
+		assert_int_equal(wtl_store_is_damaged(reader), blocks[i].rc != 0);
+		/* The next one is none of it. */
+		assert_int_equal(read_series(reader, 0, 1, &n), 0);
+		assert_int_equal(n, 80);
+		wtl_store_close(reader);
+	}
+}
+
 /* Nor do many periods take more together: the values of one are enough. */
 static void test_many_large_periods(void **state)
 {
@@ -378,6 +420,8 @@ static void test_parts_that_are_none(void **state)
 		if (i + 1 == UNIT_COUNT(bad)) {
 			assert_int_equal(read_series(reader, 0, 0, &n), 0);
 			assert_int_equal(n, 4 * 20 + 1);
+			assert_int_equal(read_series(reader, 1, 0, &n), 0);
+			assert_int_equal(n, 4 * 20);
 			wtl_store_close(reader);
 			run_sql(bench, "DELETE FROM part WHERE id = (SELECT max(id) FROM part)");
 			reader = store_bench_open(bench);
@@ -386,6 +430,28 @@ static void test_parts_that_are_none(void **state)
 			assert_int_equal(read_series(reader, k, 0, &n), -EBADMSG);
 		wtl_store_close(reader);
 	}
+}
+
+/* A block that says how many values it has, and does not have them: those of the other series are there. */
+static void test_a_block_of_a_part(void **state)
+{
+	struct store_bench *bench = *state;
+	struct wtl_store_reader *reader;
+	struct wtl_buf data;
+	size_t n;
+
+	cut_off(bench, 5);
+	wtl_buf_init(&data, 100);
+	wtl_buf_add(&data, "\0\4\0\1\1\x80\2\4\0\1\1\2", 12);
+	put_part(bench, &data);
+	wtl_buf_done(&data);
+	reader = store_bench_open(bench);
+	assert_int_equal(read_series(reader, 0, 0, &n), -EBADMSG);
+	assert_int_equal(read_series(reader, 1, 0, &n), 0);
+	assert_int_equal(n, 4 * 20);
+	assert_int_equal(read_series(reader, 2, 0, &n), 0);
+	assert_int_equal(n, 4 * 20 + 1);
+	wtl_store_close(reader);
 }
 
 /* ---- Times that no machine has ---- */
@@ -594,10 +660,12 @@ int main(void)
 		STORE_TEST(test_first_of_a_ring),
 		STORE_TEST(test_nothing_recorded),
 		STORE_TEST(test_too_many_values),
+		STORE_TEST(test_counts),
 		STORE_TEST(test_many_large_periods),
 		STORE_TEST(test_too_many_values_in_parts),
 		STORE_TEST(test_parts_are_as_long_as_the_file),
 		STORE_TEST(test_parts_that_are_none),
+		STORE_TEST(test_a_block_of_a_part),
 		STORE_TEST(test_times_of_rows),
 		STORE_TEST(test_times_of_periods),
 		STORE_TEST(test_a_name_twice),
