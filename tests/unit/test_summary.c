@@ -289,23 +289,32 @@ static void test_peak_memory_grows(void **state)
 	replay_bench_peak_bytes = before;
 }
 
-/* An account of a domain that is not there: what else is said of the end is not believed either. */
-static void test_an_account_of_no_domain(void **state)
+/* An account of a domain, slot or consumer that is not there: what else is said of the end is not believed either. */
+static void test_accounts_of_none(void **state)
 {
-	struct wtl_stored_account account = {.full_uj = 1};
-	struct wtl_played second;
-	struct replay_bench f;
+	struct wtl_stored_account accounts[] = {
+		{.share_ns = 1},
+		{.slot = WTL_SLOTS_FIXED, .share_ns = 1},
+		{.consumer = 99999, .share_ns = 1},
+	};
 
 	(void)state;
-	replay_bench_start(&f, 0);
-	replay_bench_begin(&f);
-	replay_bench_live_for(&f, 1);
-	replay_bench_end(&f);
-	account.domain = (uint32_t)wattle_meter_domains(f.bench.meter);
-	assert_int_equal(wtl_store_account(wtl_recorder_writer(f.recorder), &account), 0);
-	replay_bench_stop(&f);
-	assert_null(summary_of(f.path, &second));
-	replay_bench_finish(&f);
+	for (size_t i = 0; i < UNIT_COUNT(accounts); i++) {
+		struct wtl_played second;
+		struct replay_bench f;
+
+		replay_bench_start(&f, 0);
+		replay_bench_begin(&f);
+		replay_bench_live_for(&f, 1);
+		replay_bench_end(&f);
+		if (i == 0)
+			accounts[i].domain = (uint32_t)wattle_meter_domains(f.bench.meter);
+		assert_int_equal(wtl_store_account(wtl_recorder_writer(f.recorder), &accounts[i]),
+				 0);
+		replay_bench_stop(&f);
+		assert_null(summary_of(f.path, &second));
+		replay_bench_finish(&f);
+	}
 }
 
 /* Its last values are of series: where one of those cannot be read, the recording has to be gone by. */
@@ -507,7 +516,7 @@ int main(void)
 		cmocka_unit_test(test_repeated_runs_have_to_be_gone_by),
 		cmocka_unit_test(test_what_was_cut_off_has_none),
 		cmocka_unit_test(test_a_window_without_figures),
-		cmocka_unit_test(test_an_account_of_no_domain),
+		cmocka_unit_test(test_accounts_of_none),
 		cmocka_unit_test(test_peak_memory_grows),
 		cmocka_unit_test(test_last_values_cannot_be_read),
 		cmocka_unit_test(test_last_values_that_cannot_be),
