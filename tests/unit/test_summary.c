@@ -317,6 +317,48 @@ static void test_accounts_of_none(void **state)
 	}
 }
 
+/* A window that is not of all that was billed is not taken for the one that is; one that is open, or lacks figures, says
+ * that more is to come. */
+static void test_other_windows(void **state)
+{
+	struct wtl_stored_window rows[] = {
+		{.n_energies = 1}, {.is_open = true}, {.is_open = false}};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
+		const struct wattle_energy *energies;
+		struct wattle_window window;
+		struct wtl_player *player;
+		struct wtl_played second;
+		struct replay_bench f;
+
+		replay_bench_start(&f, 0);
+		replay_bench_begin(&f);
+		replay_bench_live_for(&f, 1);
+		replay_bench_end(&f);
+		rows[i].id = 50;
+		snprintf(rows[i].name, sizeof(rows[i].name), "other");
+		rows[i].begin_mono_ns = f.bench.now_ns - S;
+		rows[i].duration_ns = S / 2;
+		f.energies[0].energy_uj++;
+		rows[i].energies = f.energies;
+		if (rows[i].n_energies == 0)
+			rows[i].n_energies = wattle_meter_domains(f.bench.meter);
+		assert_int_equal(wtl_store_window(wtl_recorder_writer(f.recorder), &rows[i]), 0);
+		replay_bench_stop(&f);
+		player = summary_of(f.path, &second);
+		assert_int_equal(player != NULL, i == 2);
+		if (player) {
+			assert_int_equal(wtl_player_main_window(player), 1);
+			assert_true(wtl_player_billed(player, &window, &energies));
+			assert_int_equal(window.duration_ns, f.window.duration_ns);
+			assert_int_equal(energies[0].energy_uj, f.energies[0].energy_uj - 1);
+		}
+		wtl_player_close(player);
+		replay_bench_finish(&f);
+	}
+}
+
 /* Its last values are of series: where one of those cannot be read, the recording has to be gone by. */
 static void test_last_values_cannot_be_read(void **state)
 {
@@ -517,6 +559,7 @@ int main(void)
 		cmocka_unit_test(test_what_was_cut_off_has_none),
 		cmocka_unit_test(test_a_window_without_figures),
 		cmocka_unit_test(test_accounts_of_none),
+		cmocka_unit_test(test_other_windows),
 		cmocka_unit_test(test_peak_memory_grows),
 		cmocka_unit_test(test_last_values_cannot_be_read),
 		cmocka_unit_test(test_last_values_that_cannot_be),
