@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "meter/observer.h"
+#include "replay/format.h"
 #include "replay_bench.h"
 #include "unit.h"
 
@@ -62,6 +63,21 @@ static void check_seconds(const struct wtl_played *second, const struct wtl_play
 	assert_int_equal(second->t_utc_ns, other->t_utc_ns);
 }
 
+/* Each domain says of itself what it said at the end, and how often it has something new. */
+static void check_domains(const struct replay_bench *f, struct wtl_player *player)
+{
+	for (size_t i = 0; i < wattle_meter_domains(f->bench.meter); i++) {
+		struct wattle_domain live = {.size = sizeof(live)}, told = {.size = sizeof(told)};
+
+		assert_int_equal(wattle_meter_domain(f->bench.meter, i, &live), 0);
+		assert_int_equal(wattle_meter_domain(wtl_player_meter(player), i, &told), 0);
+		assert_int_equal(told.status, live.status);
+		assert_string_equal(told.reason ? told.reason : "", live.reason ? live.reason : "");
+		assert_string_equal(told.remedy ? told.remedy : "", live.remedy ? live.remedy : "");
+		assert_int_equal(told.update_ns, live.update_ns);
+	}
+}
+
 static void check(struct replay_bench *f)
 {
 	struct wtl_player *player, *played;
@@ -73,6 +89,7 @@ static void check(struct replay_bench *f)
 	player = summary_of(f->path, &second);
 	assert_non_null(player);
 	replay_bench_check_same(replay_bench_print_live(f), replay_bench_print_played(player));
+	check_domains(f, player);
 	played = play(f->path, &last);
 	check_seconds(&second, &last);
 	assert_true(wtl_player_has_scans(player) && wtl_player_has_scans(played));
@@ -202,6 +219,45 @@ static void test_other_machines(void **state)
 		}
 		replay_bench_end(&f);
 		check(&f);
+		replay_bench_finish(&f);
+	}
+}
+
+/* How often a sensor has something new was measured; what is no time stays unknown. */
+static void test_update_intervals(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t update_ns;
+	} facts[] = {{"12345000", 12345000}, {"1", 1}, {"0", 0}, {"-5", 0}, {"5 ms", 0}, {"", 0}};
+	static const struct replay_setup setup = {.root = "laptop-battery", .is_quiet = true};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(facts); i++) {
+		struct wattle_domain domain = {.size = sizeof(domain)};
+		struct wtl_player *player;
+		struct wtl_played second;
+		struct replay_bench f;
+		char key[64];
+		size_t at = 0;
+
+		replay_bench_start_on(&f, &setup);
+		replay_bench_begin(&f);
+		for (int k = 0; k < 20; k++)
+			replay_bench_pass(&f);
+		replay_bench_end(&f);
+		/* One of which the recorder says nothing itself. */
+		while (wattle_meter_domain(f.bench.meter, at, &domain) == 0 && domain.update_ns > 0)
+			at++;
+		assert_int_equal(domain.update_ns, 0);
+		snprintf(key, sizeof(key), WTL_FACT_UPDATE, at);
+		wtl_recorder_fact(f.recorder, key, facts[i].text);
+		replay_bench_stop(&f);
+		player = summary_of(f.path, &second);
+		assert_non_null(player);
+		assert_int_equal(wattle_meter_domain(wtl_player_meter(player), at, &domain), 0);
+		assert_int_equal(domain.update_ns, facts[i].update_ns);
+		wtl_player_close(player);
 		replay_bench_finish(&f);
 	}
 }
@@ -558,6 +614,7 @@ int main(void)
 		cmocka_unit_test(test_repeated_runs_have_to_be_gone_by),
 		cmocka_unit_test(test_what_was_cut_off_has_none),
 		cmocka_unit_test(test_a_window_without_figures),
+		cmocka_unit_test(test_update_intervals),
 		cmocka_unit_test(test_accounts_of_none),
 		cmocka_unit_test(test_other_windows),
 		cmocka_unit_test(test_peak_memory_grows),
