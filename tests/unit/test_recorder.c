@@ -13,11 +13,13 @@
 #include "base/err.h"
 #include "energy/catalog.h"
 #include "energy/units.h"
+#include "meter/meter.h"
 #include "meter/observer.h"
 #include "meter_bench.h"
 #include "record/reader.h"
 #include "record/store.h"
 #include "record/writer.h"
+#include "replay/format.h"
 #include "replay/player.h"
 #include "replay/recorder.h"
 #include "replay/recorder_gap.h"
@@ -301,6 +303,40 @@ static int take_name(void *context, uint32_t i, const struct wtl_stored_domain *
 	return 0;
 }
 
+static void check_fact(struct wtl_store_reader *reader, const char *key, const char *text)
+{
+	const char *fact = wtl_store_get_fact(reader, key);
+
+	if (!fact || strcmp(fact, text) != 0)
+		fail_msg("%s: %s, not %s", key, fact ? fact : "none", text);
+}
+
+static void check_machine(struct wtl_store_reader *reader, const struct wtl_machine *machine)
+{
+	const struct {
+		const char *key;
+		uint64_t number;
+	} numbers[] = {
+		{WTL_FACT_CPUS, machine->n_cpus},
+		{WTL_FACT_PACKAGES, machine->n_packages},
+		{WTL_FACT_MEMORY, machine->memory_bytes},
+		{WTL_FACT_VM, machine->is_vm},
+		{WTL_FACT_CONTAINER, machine->is_container},
+		{WTL_FACT_GPUS, 0},
+	};
+	char text[24];
+
+	check_fact(reader, WTL_FACT_VERSION, wattle_version());
+	check_fact(reader, WTL_FACT_CPU_MODEL, machine->cpu_model);
+	check_fact(reader, WTL_FACT_VENDOR, machine->vendor);
+	check_fact(reader, WTL_FACT_PRODUCT, machine->product);
+	check_fact(reader, WTL_FACT_KERNEL, machine->kernel);
+	for (size_t i = 0; i < UNIT_COUNT(numbers); i++) {
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)numbers[i].number);
+		check_fact(reader, numbers[i].key, text);
+	}
+}
+
 /* What is known as it begins is there with the first commit: it may be cut off. */
 static void test_start(void **state)
 {
@@ -315,6 +351,7 @@ static void test_start(void **state)
 	assert_int_equal(wtl_store_each_domain(reader, take_name, &f), 0);
 	assert_int_equal(f.n_rows, wattle_meter_domains(f.bench.meter));
 	assert_true(f.n_rows > 0);
+	check_machine(reader, &f.bench.meter->machine);
 	wtl_store_close(reader);
 	stop(&f);
 	finish(&f);
