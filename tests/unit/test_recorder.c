@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "energy/catalog.h"
 #include "energy/units.h"
+#include "meter/calibrated.h"
 #include "meter/meter.h"
 #include "meter/observer.h"
 #include "meter_bench.h"
@@ -254,20 +255,30 @@ struct fixture {
 	size_t n_rows;
 };
 
-static void start_late(struct fixture *f, bool is_late)
+static void open_meter(struct fixture *f)
 {
-	struct wtl_recorder_options options = {.interval_ns = 100 * MS, .is_late = is_late};
-	struct wtl_err err = {.code = 0};
-
 	memset(f, 0, sizeof(*f));
 	meter_bench_copy(&f->bench, "nvidia-server");
 	f->bench.nvml = "";
 	meter_bench_write(&f->bench, PACKAGE0, "1000000\n");
 	meter_bench_open(&f->bench);
+}
+
+static void open_recorder(struct fixture *f, bool is_late)
+{
+	struct wtl_recorder_options options = {.interval_ns = 100 * MS, .is_late = is_late};
+	struct wtl_err err = {.code = 0};
+
 	f->dir = unit_tmpdir();
 	options.path = f->path = unit_path(f->dir, "test.wattle");
 	if (wtl_recorder_new(f->bench.meter, NULL, &options, &f->recorder, &err) < 0)
 		fail_msg("%s", err.text);
+}
+
+static void start_late(struct fixture *f, bool is_late)
+{
+	open_meter(f);
+	open_recorder(f, is_late);
 }
 
 static void start(struct fixture *f)
@@ -295,8 +306,13 @@ static int take_name(void *context, uint32_t i, const struct wtl_stored_domain *
 
 	assert_int_equal(wattle_meter_domain(f->bench.meter, i, &domain), 0);
 	assert_string_equal(row->name, domain.name);
+	assert_string_equal(row->inside, domain.inside ? domain.inside : "");
 	assert_string_equal(row->source, domain.source ? domain.source : "");
+	assert_string_equal(row->device, domain.device ? domain.device : "");
+	assert_string_equal(row->reason, domain.reason ? domain.reason : "");
+	assert_string_equal(row->remedy, domain.remedy ? domain.remedy : "");
 	assert_int_equal(row->kind, domain.kind);
+	assert_int_equal(row->method, domain.method);
 	assert_int_equal(row->status, domain.status);
 	assert_int_equal(row->in_total, domain.in_total);
 	f->n_rows++;
@@ -340,11 +356,21 @@ static void check_machine(struct wtl_store_reader *reader, const struct wtl_mach
 /* What is known as it begins is there with the first commit: it may be cut off. */
 static void test_start(void **state)
 {
+	static const char figures[] = " 1250000 2000000 20000 100000 300000 -40000 1700000000";
 	struct wtl_store_reader *reader;
+	char key[WTL_KEPT_KEY_SIZE], wall[200], kept[250], *idle;
 	struct fixture f;
 
 	(void)state;
-	start(&f);
+	open_meter(&f);
+	idle = unit_path(f.bench.copy, "idle");
+	wtl_calibration_key(key, f.bench.meter->machine.id, NULL);
+	snprintf(wall, sizeof(wall), "%s%s", key, figures);
+	snprintf(kept, sizeof(kept), "wattle-calibration/1\n%s\n", wall);
+	unit_write(f.bench.copy, "calibration", kept);
+	assert_int_equal(wtl_calibrated_load(f.bench.meter, idle), 0);
+	free(idle);
+	open_recorder(&f, false);
 	assert_true(wtl_recorder_commit(f.recorder, NULL) >= 0);
 	wtl_writer_wait(wtl_recorder_writer(f.recorder));
 	assert_int_equal(wtl_store_open(f.path, &reader, NULL), 0);
@@ -352,6 +378,7 @@ static void test_start(void **state)
 	assert_int_equal(f.n_rows, wattle_meter_domains(f.bench.meter));
 	assert_true(f.n_rows > 0);
 	check_machine(reader, &f.bench.meter->machine);
+	check_fact(reader, WTL_FACT_WALL, wall);
 	wtl_store_close(reader);
 	stop(&f);
 	finish(&f);
