@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "base/io.h"
 #include "record/code.h"
 #include "record/database.h"
@@ -167,11 +168,69 @@ static void test_error_codes(void **state)
 		{SQLITE_LOCKED, -EBUSY},	 {SQLITE_CORRUPT_VTAB, -EBADMSG},
 		{SQLITE_NOTADB, -EBADMSG},	 {SQLITE_ERROR, -EBADMSG},
 		{SQLITE_IOERR_SHORT_READ, -EIO}, {SQLITE_MISUSE, -EIO},
+		{SQLITE_TOOBIG, -EBADMSG},	 {SQLITE_INTERRUPT, -EBADMSG},
+		{SQLITE_AUTH, -EBADMSG},	 {WTL_DATABASE_NO_LIBRARY, -WTL_ELIBRARY},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < UNIT_COUNT(cases); i++)
 		assert_int_equal(wtl_database_errno(NULL, cases[i].code), cases[i].rc);
+}
+
+/* Why a recording stopped, by SQLite's code, or by what forbade to write. */
+static void test_why_it_stopped(void **state)
+{
+	static const struct {
+		int code, fault, rc;
+		const char *text;
+	} cases[] = {
+		{SQLITE_READONLY_DBMOVED, 0, -ENOENT, "moved or removed"},
+		{WTL_FILE_WAL_GONE, 0, -ENOENT, "f.wattle-wal was removed"},
+		{WTL_FILE_SHM_CUT, -EIO, -EIO, "truncated f.wattle-shm"},
+		{SQLITE_BUSY_SNAPSHOT, 0, -EBUSY, "has been reading the file for so long"},
+		{SQLITE_BUSY, 0, -EBUSY, "holds the file locked"},
+		{SQLITE_LOCKED, 0, -EBUSY, "holds the file locked"},
+		{SQLITE_CORRUPT, 0, -EBADMSG, "another program has changed the file"},
+		{SQLITE_FULL, 0, -ENOSPC, "stopped: No space left"},
+		{WTL_FILE_LIMIT, 0, -ENOSPC, "stopped: No space left"},
+		{SQLITE_IOERR, -EDQUOT, -EDQUOT, "stopped: Disk quota exceeded"},
+	};
+	char shown[] = "f.wattle";
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+		struct wtl_file file = {.shown = shown, .fault = cases[i].fault};
+		struct wtl_err err = {.text = ""};
+
+		assert_int_equal(wtl_file_complain(&file, cases[i].code, &err), cases[i].rc);
+		assert_int_equal(err.code, cases[i].rc);
+		assert_string_equal(err.path, shown);
+		if (!strstr(err.text, cases[i].text))
+			fail_msg("%s, not %s", err.text, cases[i].text);
+	}
+}
+
+/* Shares of a ring's size, up to what is enough; without a ring that. */
+static void test_sizes(void **state)
+{
+	static const struct {
+		uint64_t max, wal, wal_max, period;
+	} sizes[] = {
+		{0, 4 << 20, 64 << 20, 8 << 20},
+		{256000, 32000, 256000, 16000},
+		{(32 << 20) + 16, 4 << 20, (32 << 20) + 16, (2 << 20) + 1},
+		{128 << 20, 4 << 20, 64 << 20, 8 << 20},
+		{UINT64_MAX, 4 << 20, 64 << 20, 8 << 20},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(sizes); i++) {
+		const struct wtl_store_options options = {.max_bytes = sizes[i].max};
+
+		assert_int_equal(wtl_ring_wal_bytes(&options), sizes[i].wal);
+		assert_int_equal(wtl_ring_wal_bytes_max(&options), sizes[i].wal_max);
+		assert_int_equal(wtl_ring_period_bytes(&options), sizes[i].period);
+	}
 }
 
 /* ---- Stretches and blocks ---- */
@@ -228,6 +287,8 @@ int main(void)
 		cmocka_unit_test(test_lock_follows_no_link),
 		cmocka_unit_test(test_database_paths),
 		cmocka_unit_test(test_error_codes),
+		cmocka_unit_test(test_why_it_stopped),
+		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_stretch_gives_memory_back),
 		cmocka_unit_test(test_gather),
 	};
