@@ -237,16 +237,29 @@ static void test_sizes(void **state)
 
 static void test_stretch_gives_memory_back(void **state)
 {
+	const struct wtl_row_fact fact = {.key = "k", .value = "v"};
 	struct wtl_stretch stretch = {0};
 
 	(void)state;
-	stretch.runs = calloc(2, sizeof(stretch.runs[0]));
-	stretch.n_runs = stretch.runs_room = 2;
+	stretch.runs = calloc(4, sizeof(stretch.runs[0]));
+	stretch.n_runs = stretch.runs_room = 4;
 	stretch.runs[0] = (struct wtl_value_run){malloc(1000 * sizeof(int64_t)), 900, 1000};
 	stretch.runs[1] = (struct wtl_value_run){malloc(40 * sizeof(int64_t)), 40, 40};
+	stretch.runs[2] = (struct wtl_value_run){malloc(64 * sizeof(int64_t)), 1, 64};
+	stretch.runs[3] = (struct wtl_value_run){malloc(65 * sizeof(int64_t)), 1, 65};
 	stretch.is_lost = stretch.ends_period = true;
 	stretch.grown_bytes = 7;
+	wtl_buf_init(&stretch.rows, SIZE_MAX);
+	assert_int_equal(wtl_row_pack(&stretch.rows, &wtl_table_fact, &fact), 0);
+	stretch.n_rows = 1;
 	wtl_stretch_clear(&stretch, 16);
+	assert_int_equal(stretch.runs[2].room, 64);
+	assert_int_equal(stretch.runs[3].room, 16);
+	assert_true(stretch.rows.size > 0); /* for the next ones */
+	assert_int_equal(stretch.rows.len + stretch.n_rows, 0);
+	assert_int_equal(wtl_buf_reserve(&stretch.rows, 100000), 0);
+	wtl_stretch_clear(&stretch, 16);
+	assert_int_equal(stretch.rows.size, 0);
 	assert_int_equal(stretch.runs[0].room, 16);
 	assert_int_equal(stretch.runs[1].room, 40); /* not worth it */
 	assert_int_equal(stretch.runs[0].n + stretch.runs[1].n, 0);

@@ -105,6 +105,12 @@ static void check(struct replay_bench *f)
 	for (int64_t start_ns = S; start_ns < 1000 * S; start_ns += 100 * S)
 		assert_int_equal(wtl_player_start_utc(player, start_ns),
 				 wtl_player_start_utc(played, start_ns));
+	for (int64_t k = 0; k < 3; k++) {
+		int64_t utc_ns = window.begin_utc_ns + k * (window.duration_ns / 3), mono_ns = -1;
+
+		assert_true(wtl_player_learned(player, utc_ns, &mono_ns));
+		assert_int_equal(mono_ns, window.begin_mono_ns + utc_ns - window.begin_utc_ns);
+	}
 	assert_int_equal(wtl_player_main_window(player), wtl_player_main_window(played));
 	for (uint32_t uid = 0; uid < 2000; uid += 500)
 		assert_string_equal(wtl_player_user(player, uid), wtl_player_user(played, uid));
