@@ -38,7 +38,6 @@ void wtl_stretch_clear(struct wtl_stretch *stretch, size_t room)
 
 void wtl_stretch_done(struct wtl_stretch *stretch)
 {
-	wtl_stretch_clear(stretch, WTL_STRETCH_ROOM_ANY);
 	for (size_t i = 0; i < stretch->n_runs; i++)
 		free(stretch->runs[i].values);
 	free(stretch->runs);
