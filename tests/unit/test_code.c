@@ -169,6 +169,15 @@ static void test_repetition(void **state)
 			values[n] = value;
 			round_trip(values, n);
 		}
+	/* In the middle, and at the end. */
+	memset(values, 0, 300 * sizeof(*values));
+	values[0] = 3;
+	for (size_t n = 1; n < 300; n++) {
+		values[n] = 1;
+		round_trip(values, n);
+		round_trip(values, n + 1);
+		values[n] = 0;
+	}
 	free(values);
 }
 
