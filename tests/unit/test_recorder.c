@@ -358,7 +358,13 @@ static void test_start(void **state)
 {
 	static const char figures[] = " 1250000 2000000 20000 100000 300000 -40000 1700000000";
 	struct wtl_store_reader *reader;
-	char key[WTL_KEPT_KEY_SIZE], wall[200], kept[250], *idle;
+	struct wtl_baseline rest = {.is_known = true,
+				    .idle_uw = 74050000,
+				    .uncertainty_uw = 310000,
+				    .t_utc_ns = 1795258545 * S,
+				    .seen_ns = 12 * S};
+	struct wattle_domain domain = {.size = sizeof(domain)};
+	char key[WTL_KEPT_KEY_SIZE], wall[200], kept[250], line[250], *idle;
 	struct fixture f;
 
 	(void)state;
@@ -371,6 +377,10 @@ static void test_start(void **state)
 	assert_int_equal(wtl_calibrated_load(f.bench.meter, idle), 0);
 	free(idle);
 	open_recorder(&f, false);
+	wtl_recorder_idle(f.recorder, 0, &rest);
+	wtl_recorder_idle(NULL, 0, &rest);
+	rest.idle_uw = UINT64_MAX; /* out of range */
+	wtl_recorder_idle(f.recorder, 1, &rest);
 	assert_true(wtl_recorder_commit(f.recorder, NULL) >= 0);
 	wtl_writer_wait(wtl_recorder_writer(f.recorder));
 	assert_int_equal(wtl_store_open(f.path, &reader, NULL), 0);
@@ -379,6 +389,11 @@ static void test_start(void **state)
 	assert_true(f.n_rows > 0);
 	check_machine(reader, &f.bench.meter->machine);
 	check_fact(reader, WTL_FACT_WALL, wall);
+	assert_int_equal(wattle_meter_domain(f.bench.meter, 0, &domain), 0);
+	snprintf(line, sizeof(line), "%s recorded 74050000 310000 2026-11-21T10:55:45Z 12000000000",
+		 domain.name);
+	check_fact(reader, "idle.0", line);
+	assert_null(wtl_store_get_fact(reader, "idle.1"));
 	wtl_store_close(reader);
 	stop(&f);
 	finish(&f);
