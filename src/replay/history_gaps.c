@@ -86,18 +86,18 @@ static int collect(void *context, const struct wtl_stored_gap *gap)
 static int by_begin(const void *a, const void *b)
 {
 	const struct numbered_gap *x = a, *y = b;
+	int64_t begin_ns = x->gap.begin_mono_ns, other_ns = y->gap.begin_mono_ns;
+	int order = (begin_ns > other_ns) - (begin_ns < other_ns);
 
-	if (x->gap.begin_mono_ns != y->gap.begin_mono_ns)
-		return x->gap.begin_mono_ns < y->gap.begin_mono_ns ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
+	return order ? order : (x->number > y->number) - (x->number < y->number);
 }
 
 static int by_subject(const void *a, const void *b)
 {
 	const struct numbered_gap *x = a, *y = b;
-	int order = x->gap.kind != y->gap.kind ? (x->gap.kind < y->gap.kind ? -1 : 1)
-					       : strcmp(x->gap.subject, y->gap.subject);
+	int order = (x->gap.kind > y->gap.kind) - (x->gap.kind < y->gap.kind);
 
+	order = order ? order : strcmp(x->gap.subject, y->gap.subject);
 	return order ? order : by_begin(a, b);
 }
 
