@@ -381,6 +381,8 @@ static void test_start(void **state)
 	wtl_recorder_idle(NULL, 0, &rest);
 	rest.idle_uw = UINT64_MAX; /* out of range */
 	wtl_recorder_idle(f.recorder, 1, &rest);
+	/* Where the thread is busy, it would be put off. */
+	wtl_writer_wait(wtl_recorder_writer(f.recorder));
 	assert_true(wtl_recorder_commit(f.recorder, NULL) >= 0);
 	wtl_writer_wait(wtl_recorder_writer(f.recorder));
 	assert_int_equal(wtl_store_open(f.path, &reader, NULL), 0);
