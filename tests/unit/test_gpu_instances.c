@@ -150,6 +150,18 @@ static void lacks(void **state)
 	add_process(&gpu, 11, UINT32_MAX, 5);
 	gpu.instances.at[0].has_activity = true;
 	assert_non_null(strstr(wtl_gpu_instances_lack(&gpu.instances, &gpu.list), "not listed"));
+	/* Of several, whichever it is. */
+	gpu.list.n = 0;
+	add_instance(&gpu, 2, 1, 10);
+	add_process(&gpu, 10, 2, 5);
+	for (size_t i = 0; i < 2; i++) {
+		assert_null(wtl_gpu_instances_lack(&gpu.instances, &gpu.list));
+		gpu.instances.at[i].has_activity = false;
+		assert_non_null(wtl_gpu_instances_lack(&gpu.instances, &gpu.list));
+		gpu.instances.at[i].has_activity = true;
+	}
+	gpu.instances.n = 0;
+	assert_non_null(wtl_gpu_instances_lack(&gpu.instances, &gpu.list));
 }
 
 /* Whatever there is, the instances' weights are somebody's or nobody's by name, exactly. */

@@ -849,6 +849,10 @@ static void driver_away(void **state)
 	start_own(&watch,
 		  "answer * DRIVER_NOT_LOADED until 3\n" ONE_GPU "process 7 C 100 60 0 0 0\n");
 	assert_non_null(strstr(tick(&watch, 1)->reason, "not loaded"));
+	assert_non_null(strstr(tick(&watch, 1.99)->reason, "not loaded"));
+	assert_int_equal(watch.nv.calls("nvmlInit_v2"), 1);
+	tick(&watch, 2);
+	assert_int_equal(watch.nv.calls("nvmlInit_v2"), 2);
 	assert_int_equal(tick(&watch, 4.5)->method, WTL_GPU_USE_SAMPLES);
 	done(&watch);
 

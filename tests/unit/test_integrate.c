@@ -558,6 +558,19 @@ static void test_alias_scan(void **state)
 		assert_true(alias.beat_uw * alias.beat_updates < 1.05 * 42.4e6 * 40);
 		assert_true(alias.beat_uw < 1.2 * 42.4e6);
 	}
+	/* Only long beats are looked for in a long look: a short one that ended a while ago is none any more. */
+	for (size_t period = 4; period <= 8; period += 4) {
+		size_t end = period == 4 ? 184 : 170;
+
+		for (size_t i = 0; i < 200; i++)
+			p[i] = i < end ? (int64_t)(60e6 * sin(2 * M_PI * ((double)i + 0.4) /
+							      (double)period))
+				       : 0;
+		scan(p, end, &alias);
+		assert_true(alias.beat_uw > 30e6);
+		scan(p, 200, &alias);
+		assert_true(alias.beat_uw == 0);
+	}
 }
 
 static int by_size(const void *a, const void *b)

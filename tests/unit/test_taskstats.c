@@ -8,7 +8,7 @@
 #include "unit.h"
 #include "workload/taskstats.h"
 
-enum { VERSION_1 = 80, VERSION_8 = 328, VERSION_11 = 368 };
+enum { VERSION_1 = 80, VERSION_8 = 328, VERSION_11 = 368, VERSION_12 = 376 };
 
 /* A datagram under construction. */
 struct datagram {
@@ -203,10 +203,13 @@ static void test_versions(void **state)
 	put_task(&datagram, &stats, VERSION_11);
 	stats.ac_flag = 1; /* forked, no exec: a process for sure */
 	put_task(&datagram, &stats, VERSION_11);
+	stats.version = 12; /* tells the process, forked or not */
+	stats.ac_flag = 0;
+	put_task(&datagram, &stats, VERSION_12);
 	stats.version = 99;
 	put_task(&datagram, &stats, sizeof(stats));
-	assert_int_equal(read_all(&datagram, exits, NULL), 5);
-	for (int i = 0; i < 5; i++) {
+	assert_int_equal(read_all(&datagram, exits, NULL), 6);
+	for (int i = 0; i < 6; i++) {
 		assert_int_equal(exits[i].pid, 500);
 		assert_int_equal(exits[i].cpu_ns, 4000);
 		assert_int_equal(exits[i].may_be_thread, i < 3);
