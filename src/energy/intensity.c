@@ -195,7 +195,7 @@ void wtl_emission_add(struct wtl_emission *emission, const struct wtl_intensity 
 		int64_t until_ns, part_uj;
 		bool is_known = wtl_intensity_at(intensity, at_ns, &mg_per_kwh, &until_ns);
 
-		if (until_ns > to_utc_ns || whole_ns == 0)
+		if (until_ns > to_utc_ns)
 			until_ns = to_utc_ns;
 		/* Cut at the steps, so that the pieces add up. */
 		part_uj = until_ns == to_utc_ns ? energy_uj - done_uj

@@ -259,13 +259,13 @@ static void widen_fresh(struct wtl_watts *watts, const struct wtl_watts_look *lo
 {
 	double use_s = all_use_s(watts, look);
 	double above_j = look->energy_j - watts->state[IDLE] * look->duration_s;
-	double spread_w = use_s > 0.0 ? FRESH_SPREAD * above_j / use_s : 0.0;
 
 	for (size_t i = FIRST_PLACE; i < watts->n; i++) {
-		double was_w = (double)watts->fresh_w[i];
+		double was_w = (double)watts->fresh_w[i], spread_w;
 
 		if (look->use_s[i - FIRST_PLACE] < 0.01 * look->duration_s)
 			continue;
+		spread_w = FRESH_SPREAD * above_j / use_s;
 		if (was_w > 0.0 && spread_w > was_w)
 			widen(watts, i, i, spread_w * spread_w - was_w * was_w);
 		watts->fresh_w[i] = 0.0F;
