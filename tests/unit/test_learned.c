@@ -408,6 +408,45 @@ static void test_given_idle(void **state)
 	replay_bench_finish(&life.f);
 }
 
+/* Power at rest of both packages is known from before: so is at once, of use that never changes, what draws the rest. */
+static void test_known_idle(void **state)
+{
+	static struct life life;
+	struct wtl_per_cpu watts;
+	unsigned n_found = 0;
+
+	(void)state;
+	start(&life, 0, 1);
+	for (size_t i = 0; i < 2; i++) {
+		const struct wtl_baseline known = {.is_known = true,
+						   .idle_uw = 10000000 * (JOULES + i),
+						   .uncertainty_uw = 300000 + 100000 * i};
+
+		wtl_consumers_set_baseline(life.f.consumers, i, &known);
+	}
+	for (int k = 0; k < 100; k++) {
+		use(&life, life.pool[0], 24.0, 50 * MS);
+		replay_bench_pass(&life.f);
+		if (k % 10 == 9)
+			replay_bench_bill(&life.f);
+	}
+	for (size_t slot = 0; slot < wtl_consumers_slots(life.f.consumers); slot++) {
+		const struct wtl_consumer *who = wtl_consumers_get(life.f.consumers, slot);
+
+		if (!who || who->pid != life.pool[0])
+			continue;
+		wtl_consumers_per_cpu(life.f.consumers, slot, &watts);
+		n_found++;
+		assert_in_range(watts.power_uw, 23500000, 24500000);
+		/* What being awake draws cannot be told from it. */
+		assert_in_range(watts.uncertainty_uw, 1, 30000000);
+	}
+	assert_int_equal(n_found, 1);
+	replay_bench_end(&life.f);
+	wtl_buf_done(&life.text);
+	replay_bench_finish(&life.f);
+}
+
 static void test_kept_of_several(void **state)
 {
 	(void)state;
@@ -458,6 +497,7 @@ int main(void)
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_uneven_looks),
 		cmocka_unit_test(test_given_idle),
+		cmocka_unit_test(test_known_idle),
 		cmocka_unit_test(test_kept_of_several),
 	};
 
