@@ -471,6 +471,8 @@ static void test_kept_from_session_to_session(void **state)
 	struct wtl_known_programs programs = {.is_told = false};
 
 	(void)state;
+	assert_true(wtl_known_is_kept("a", 10.0));
+	assert_false(wtl_known_is_kept("a", 9.99) || wtl_known_is_kept("", 10.0));
 	for (size_t i = 0; i < UNIT_COUNT(sessions); i++) {
 		const struct wtl_known_watts *known;
 
@@ -488,10 +490,44 @@ static void test_kept_from_session_to_session(void **state)
 	wtl_known_done(&programs);
 }
 
+/* Who begins with a program's watts is noted for who replays it, as long as there is room; who replays it goes by keys. */
+static void test_known_from_the_beginning(void **state)
+{
+	struct wtl_known_programs programs = {.is_told = false}, told = {.is_told = true};
+	struct wtl_known_watts known = known_of("a", "x", 0, 10),
+			       nothing = known_of("a", "y", 0, 10);
+	struct wtl_watts_figure watts;
+
+	(void)state;
+	assert_false(wtl_known_begin(&programs, "a", "x", 1, &watts));
+	known.watts.idle_uw = 10000000;
+	known.watts.uncertainty_uw = 1500000;
+	assert_int_equal(wtl_known_add(&programs, &known), 0);
+	assert_int_equal(wtl_known_add(&programs, &nothing), 0);
+	assert_false(wtl_known_begin(&programs, "a", "y", 1, &watts));
+	assert_false(wtl_known_begin(&programs, "b", "x", 1, &watts));
+	for (uint32_t key = 1; key <= WTL_KNOWN_WATTS_MAX; key++) {
+		assert_true(wtl_known_begin(&programs, "a", "x", key, &watts));
+		assert_true(watts.w == 10.0 && watts.uncertainty_w == 2.5);
+		assert_int_equal(programs.n_begun, key);
+		assert_int_equal(programs.begun[key - 1].key, key);
+		assert_int_equal(wtl_known_add(&told, &programs.begun[key - 1]), 0);
+	}
+	assert_false(wtl_known_begin(&programs, "a", "x", WTL_KNOWN_WATTS_MAX + 1, &watts));
+	assert_int_equal(programs.n_begun, WTL_KNOWN_WATTS_MAX);
+	for (int again = 0; again < 2; again++)
+		assert_true(wtl_known_begin(&told, "a", "", WTL_KNOWN_WATTS_MAX, &watts));
+	assert_false(wtl_known_begin(&told, "a", "x", WTL_KNOWN_WATTS_MAX + 1, &watts));
+	assert_int_equal(told.n_begun, 0);
+	wtl_known_done(&programs);
+	wtl_known_done(&told);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_known_table),
+		cmocka_unit_test(test_known_from_the_beginning),
 		cmocka_unit_test(test_kept_from_session_to_session),
 		cmocka_unit_test(test_few),
 		cmocka_unit_test(test_many),

@@ -542,7 +542,9 @@ static void test_the_library(void **state)
 	close(STDIN_FILENO);
 	strcpy(path, bench.server.path);
 	assert_int_equal(pthread_create(&id, NULL, serve_all, &thread), 0);
+	error.code = 7;
 	assert_int_equal(wattle_mark_begin(path, "round 1", &error), 0);
+	assert_int_equal(error.code, 7); /* there is nothing to say */
 	assert_int_equal(wattle_mark_end(path, "round 1", &error), -WATTLE_E_NO_WINDOW);
 	assert_int_equal(error.code, -WATTLE_E_NO_WINDOW);
 	assert_string_equal(error.text, "no window 'round 1' is open");
@@ -564,12 +566,15 @@ static void test_the_library(void **state)
 	assert_int_equal(wattle_mark_begin("", "x", &error), -ENOENT);
 	assert_int_equal(wattle_mark_begin("/dev/null/x", "x", &error), -ENOTDIR);
 	assert_int_equal(error.code, -ENOTDIR);
+	assert_string_equal(error.path, "/dev/null/x");
+	assert_non_null(strstr(error.text, "Not a directory"));
 	error.size = 0;
 	assert_int_equal(wattle_mark_begin("", "x", &error), -EINVAL);
 	error.size = sizeof(error);
 	bench_done(&bench);
 	assert_int_equal(wattle_mark_begin(path, "x", &error), -ENOENT);
 	assert_string_equal(error.path, path);
+	assert_non_null(strstr(error.text, "any more"));
 }
 
 /* Whoever answers, if it is no recording, is not believed. */
@@ -603,7 +608,9 @@ static void test_who_is_no_recording(void **state)
 	assert_int_equal(fcntl(listener, F_SETFL, 0), 0);
 	assert_int_equal(pthread_create(&id, NULL, answer_rubbish, &listener), 0);
 	assert_int_equal(wattle_mark_begin(path, "x", &error), -EPROTO);
+	assert_non_null(strstr(error.text, "no recording"));
 	assert_int_equal(wattle_mark_begin(path, "x", &error), -ECONNRESET);
+	assert_non_null(strstr(error.text, "without an answer"));
 	pthread_join(id, NULL);
 	close(listener);
 	assert_int_equal(wattle_mark_begin(path, "x", &error), -ECONNREFUSED);
