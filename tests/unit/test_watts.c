@@ -634,10 +634,11 @@ static void test_past_without_memory(void **s)
 	wtl_watts_free(watts);
 }
 
-/* A stretch in which nothing was learned is told by what was learned later. */
+/* A stretch in which nothing was learned is told by what was learned later, and so is one of a single look. */
 static void test_smoothed_from_nothing(void **s)
 {
 	struct wtl_watts *early = wtl_watts_new(1), *later = wtl_watts_new(1);
+	struct wtl_watts *single = wtl_watts_new(1), *predicted = wtl_watts_new(1);
 	const bool goes_on = true;
 
 	(void)s;
@@ -649,11 +650,45 @@ static void test_smoothed_from_nothing(void **s)
 						    .use_s = &use_s};
 
 		wtl_watts_add(later, &look);
+		if (k == 0)
+			wtl_watts_copy(single, later);
 	}
 	assert_int_equal(wtl_watts_smooth(early, early, later, &goes_on), 0);
 	assert_true(wtl_watts_of(early, 0).w == wtl_watts_of(later, 0).w);
+	wtl_watts_copy(predicted, single);
+	assert_int_equal(wtl_watts_smooth(single, predicted, later, &goes_on), 0);
+	assert_int_equal(wtl_watts_looks(single), 20);
+	assert_true(fabs(wtl_watts_idle(single).w - 70.0) < 0.5);
+	/* Without later looks, or if somebody's watts are not in doubt at all, it stays as it was. */
+	wtl_watts_free(later);
+	later = wtl_watts_new(1);
+	assert_int_equal(wtl_watts_smooth(single, predicted, later, &goes_on), 0);
+	assert_int_equal(wtl_watts_looks(single), 20);
+	wtl_watts_know(predicted, 0, 10.0, 0.0);
+	wtl_watts_copy(later, early);
+	assert_int_equal(wtl_watts_smooth(single, predicted, later, &goes_on), 0);
+	assert_true(fabs(wtl_watts_idle(single).w - 70.0) < 0.5);
 	wtl_watts_free(early);
 	wtl_watts_free(later);
+	wtl_watts_free(single);
+	wtl_watts_free(predicted);
+}
+
+/* Power at rest that is known from before is that as long as nothing was seen; then no more than what was seen, from the
+ * first look on. */
+static void test_known_idle(void **s)
+{
+	const double use_s = 0.0;
+	struct wtl_watts *watts = wtl_watts_new(1);
+	const struct wtl_watts_look look = {.duration_s = 1.0, .energy_j = 50.0, .use_s = &use_s};
+
+	(void)s;
+	wtl_watts_know_idle(watts, 70.0, 0.5);
+	assert_true(wtl_watts_idle(watts).w == 70.0);
+	assert_true(wtl_watts_idle(watts).uncertainty_w == 0.5);
+	wtl_watts_add(watts, &look);
+	assert_true(fabs(wtl_watts_idle(watts).w - 50.0) < 1.0);
+	wtl_watts_free(watts);
 }
 
 static void test_nothing_to_learn_from(void **s)
@@ -788,6 +823,7 @@ int main(void)
 		cmocka_unit_test(test_smoothed_change),
 		cmocka_unit_test(test_past_without_memory),
 		cmocka_unit_test(test_smoothed_from_nothing),
+		cmocka_unit_test(test_known_idle),
 		cmocka_unit_test(test_nothing_to_learn_from),
 		cmocka_unit_test(test_figures),
 	};
