@@ -287,6 +287,11 @@ static void test_resident_of_those_that_run_little(void **state)
 		read_resident_second(world, NULL, 0, N);
 	assert_int_equal(count_rss(world, pids, N, 700), N);
 	assert_int_equal(read_resident_second(world, NULL, 0, N), 0);
+	/* A new one's came with its name. */
+	pids[0] = world_fork(world, 1);
+	world_at(world, pids[0])->rss_kb = 800;
+	assert_int_equal(read_resident_second(world, pids, 1, N), 0);
+	assert_int_equal(count_rss(world, pids, 1, 800), 1);
 }
 
 int main(void)
