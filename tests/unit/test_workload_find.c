@@ -792,6 +792,11 @@ static void test_full(void **state)
 	world_look(world, WTL_NS_PER_S);
 	assert_int_equal(world_pid_use(world, pids[0]), 300 * MS);
 	assert_in_range(world_use(world, WTL_SLOT_UNSEEN), 250 * MS, 300 * MS);
+	/* So is another one with the number of one of them, whose slot is kept until the next look. */
+	take_over(world, pids[0], 200 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(wtl_workload_find(world->workload, pids[0]), -ESRCH);
+	assert_in_range(world_use(world, WTL_SLOT_UNSEEN), 150 * MS, 200 * MS);
 	/* Those that end make room. */
 	for (int i = 0; i < 90; i++)
 		world_end(world, pids[i]);
