@@ -197,7 +197,7 @@ void wtl_watts_split(struct wtl_watts *watts, size_t place, size_t from)
 
 void wtl_watts_doubt(struct wtl_watts *watts)
 {
-	for (size_t i = 0; i < watts->n && watts->looks > 0; i++) {
+	for (size_t i = 0; i < watts->n; i++) {
 		double own_w = (i == IDLE ? CHANGED_IDLE : CHANGED_ONE) * watts->state[i];
 
 		for (size_t k = AWAKE; k <= i; k++)
@@ -265,8 +265,8 @@ static void widen_fresh(struct wtl_watts *watts, const struct wtl_watts_look *lo
 
 		if (look->use_s[i - FIRST_PLACE] < 0.01 * look->duration_s)
 			continue;
-		spread_w = FRESH_SPREAD * above_j / use_s;
-		if (was_w > 0.0 && spread_w > was_w)
+		spread_w = fmax(FRESH_SPREAD * above_j / use_s, was_w);
+		if (was_w > 0.0)
 			widen(watts, i, i, spread_w * spread_w - was_w * was_w);
 		watts->fresh_w[i] = 0.0F;
 	}
