@@ -87,7 +87,7 @@ static void test_found_sensors_are_taken(void **state)
 	assert_int_equal(of_power->class->latency_ns, 3000000);
 	assert_int_equal(of_power->update_ns, 20000000);
 	assert_int_equal(of_counter->update_ns, 40000000);
-	assert_non_null(strstr(of_counter->device, "sensor measured 2023-11-14"));
+	assert_non_null(strstr(of_counter->device, ", sensor measured 2023-11-14"));
 	/* What is asked of the domain, too. */
 	domain = meter_bench_find(&bench, "gpu-0");
 	assert_int_equal(meter_bench_domain(&bench, "gpu-0").update_ns,
@@ -119,11 +119,71 @@ static void test_no_uuid(void **state)
 	meter_bench_done(&bench);
 }
 
+/* A line is for a GPU's own sensor: for a file's, only if its rows are readings of it, and neither scrapes nor counters. */
+static void test_whose_lines(void **state)
+{
+	static const struct {
+		enum wtl_quantity quantity;
+		enum wattle_kind kind;
+		const char *source, *class;
+		bool is_taken;
+	} cases[] = {
+		{WTL_QUANTITY_ENERGY, WATTLE_KIND_GPU, "nvml", NULL, true},
+		{WTL_QUANTITY_ENERGY, WATTLE_KIND_GPU, "file", NULL, false},
+		{WTL_QUANTITY_ENERGY, WATTLE_KIND_CPU, "nvml", NULL, false},
+		{WTL_QUANTITY_POWER, WATTLE_KIND_GPU, "nvml", "x", true},
+		{WTL_QUANTITY_POWER, WATTLE_KIND_GPU, "file", "x", true},
+		{WTL_QUANTITY_POWER, WATTLE_KIND_CPU, "nvml", "x", false},
+		{WTL_QUANTITY_POWER, WATTLE_KIND_GPU, "file", "mean", false},
+		{WTL_QUANTITY_POWER, WATTLE_KIND_GPU, "nvml", NULL, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+		struct wtl_kept_sensor kept = {.update_us = 40000, .t_utc_s = 1700000000};
+		struct wtl_sensor_class class;
+		struct wtl_channel *channel;
+		struct meter_bench bench;
+		int64_t update_ns;
+		char *idle;
+
+		open_gpu(&bench, "");
+		idle = unit_path(bench.copy, "idle");
+		channel = &bench.meter->catalog.channels[channel_of(&bench, cases[i].quantity)];
+		if (cases[i].quantity == WTL_QUANTITY_ENERGY) {
+			wtl_kept_sensor_counter_key(kept.key, channel->serial);
+		} else {
+			wtl_kept_sensor_key(kept.key, channel->serial, channel->class->field);
+			class = *channel->class;
+			class.name = cases[i].class;
+			channel->class = class.name ? &class : NULL;
+		}
+		channel->kind = cases[i].kind;
+		channel->source = cases[i].source;
+		update_ns = channel->update_ns;
+		keep(&bench, idle, &kept);
+		assert_int_equal(wtl_sensed_load(bench.meter, idle), 0);
+		assert_int_equal(strstr(channel->device, "sensor measured") != NULL,
+				 cases[i].is_taken);
+		/* A file's times are its own. */
+		assert_int_equal(channel->update_ns,
+				 cases[i].is_taken && strcmp(channel->source, "nvml") == 0
+					 ? 40000000
+					 : update_ns);
+		if (cases[i].is_taken && cases[i].class)
+			assert_int_equal(channel->class->update_ns, channel->update_ns);
+		assert_true(update_ns > 40000000);
+		free(idle);
+		meter_bench_done(&bench);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_found_sensors_are_taken),
 		cmocka_unit_test(test_no_uuid),
+		cmocka_unit_test(test_whose_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -689,6 +689,34 @@ static void test_known_idle(void **s)
 	wtl_watts_add(watts, &look);
 	assert_true(fabs(wtl_watts_idle(watts).w - 50.0) < 1.0);
 	wtl_watts_free(watts);
+	/* Unless it is beyond doubt. */
+	watts = wtl_watts_new(1);
+	wtl_watts_hold(watts);
+	wtl_watts_know_idle(watts, 70.0, 0.0);
+	wtl_watts_add(watts, &look);
+	assert_true(wtl_watts_idle(watts).w == 70.0);
+	wtl_watts_free(watts);
+}
+
+/* In the mean, many who share a place differ less from a typical one than one does; of each of them, no more is known. */
+static void test_mixed_place(void **s)
+{
+	const double use_s[3] = {0.3, 0.3, 0.3};
+	struct wtl_watts *watts = wtl_watts_new(3);
+	const struct wtl_watts_look look = {
+		.duration_s = 1.0, .energy_j = 80.0, .awake_s = 0.6, .use_s = use_s};
+	double weights[3], doubts[3];
+
+	(void)s;
+	wtl_watts_mix(watts, 1);
+	wtl_watts_know_idle(watts, 70.0, 0.5);
+	wtl_watts_add(watts, &look);
+	assert_true(wtl_watts_of(watts, 1).uncertainty_w < wtl_watts_of(watts, 0).uncertainty_w);
+	assert_true(wtl_watts_of(watts, 0).uncertainty_w == wtl_watts_of(watts, 2).uncertainty_w);
+	wtl_watts_weights(watts, &look, weights);
+	wtl_watts_doubts(watts, &look, weights, doubts);
+	assert_true(doubts[1] > 0.35 && doubts[0] < doubts[1]);
+	wtl_watts_free(watts);
 }
 
 static void test_nothing_to_learn_from(void **s)
@@ -824,6 +852,7 @@ int main(void)
 		cmocka_unit_test(test_past_without_memory),
 		cmocka_unit_test(test_smoothed_from_nothing),
 		cmocka_unit_test(test_known_idle),
+		cmocka_unit_test(test_mixed_place),
 		cmocka_unit_test(test_nothing_to_learn_from),
 		cmocka_unit_test(test_figures),
 	};
