@@ -388,7 +388,7 @@ static int64_t usual_poll_ns(const struct wtl_power_log *polls)
 int wtl_sensor_fit(const struct wtl_power_log *polls, const struct wtl_sensor_load *load,
 		   struct wtl_sensor_found *ret_found, struct wtl_err *err)
 {
-	struct wtl_sensor_found found = {.n = 0};
+	struct wtl_sensor_found found;
 	struct fit fit = {.without = PARTS};
 	double period_s = 0, *deviations;
 	int rc;
@@ -409,9 +409,9 @@ int wtl_sensor_fit(const struct wtl_power_log *polls, const struct wtl_sensor_lo
 	deviations = calloc(fit.n, sizeof(*deviations));
 	if (fit.on_s && fit.low && deviations) {
 		fill_load(&fit, load);
-		found.n = fit.n;
-		found.update_ns = llround(1e9 * period_s);
-		found.poll_ns = usual_poll_ns(polls);
+		found = (struct wtl_sensor_found){.n = fit.n,
+						  .update_ns = llround(1e9 * period_s),
+						  .poll_ns = usual_poll_ns(polls)};
 		rc = solve(&fit, deviations, &found, err);
 	} else {
 		rc = wtl_err_set(err, ENOMEM, "sensor", NULL, "out of memory");
