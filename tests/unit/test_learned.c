@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "golden.h"
 #include "meter/known_watts.h"
+#include "meter/learned.h"
 #include "replay/history.h"
 #include "replay_bench.h"
 #include "unit.h"
@@ -490,6 +491,116 @@ static void test_kept_from_session_to_session(void **state)
 	wtl_known_done(&programs);
 }
 
+/* ---- Without a meter ---- */
+
+struct few {
+	struct world world; /* large */
+	struct wtl_learned *learned;
+	int pids[2];
+	unsigned looks;
+};
+
+static void few_start(struct few *few, const char *const domains[], size_t n,
+		      enum wtl_learned_sum sum)
+{
+	memset(few, 0, sizeof(*few));
+	world_init(&few->world);
+	for (int i = 0; i < 2; i++) {
+		few->pids[i] = world_fork(&few->world, 1);
+		world_exec(&few->world, few->pids[i], i ? "b" : "a", "x");
+	}
+	world_open(&few->world, NULL);
+	few->learned = wtl_learned_new(n, false);
+	assert_non_null(few->learned);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(wtl_learned_add_domain(few->learned, i, domains[i], sum), 0);
+}
+
+/* A second of which domains from `first` to before `end` tell: 20 W at rest, 12 W for each second of the first's use, and
+ * 6 W of the other one's. */
+static void few_look(struct few *few, size_t first, size_t end)
+{
+	const struct wtl_baseline nothing = {.is_known = false};
+	int64_t use_ms[2] = {few->looks * 7 % 10 * 60, few->looks * 3 % 7 * 90};
+	uint64_t energy_uj = 20000000;
+
+	few->looks++;
+	for (int i = 0; i < 2; i++) {
+		world_run(&few->world, few->pids[i], use_ms[i] * MS);
+		energy_uj += (uint64_t)use_ms[i] * (i ? 6000 : 12000);
+	}
+	world_look(&few->world, S);
+	assert_int_equal(
+		wtl_learned_widen(few->learned, wtl_workload_capacity(few->world.workload)), 0);
+	wtl_learned_scan(few->learned, few->world.workload);
+	for (size_t i = first; i < end; i++)
+		wtl_learned_add(few->learned, i, energy_uj, S, 0.01, &nothing);
+}
+
+static void few_done(struct few *few)
+{
+	wtl_learned_free(few->learned);
+	world_done(&few->world);
+}
+
+/* What is learned of two packages together is told with the first one; if one tells nothing for more than 8 looks, each
+ * goes by its own. */
+static void test_missing_part(void **state)
+{
+	static const char *const packages[] = {"package-0", "package-1"};
+	static struct few few;
+	struct wtl_watts_figure watts;
+	uint32_t key;
+
+	(void)state;
+	few_start(&few, packages, 2, WTL_LEARNED_PACKAGES);
+	/* Of the first look, in which nothing runs yet, no use is known; from the 8th on it is told. */
+	for (int k = 0; k < 40; k++) {
+		few_look(&few, 0, 2);
+		key = world_consumer(&few.world, few.pids[0])->watts_key;
+		assert_int_equal(wtl_learned_watts(few.learned, 0, key, &watts), k >= 8);
+	}
+	assert_true(watts.w > 23.0 && watts.w < 25.0);
+	assert_false(wtl_learned_watts(few.learned, 1, key, &watts));
+	for (int k = 1; k <= 9; k++) {
+		few_look(&few, 1, 2);
+		assert_int_equal(wtl_learned_watts(few.learned, 1, key, &watts), k > 8);
+	}
+	assert_true(watts.w > 11.0 && watts.w < 13.0);
+	few_look(&few, 0, 2);
+	few_look(&few, 0, 2);
+	assert_false(wtl_learned_watts(few.learned, 1, key, &watts));
+	few_done(&few);
+}
+
+/* Of a domain alone, the first as well: what is known is begun with, and kept, once however often that is asked for. */
+static void test_kept_of_one_domain(void **state)
+{
+	static const char *const battery[] = {"battery"};
+	static struct few few;
+	struct wtl_known_watts known = known_of("battery", "a", 0, 60);
+	const struct wtl_known_table *table;
+
+	(void)state;
+	few_start(&few, battery, 1, WTL_LEARNED_ALONE);
+	known.watts.idle_uw = 9000000;
+	assert_int_equal(wtl_learned_know(few.learned, &known), 0);
+	for (int k = 0; k < 60; k++)
+		few_look(&few, 0, 1);
+	assert_non_null(wtl_learned_begun(few.learned, 0));
+	assert_string_equal(wtl_learned_begun(few.learned, 0)->name, "a");
+	assert_null(wtl_learned_begun(few.learned, 1));
+	for (int again = 0; again < 2; again++) {
+		table = wtl_learned_keep(few.learned, S);
+		assert_int_equal(table->n, 2);
+		assert_int_equal(seen_s(table, "battery", "a", 0), 60 + 16);
+		assert_int_equal(seen_s(table, "battery", "b", 0), 16);
+	}
+	assert_in_range(wtl_known_find(table, "battery", "a", 0)->watts.idle_uw, 11000000,
+			13000000);
+	few_done(&few);
+}
+
 /* Who begins with a program's watts is noted for who replays it, as long as there is room; who replays it goes by keys. */
 static void test_known_from_the_beginning(void **state)
 {
@@ -534,6 +645,8 @@ int main(void)
 		cmocka_unit_test(test_uneven_looks),
 		cmocka_unit_test(test_given_idle),
 		cmocka_unit_test(test_known_idle),
+		cmocka_unit_test(test_missing_part),
+		cmocka_unit_test(test_kept_of_one_domain),
 		cmocka_unit_test(test_kept_of_several),
 	};
 
