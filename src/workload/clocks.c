@@ -71,6 +71,7 @@ static int64_t ticks_read(struct wtl_workload *workload, int pid)
 {
 	struct wtl_proc_stat stat;
 	char path[48];
+	int64_t cpu_ns;
 	ssize_t len;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
@@ -80,9 +81,9 @@ static int64_t ticks_read(struct wtl_workload *workload, int pid)
 	if (len < 0)
 		return len;
 	if (wtl_proc_parse_stat(workload->text, (size_t)len, &stat) < 0 ||
-	    stat.cpu_ticks > INT64_MAX / WTL_NS_PER_TICK)
+	    __builtin_mul_overflow(stat.cpu_ticks, WTL_NS_PER_TICK, &cpu_ns))
 		return -EINVAL;
-	return (int64_t)stat.cpu_ticks * WTL_NS_PER_TICK;
+	return cpu_ns;
 }
 
 /* 0, or negative: no answer for anyone. */

@@ -72,8 +72,8 @@ static int stat_apply(struct wtl_workload *workload, uint32_t slot,
 	place->start_ticks = stat->start_ticks;
 	place->child_ticks = stat->start_ticks < workload->begin_ticks ? stat->child_ticks : 0;
 	place->is_kernel = stat->is_kernel;
-	if (stat->start_ticks <= INT64_MAX / WTL_NS_PER_TICK)
-		consumer->start_ns = (int64_t)stat->start_ticks * WTL_NS_PER_TICK;
+	if (__builtin_mul_overflow(stat->start_ticks, WTL_NS_PER_TICK, &consumer->start_ns))
+		consumer->start_ns = 0;
 	if (stat->is_kernel)
 		consumer->state = WTL_CONSUMER_KERNEL;
 	return 0;

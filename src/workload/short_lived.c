@@ -297,6 +297,7 @@ static int unit_usage(struct wtl_workload *workload, const struct wtl_unit_use *
 	ssize_t len = wtl_io_file_read(workload->io, unit->file, text, sizeof(text) - 1);
 	const char *end;
 	uint64_t usec;
+	int64_t ns;
 
 	if (len < 0)
 		return (int)len;
@@ -305,9 +306,9 @@ static int unit_usage(struct wtl_workload *workload, const struct wtl_unit_use *
 	if (!end || !wtl_text_starts(text, name) ||
 	    wtl_num_u64(text + sizeof(name) - 1, (size_t)(end - text) - (sizeof(name) - 1), &usec) <
 		    0 ||
-	    usec > INT64_MAX / 1000)
+	    __builtin_mul_overflow(usec, 1000, &ns))
 		return -EINVAL;
-	*ret_ns = (int64_t)usec * 1000;
+	*ret_ns = ns;
 	return 0;
 }
 

@@ -144,7 +144,6 @@ static void basics_read(const struct parts *parts, struct wtl_exit *exit)
 {
 	const unsigned char *stats = parts->pid_stats;
 	bool has_tgid;
-	uint64_t elapsed_us;
 
 	exit->may_be_thread = true;
 	if (!stats || parts->pid_len < STATS_BASIC_LEN)
@@ -154,9 +153,8 @@ static void basics_read(const struct parts *parts, struct wtl_exit *exit)
 	exit->uid = get32(stats + STATS_UID);
 	if (get32(stats + STATS_PARENT) <= INT_MAX)
 		exit->parent = (int)get32(stats + STATS_PARENT);
-	elapsed_us = get64(stats + STATS_ETIME_US);
-	if (elapsed_us < INT64_MAX / 1000)
-		exit->elapsed_ns = (int64_t)elapsed_us * 1000;
+	if (__builtin_mul_overflow(get64(stats + STATS_ETIME_US), 1000, &exit->elapsed_ns))
+		exit->elapsed_ns = 0;
 	has_tgid = get16(stats + STATS_VERSION) >= STATS_TGID_VERSION &&
 		   parts->pid_len >= STATS_TGID + 4 && get32(stats + STATS_TGID) > 0 &&
 		   get32(stats + STATS_TGID) <= INT_MAX;
