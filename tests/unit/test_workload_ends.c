@@ -845,6 +845,31 @@ static void test_tree_ended_without(void **state)
 	test_tree_ended(state, EPERM);
 }
 
+/* What the whole of it used is billed once, though the parent who waited for it is told of it, too. */
+static void test_tree_ended_is_billed_once(void **state)
+{
+	struct world *world = *state;
+	int shell, command;
+
+	world->exits_errno = EPERM;
+	shell = start(world);
+	command = world_fork(world, shell);
+	wtl_workload_follow_tree(world->workload, command);
+	world_run(world, command, 5 * MS);
+	world_child(world, command, "cc1", 300 * MS);
+	world_exit(world, command);
+	wtl_workload_tree_ended(world->workload, 305 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_sum(world, WTL_CONSUMER_FOLDED), 300 * MS);
+	world_reap(world, command);
+	for (int i = 0; i < 3; i++) {
+		world_run(world, shell, 50 * MS);
+		world_unseen(world, 200 * MS);
+		world_look(world, WTL_NS_PER_S);
+	}
+	assert_int_equal(world_sum(world, WTL_CONSUMER_FOLDED), 300 * MS);
+}
+
 /* What others used that have ended is no part of it. */
 static void test_tree_ended_beside_others(void **state)
 {
@@ -952,21 +977,23 @@ static void test_parents_wait_for_unseen(void **state)
 
 static void test_units(void **state)
 {
+	static const char path[] = "/sys/fs/cgroup/user.slice/session-3.scope/cpu.stat";
+	static const char *const rubbish[] = {"usage_usec x\n", "usage_usec 9000000",
+					      "other_usec 9000000\n",
+					      "usage_usec 99999999999999999\n", ""};
 	struct world *world = *state;
 	const struct wtl_consumer *row;
 	int shell;
 
 	world->exits_errno = EPERM;
 	world_put(world, "/sys/fs/cgroup/cgroup.controllers", "cpu\n");
-	world_put(world, "/sys/fs/cgroup/user.slice/session-3.scope/cpu.stat",
-		  "usage_usec 1000000\nuser_usec 1\n");
+	world_put(world, path, "usage_usec 1000000\nuser_usec 1\n");
 	shell = start(world);
 	world_look(world, WTL_NS_PER_S);
 	/* The shell does not wait, so its child times say nothing. */
 	world_run(world, shell, 50 * MS);
 	world_unseen(world, 300 * MS);
-	world_put(world, "/sys/fs/cgroup/user.slice/session-3.scope/cpu.stat",
-		  "usage_usec 1350000\nuser_usec 1\n");
+	world_put(world, path, "usage_usec 1350000\nuser_usec 1\n");
 	world_look(world, WTL_NS_PER_S);
 	row = world_row(world, "short-lived", NULL);
 	assert_non_null(row);
@@ -974,8 +1001,7 @@ static void test_units(void **state)
 	assert_string_equal(row->group->unit, "session-3.scope");
 	assert_in_range(world->accounts[WTL_SLOT_UNSEEN], 0, 10 * MS);
 	/* What it used before the accounts began. */
-	world_put(world, "/sys/fs/cgroup/user.slice/session-3.scope/cpu.stat",
-		  "usage_usec 2000000\nuser_usec 1\n");
+	world_put(world, path, "usage_usec 2000000\nuser_usec 1\n");
 	wtl_workload_reset(world->workload);
 	memset(world->accounts, 0, world->n_accounts * sizeof(*world->accounts));
 	world->billed_ns = 0;
@@ -984,10 +1010,15 @@ static void test_units(void **state)
 	world_look(world, WTL_NS_PER_S);
 	assert_in_range(world_use(world, WTL_SLOT_UNSEEN), 250 * MS, 310 * MS);
 	/* A group that is gone, or writes rubbish. */
-	world_put(world, "/sys/fs/cgroup/user.slice/session-3.scope/cpu.stat", "usage_usec x\n");
-	world_unseen(world, 300 * MS);
-	world_look(world, WTL_NS_PER_S);
-	assert_in_range(world_use(world, WTL_SLOT_UNSEEN), 250 * MS, 310 * MS);
+	for (size_t i = 0; i < UNIT_COUNT(rubbish); i++) {
+		/* After rubbish, it is counted from what is there first. */
+		for (int is_bad = 0; is_bad < 2; is_bad++) {
+			world_put(world, path, is_bad ? rubbish[i] : "usage_usec 2000000\n");
+			world_unseen(world, 300 * MS);
+			world_look(world, WTL_NS_PER_S);
+			assert_in_range(world_use(world, WTL_SLOT_UNSEEN), 250 * MS, 310 * MS);
+		}
+	}
 }
 
 /* A unit that is started again has its old path, and a new group: its total is another one, from 0. */
@@ -1050,6 +1081,7 @@ static void test_order_of_units(void **state)
 	static const char *const names[] = {"m", "a", "z"};
 	struct world *world = *state;
 	const struct wtl_consumer *row;
+	unsigned n_rows = 0;
 	char text[80];
 
 	world->exits_errno = EPERM;
@@ -1072,6 +1104,13 @@ static void test_order_of_units(void **state)
 	assert_non_null(row);
 	assert_string_equal(row->group->cgroup, "/a.slice");
 	assert_in_range(row->cpu_ns, 180 * MS, 240 * MS);
+	/* The others have no row for nothing. */
+	for (uint32_t slot = wtl_workload_next(world->workload, 0);
+	     slot < wtl_workload_capacity(world->workload);
+	     slot = wtl_workload_next(world->workload, slot + 1))
+		n_rows += strcmp(wtl_workload_consumer(world->workload, slot)->name,
+				 "short-lived") == 0;
+	assert_int_equal(n_rows, 1);
 }
 
 static void test_not_asked_for(void **state)
@@ -1367,6 +1406,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_tree_ended_with_records, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_tree_ended_without, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_tree_ended_is_billed_once, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_tree_ended_beside_others, world_setup,
 						world_teardown),
