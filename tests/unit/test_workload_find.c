@@ -486,6 +486,7 @@ static void test_reused_of_unread(void **state)
 	world_look(world, WTL_NS_PER_S);
 	slot = (uint32_t)wtl_workload_find(world->workload, first);
 	world_look(world, WTL_NS_PER_S);
+	assert_string_equal(world_consumer(world, first)->name, "");
 	take_over(world, first, 400 * MS);
 	world->newest = other;
 	world_run(world, other, 40 * MS);
@@ -497,6 +498,28 @@ static void test_reused_of_unread(void **state)
 	assert_string_equal(wtl_workload_consumer(world->workload, slot)->name, "first");
 	assert_int_equal(world_pid_use(world, other), 40 * MS);
 	assert_int_equal(wtl_workload_means(world->workload)->n_reused, 1);
+}
+
+/* Whoever came later goes on as the same, however much it uses; so does a parent whose files were closed for a while. */
+static void test_goes_on(void **state)
+{
+	struct world *world = *state;
+	int parent, child;
+
+	start(world);
+	world_look(world, WTL_NS_PER_S);
+	parent = world_fork(world, 1);
+	world_at(world, parent)->is_closed = true;
+	child = world_fork(world, parent);
+	wtl_workload_follow_tree(world->workload, child);
+	for (int i = 0; i < 4; i++) {
+		world_run(world, child, 200 * MS);
+		world_run(world, parent, MS);
+		world_look(world, WTL_NS_PER_S);
+		world_at(world, parent)->is_closed = false;
+	}
+	assert_int_equal(wtl_workload_means(world->workload)->n_reused, 0);
+	assert_int_equal(world_consumer(world, child)->cpu_ns, 800 * MS);
 }
 
 /* A copy of another machine's /proc, which has been up for longer. */
@@ -828,6 +851,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_reused, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_reused_after_a_wrap, world_setup,
 						world_teardown),
+		cmocka_unit_test_setup_teardown(test_goes_on, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_reused_with_records, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_reused_unnoticed, world_setup, world_teardown),
