@@ -291,6 +291,11 @@ static void test_rate_stays(void **state)
 	run_all(world, pids, 2, MS / 2);
 	assert_int_equal(world_pid_use(world, pids[0]), MS / 4);
 	assert_int_equal(world_pid_use(world, pids[1]), 3 * MS / 4);
+	run_all(world, pids, 2, MS - 1);
+	assert_in_range(world_pid_use(world, pids[0]), MS / 2 - 1, MS / 2 + 1);
+	/* A millisecond is enough for 1000 of 1050. */
+	run_all(world, pids, 2, MS);
+	assert_in_range(world_pid_use(world, pids[0]), 1904760, 1904763);
 }
 
 /* With more busy processes than descriptors, those that use most have them. */
