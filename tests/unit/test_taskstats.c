@@ -299,8 +299,11 @@ static void test_cut_and_changed(void **state)
 static void test_hostile_values(void **state)
 {
 	struct taskstats stats = stats_of(500, 500, UINT64_MAX);
+	const struct taskstats good = {.version = 8, .cpu_run_virtual_total = 5};
 	struct datagram datagram = {.len = 0};
 	struct wtl_exit exits[8];
+	size_t at, len;
+	uint16_t frame;
 	unsigned n_bad;
 
 	(void)state;
@@ -309,8 +312,16 @@ static void test_hostile_values(void **state)
 	put_task(&datagram, &stats, sizeof(stats));
 	stats = stats_of(0, 0, 5);
 	put_task(&datagram, &stats, sizeof(stats));
+	/* Nobody's: there is no number. */
+	at = message_begin(&datagram, 28, TASKSTATS_CMD_NEW);
+	len = datagram.len;
+	put_attribute(&datagram, TASKSTATS_TYPE_AGGR_PID, "", 0);
+	put_attribute(&datagram, TASKSTATS_TYPE_STATS, &good, sizeof(good));
+	frame = (uint16_t)(datagram.len - len);
+	memcpy(datagram.bytes + len, &frame, sizeof(frame));
+	message_end(&datagram, at);
 	assert_int_equal(read_all(&datagram, exits, &n_bad), 0);
-	assert_int_equal(n_bad, 3);
+	assert_int_equal(n_bad, 4);
 	datagram.len = 0;
 	stats = stats_of(9, 9, 5);
 	memset(stats.ac_comm, '\033', sizeof(stats.ac_comm));

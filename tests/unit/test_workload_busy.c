@@ -152,10 +152,19 @@ static void test_starts_anew(void **state)
 	columns.idle_ticks -= 5000;
 	wtl_busy_scan(&busy, &columns, t_ns += WTL_NS_PER_S, boot_ns += WTL_NS_PER_S);
 	assert_int_equal(wtl_busy_take_unseen(&busy), 0);
-	/* Within what a wait for a disk may take back, it goes on. */
-	columns.idle_ticks -= 3;
+	/* Within what waits for disks may take back, two ticks of each CPU, it goes on; not beyond that. */
+	columns.idle_ticks -= 10;
 	wtl_busy_scan(&busy, &columns, t_ns += WTL_NS_PER_S, boot_ns += WTL_NS_PER_S);
 	assert_in_range(wtl_busy_take_unseen(&busy), 4900 * (int64_t)MS, 5100 * (int64_t)MS);
+	columns.idle_ticks -= 11;
+	wtl_busy_scan(&busy, &columns, t_ns += WTL_NS_PER_S, boot_ns += WTL_NS_PER_S);
+	assert_int_equal(wtl_busy_take_unseen(&busy), 0);
+	/* Less than a tenth of a second is no sleep. */
+	wtl_busy_scan(&busy, &columns, t_ns += WTL_NS_PER_S,
+		      boot_ns += WTL_NS_PER_S + 100 * MS - 1);
+	assert_in_range(wtl_busy_take_unseen(&busy), 4900 * (int64_t)MS, 5100 * (int64_t)MS);
+	wtl_busy_scan(&busy, &columns, t_ns += WTL_NS_PER_S, boot_ns += WTL_NS_PER_S + 100 * MS);
+	assert_int_equal(wtl_busy_take_unseen(&busy), 0);
 	/* The clock steps back. */
 	wtl_busy_scan(&busy, &columns, t_ns -= WTL_NS_PER_S, boot_ns);
 	assert_int_equal(busy.capacity_ns, 0);
