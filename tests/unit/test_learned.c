@@ -498,6 +498,7 @@ struct few {
 	struct wtl_learned *learned;
 	int pids[2];
 	unsigned looks;
+	struct wtl_baseline idle[2];
 };
 
 static void few_start(struct few *few, const char *const domains[], size_t n,
@@ -520,7 +521,6 @@ static void few_start(struct few *few, const char *const domains[], size_t n,
  * 6 W of the other one's. */
 static void few_look(struct few *few, size_t first, size_t end)
 {
-	const struct wtl_baseline nothing = {.is_known = false};
 	int64_t use_ms[2] = {few->looks * 7 % 10 * 60, few->looks * 3 % 7 * 90};
 	uint64_t energy_uj = 20000000;
 
@@ -534,7 +534,7 @@ static void few_look(struct few *few, size_t first, size_t end)
 		wtl_learned_widen(few->learned, wtl_workload_capacity(few->world.workload)), 0);
 	wtl_learned_scan(few->learned, few->world.workload);
 	for (size_t i = first; i < end; i++)
-		wtl_learned_add(few->learned, i, energy_uj, S, 0.01, &nothing);
+		wtl_learned_add(few->learned, i, energy_uj, S, 0.01, &few->idle[i]);
 }
 
 static void few_done(struct few *few)
@@ -571,6 +571,34 @@ static void test_missing_part(void **state)
 	few_look(&few, 0, 2);
 	assert_false(wtl_learned_watts(few.learned, 1, key, &watts));
 	few_done(&few);
+}
+
+/* Of power at rest that was given, or is known of one package only, what users draw is not inferred. */
+static void test_idle_of_parts(void **state)
+{
+	static const char *const packages[] = {"package-0", "package-1"};
+	static struct few few;
+
+	(void)state;
+	for (int is_given = 0; is_given < 2; is_given++) {
+		const struct wtl_baseline idle = {.is_known = true,
+						  .is_given = is_given,
+						  .idle_uw = is_given ? 5000000 : 20000000,
+						  .uncertainty_uw = 100000};
+		struct wtl_watts_figure watts;
+		uint32_t key;
+
+		few_start(&few, packages, 2, WTL_LEARNED_PACKAGES);
+		few.idle[0] = idle;
+		if (is_given)
+			few.idle[1] = idle;
+		for (int k = 0; k < 40; k++)
+			few_look(&few, 0, 2);
+		key = world_consumer(&few.world, few.pids[0])->watts_key;
+		assert_true(wtl_learned_watts(few.learned, 0, key, &watts));
+		assert_true(watts.w > 23.0 && watts.w < 25.0);
+		few_done(&few);
+	}
 }
 
 /* Of a domain alone, the first as well: what is known is begun with, and kept, once however often that is asked for. */
@@ -646,6 +674,7 @@ int main(void)
 		cmocka_unit_test(test_given_idle),
 		cmocka_unit_test(test_known_idle),
 		cmocka_unit_test(test_missing_part),
+		cmocka_unit_test(test_idle_of_parts),
 		cmocka_unit_test(test_kept_of_one_domain),
 		cmocka_unit_test(test_kept_of_several),
 	};
