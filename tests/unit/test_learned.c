@@ -570,6 +570,12 @@ static void test_missing_part(void **state)
 	few_look(&few, 0, 2);
 	few_look(&few, 0, 2);
 	assert_false(wtl_learned_watts(few.learned, 1, key, &watts));
+	/* Of a look in which nothing is known of the processors, nothing is told. */
+	assert_true(wtl_learned_awake_s(few.learned) > 0.0);
+	few.world.no_stat = true;
+	few_look(&few, 0, 2);
+	few_look(&few, 0, 2);
+	assert_true(wtl_learned_awake_s(few.learned) == 0.0);
 	few_done(&few);
 }
 
