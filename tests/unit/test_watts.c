@@ -546,10 +546,16 @@ static void test_known_before(void **s)
 	assert_true(fabs(wtl_watts_of(watts, 1).w - 5.0) < 0.5);
 	wtl_watts_weights(watts, &look, weights);
 	assert_true(weights[1] < 0.7 * weights[0]);
-	/* Another one comes to the place. */
-	wtl_watts_clear(watts, 1);
-	wtl_watts_weights(watts, &look, weights);
-	assert_true(weights[1] == weights[0]);
+	/* Another one comes to the place, new or from another place. */
+	for (int is_split = 0; is_split < 2; is_split++) {
+		wtl_watts_know(watts, 1, 5.0, 1.0);
+		if (is_split)
+			wtl_watts_split(watts, 1, 0);
+		else
+			wtl_watts_clear(watts, 1);
+		wtl_watts_weights(watts, &look, weights);
+		assert_true(weights[1] == weights[0]);
+	}
 	wtl_watts_free(watts);
 }
 
