@@ -557,6 +557,13 @@ static void test_known_before(void **s)
 		assert_true(weights[1] == weights[0]);
 	}
 	wtl_watts_free(watts);
+	/* Or before the first look. */
+	watts = wtl_watts_new(2);
+	wtl_watts_know(watts, 1, 5.0, 1.0);
+	wtl_watts_clear(watts, 1);
+	wtl_watts_add(watts, &look);
+	assert_true(wtl_watts_of(watts, 1).w == wtl_watts_of(watts, 0).w);
+	wtl_watts_free(watts);
 }
 
 /* One that draws 1.3 times as much from its middle on: each half is told with its own watts, as in a machine that changes. */
