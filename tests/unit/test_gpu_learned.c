@@ -95,6 +95,9 @@ static void test_known_before(void **state)
 	struct gpu gpu;
 
 	gpu_open(&gpu, *state);
+	/* In a container, number 1 is a program like others. */
+	gpu.pids[0] = 1;
+	gpu.slots[0] = (uint32_t)wtl_workload_find(gpu.world->workload, 1);
 	strcpy(known.name, wtl_workload_consumer(gpu.world->workload, gpu.slots[0])->name);
 	assert_int_equal(wtl_known_add(&gpu.programs, &known), 0);
 	for (int i = 0; i < 20 && !wtl_gpu_learned_has(gpu.learned); i++)
