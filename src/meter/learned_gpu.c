@@ -222,7 +222,7 @@ static double unsmooth(struct place *place, double now_ppm, double duration_s, b
 	double kept_s = place->averaged_s;
 	double sample = now_ppm;
 
-	if (kept_s > 0.0 && !has_ended)
+	if (!has_ended)
 		sample += (now_ppm - place->ppm) * kept_s / duration_s;
 	place->averaged_s =
 		kept_s > 0.0 ? fmin(kept_s + duration_s, (double)WTL_GPU_SMOOTH_NS / WTL_NS_PER_S)
@@ -330,7 +330,7 @@ static void note_shared(struct wtl_gpu_learned *learned)
 	for (size_t i = 0; i < learned->n_used; i++)
 		n_now += learned->used[i].use_s > USED_LEAST * learned->duration_s;
 	learned->is_mixed = n_now > 1;
-	for (size_t i = 0; i < PLACES; i++)
+	for (size_t i = OTHERS + 1; i < PLACES; i++)
 		n += learned->places[i].seen > 0 && learned->places[i].pid;
 	learned->is_shared |= n > 1 || (n == 1 && learned->places[OTHERS].part > USED_LEAST);
 }
