@@ -208,6 +208,34 @@ def test_bounds_of_a_name_that_libraries_have_too(tmp_path):
         assert several.code == 125 and re.search(r"which one\? 'main \(.*(two|three).py.*' or 'main \(.*(two|three).py", several.err), several
 
 
+def test_bounds_of_files_by_their_paths(tmp_path):
+    """Whole or its last parts, also where no path is shown. `diff` knows Python's files by their names alone."""
+    spin = "def fit():\n    import time\n    end = time.process_time() + 0.2\n    while time.process_time() < end:\n        sum(range(999))\n"
+    for path, text in (("old/fitm.py", spin), ("new/fitm.py", "\n" + spin), ("main.py", "import importlib.util\ndef load(name):\n"
+                       f"    spec = importlib.util.spec_from_file_location(name, '{tmp_path}/' + name + '/fitm.py')\n"
+                       "    made = importlib.util.module_from_spec(spec)\n    spec.loader.exec_module(made)\n    return made\ndef train():\n"
+                       "    load('old').fit()\n    load('new').fit()\ntrain()\n")):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+    kept = tmp_path / "a.wprof"
+    assert run_wattle("profile", "-q", "-o", kept, "--", sys.executable, tmp_path / "main.py").code == 0
+
+    def told(name, *words):
+        return run_wattle("profile", *words, "--fail-if", f"{name} < 100 s")
+    for name in (f"train ({tmp_path}/main.py:7)", f"train ({tmp_path}/main.py)", f"train ({tmp_path.name}/main.py)", "fit (old/fitm.py)", "fit (old/fitm.py:1)",
+                 f"fit ({tmp_path}/new/fitm.py:2)", "fit (new/fitm.py)", "fit (fitm.py:2)"):
+        done = told(name, "show", "-q", "-o", tmp_path / "a.json", kept)
+        assert done.code == 124 and "fails: it is" in done.complaint(), (name, done)
+    for name in ("train (/main.py)", "train (/else/main.py)", "train (ain.py)", "fit (old/fitm.py:2)", "fit (/new/fitm.py)"):
+        assert "no such function was seen" in told(name, "show", "-q", "-o", tmp_path / "a.json", kept).err, name
+    for name in ("fit", "fit (fitm.py)"):
+        several = told(name, "show", "-q", "-o", tmp_path / "a.json", kept)
+        assert several.code == 125 and "which one? 'fit (" in several.complaint(), several
+    for name in (f"train ({tmp_path}/main.py)", "train (main.py)", "fit (old/fitm.py)"):
+        assert told(name, "diff", kept, kept).code == 124, name
+    assert "no such function was seen" in told("train (/else/ain.py)", "diff", kept, kept).err
+
+
 def test_bounds_of_names_as_compilers_make_them(tmp_path):
     """`work` is work.constprop.0 as well, or ask which file's; and a shell's own `main` is not what is asked for."""
     (tmp_path / "a.c").write_text("""
@@ -228,8 +256,9 @@ int main(int argc, char **argv) { double s = 0; for (int i = 0; i < 300; i++) s 
     subprocess.run(["gcc", "-g", "-O1", "-o", "other", "b.c"], check=True, cwd=tmp_path)
     both = run_wattle("profile", "-q", "--fail-if", "work > 0.01 s", "--fail-if", "main (b.c) < 100 s", "--", "sh", "-c", f"{tmp_path}/plain; {tmp_path}/other")
     assert both.code == 125 and re.search(r"which one\? 'work \([ab]\.c\)' or 'work \([ab]\.c\)'", both.err), both
-    one = run_wattle("profile", "-q", "--fail-if", "main (b.c) < 100 s", "--", "sh", "-c", f"{tmp_path}/plain; {tmp_path}/other")
-    assert one.code == 124, one
+    for path in ("b.c", f"{tmp_path}/b.c", f"{tmp_path.name}/b.c"):
+        one = run_wattle("profile", "-q", "--fail-if", f"main ({path}) < 100 s", "--", "sh", "-c", f"{tmp_path}/plain; {tmp_path}/other")
+        assert one.code == 124, one
     (tmp_path / "t.py").write_text("def main():\n    return sum(i * i for i in range(3_000_000))\nmain()\n")
     shell = run_wattle("profile", "-q", "--fail-if", "main > 0.1 s", "--", "bash", "-c", f"for ((i = 0; i < 9999; i++)); do :; done; {sys.executable} {tmp_path}/t.py; true")
     assert shell.code == 124, shell

@@ -143,6 +143,12 @@ static void test_labels(void **state)
 		{"fit (/a/train.py:12)", "fit (train.py:12)", WTL_LABEL_WHOLE},
 		{"fit (/a/train.py:12)", "fit (/a/train.py)", WTL_LABEL_WHOLE},
 		{"fit (/a/train.py:12)", "fit (train.py:13)", WTL_LABEL_OTHER},
+		{"fit (/a/b/train.py:12)", "fit (b/train.py)", WTL_LABEL_WHOLE},
+		{"fit (/a/b/train.py:12)", "fit (b/train.py:12)", WTL_LABEL_WHOLE},
+		{"fit (/a/b/train.py:12)", "fit (/b/train.py)", WTL_LABEL_OTHER},
+		{"fit (/a/b/train.py:12)", "fit (rain.py)", WTL_LABEL_OTHER},
+		{"fit (train.py:12)", "fit (/a/train.py:12)", WTL_LABEL_OTHER},
+		{"work (/a/b/one.c)", "work (b/one.c)", WTL_LABEL_WHOLE},
 		{"Model.fit (train.py:12)", "fit", WTL_LABEL_SHORT},
 		{"main (<frozen site>:593)", "main", WTL_LABEL_BARE},
 		{"int ns::foo(int, char const*) const", "foo", WTL_LABEL_SHORT},
@@ -234,7 +240,7 @@ static void test_labels(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < UNIT_COUNT(rows); i++)
-		if (wtl_label_match(rows[i].shown, rows[i].name, strlen(rows[i].name)) !=
+		if (wtl_label_match(rows[i].shown, rows[i].name, strlen(rows[i].name), true) !=
 		    rows[i].match)
 			fail_msg("'%s' for '%s'", rows[i].name, rows[i].shown);
 	assert_int_equal(wtl_label_source_len("heavy.part.0.cold"), strlen("heavy"));
@@ -242,6 +248,26 @@ static void test_labels(void **state)
 	assert_int_equal(wtl_label_source_len("heavy"), strlen("heavy"));
 	assert_int_equal(wtl_label_source_len("main.part.coldStart"),
 			 strlen("main.part.coldStart"));
+}
+
+/* Of "fit (train.py)" no more may be known than the end of its path. */
+static void test_files_whose_folder_is_not_known(void **state)
+{
+	static const struct {
+		const char *name;
+		enum wtl_label_match match;
+	} rows[] = {
+		{"fit (train.py)", WTL_LABEL_WHOLE},	 {"fit (/a/train.py)", WTL_LABEL_WHOLE},
+		{"fit (a/train.py)", WTL_LABEL_WHOLE},	 {"fit (/a/strain.py)", WTL_LABEL_OTHER},
+		{"fit (train.py/a)", WTL_LABEL_OTHER},	 {"fit (rain.py)", WTL_LABEL_OTHER},
+		{"fit (/train.py:12)", WTL_LABEL_OTHER}, {"fit", WTL_LABEL_BARE}};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(rows); i++)
+		if (wtl_label_match("fit (train.py)", rows[i].name, strlen(rows[i].name), false) !=
+		    rows[i].match)
+			fail_msg("'%s'", rows[i].name);
+	assert_int_equal(wtl_label_match("fit", "fit (a.py)", 10, false), WTL_LABEL_OTHER);
 }
 
 int main(void)
@@ -252,6 +278,7 @@ int main(void)
 		cmocka_unit_test(test_several_runs),
 		cmocka_unit_test(test_one_run_against_several),
 		cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_files_whose_folder_is_not_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

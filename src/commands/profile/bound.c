@@ -162,7 +162,8 @@ enum { TOTAL = -1, NOT_SEEN = -2, SEVERAL = -3 };
 static enum wtl_label_match match_of(const struct wtl_bound *bound, const char *shown,
 				     size_t name_len, const char *const paths[2])
 {
-	enum wtl_label_match best = wtl_label_match(shown, bound->text, bound->name_len);
+	bool has_path = paths[0][0] || paths[1][0];
+	enum wtl_label_match best = wtl_label_match(shown, bound->text, bound->name_len, has_path);
 	char text[2 * PATH_MAX];
 
 	for (size_t i = 0; i < 2; i++) {
@@ -171,7 +172,7 @@ static enum wtl_label_match match_of(const struct wtl_bound *bound, const char *
 		if (!paths[i][0] || snprintf(text, sizeof(text), "%.*s (%s)", (int)name_len, shown,
 					     paths[i]) >= (int)sizeof(text))
 			continue;
-		match = wtl_label_match(text, bound->text, bound->name_len);
+		match = wtl_label_match(text, bound->text, bound->name_len, paths[i][0] == '/');
 		best = match > best ? match : best;
 	}
 	return best;
@@ -206,10 +207,16 @@ static void match_function(const struct wtl_bound *bound, struct wtl_bound_searc
 			   const struct wtl_stacks *stacks, size_t number)
 {
 	const struct wtl_stacks_function *is = &stacks->functions[number];
-	bool is_python = is->label != is->name; /* its name has its file */
-	const char *const paths[] = {is_python ? "" : is->file, is_python ? "" : is->object};
+	const char *open = strstr(is->name, " ("), *paths[] = {is->file, is->object};
+	size_t len = wtl_stacks_name_len(is);
+	char place[PATH_MAX + 16]; /* Python's: with its line */
 
-	wtl_bound_match(bound, search, number, is->name, wtl_stacks_name_len(is), paths,
+	if (is->label != is->name && open) {
+		len = (size_t)(open - is->name);
+		snprintf(place, sizeof(place), "%s:%u", is->file, is->line);
+		paths[0] = place;
+	}
+	wtl_bound_match(bound, search, number, is->name, len, paths,
 			wtl_stacks_is_installed(stacks, number));
 }
 

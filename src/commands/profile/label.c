@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands/profile/label.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 /* A part of a name. */
@@ -137,19 +136,22 @@ static struct part without_line(struct part file)
 	return file;
 }
 
-static struct part without_folder(struct part file)
+/* Whether those are a path's last parts: "b/one.c" of "/a/b/one.c". */
+static bool ends_in(struct part path, struct part end)
 {
-	const char *slash = memrchr(file.at, '/', file.len);
+	size_t first = path.len - end.len;
 
-	return slash ? (struct part){slash + 1, file.len - (size_t)(slash + 1 - file.at)} : file;
+	return end.len > 0 && end.len <= path.len &&
+	       is_same((struct part){path.at + first, end.len}, end) &&
+	       (first == 0 || path.at[first - 1] == '/');
 }
 
-static bool is_file(struct part shown, struct part file)
+static bool is_file(struct part shown, struct part file, bool has_whole_path)
 {
-	struct part short_shown = without_folder(shown), base = without_line(short_shown);
+	struct part path = without_line(shown);
 
-	return is_same(file, shown) || is_same(file, short_shown) || is_same(file, base) ||
-	       is_same(file, without_line(shown));
+	return ends_in(shown, file) || ends_in(path, file) ||
+	       (!has_whole_path && (ends_in(file, shown) || ends_in(file, path)));
 }
 
 /* "ns::foo" of "int ns::foo(int) const" */
@@ -345,7 +347,8 @@ static enum wtl_label_match match_name(struct part shown, struct part name)
 	return is_end(qualified, name) ? WTL_LABEL_PART : WTL_LABEL_OTHER;
 }
 
-enum wtl_label_match wtl_label_match(const char *shown, const char *name, size_t len)
+enum wtl_label_match wtl_label_match(const char *shown, const char *name, size_t len,
+				     bool has_whole_path)
 {
 	struct part sought = {name, len}, is = {shown, strlen(shown)};
 	struct part file = take_file(&is), sought_file = take_file(&sought);
@@ -353,7 +356,7 @@ enum wtl_label_match wtl_label_match(const char *shown, const char *name, size_t
 
 	if (match == WTL_LABEL_OTHER || sought_file.len == 0)
 		return match;
-	if (!is_file(file, sought_file))
+	if (!is_file(file, sought_file, has_whole_path))
 		return WTL_LABEL_OTHER;
 	return match == WTL_LABEL_PART ? match : WTL_LABEL_WHOLE;
 }
