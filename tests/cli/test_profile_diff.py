@@ -414,6 +414,34 @@ def test_bounds_of_names_of_cxx(tmp_path):
     assert several.code == 125 and "Kernel<7>" in several.err and "Kernel<9>" in several.err, several
 
 
+def test_a_name_of_cxx_that_only_inlined_calls_have(tmp_path):
+    """It has no parameters and no namespace, but is no more whole than one that has: which one is meant?"""
+    (tmp_path / "a.cpp").write_text("""
+extern double once_b(double), part_b(double);
+static double spin(double x) { for (int i = 0; i < 60000000; i++) x = x * 1.0000001 + 1e-9; return x; }
+__attribute__((always_inline)) static inline double once(double x) { return spin(x) + 1; }
+namespace { __attribute__((always_inline)) inline double part(double x) { return spin(x + 2); } }
+int main(int argc, char **) { return once(argc) + part(argc) + once_b(argc) + part_b(argc) == 1.5; }
+""")
+    (tmp_path / "b.cpp").write_text("""
+static double spin(double x) { for (int i = 0; i < 60000000; i++) x = x * 1.0000001 + 1e-9; return x; }
+__attribute__((noipa)) static double once(double x) { return spin(x) + 1; }
+namespace { __attribute__((noipa)) double part(double x) { return spin(x) + 2; } }
+double once_b(double x) { return once(x) + 1; }
+double part_b(double x) { return part(x) + 1; }
+""")
+    if subprocess.run(["g++", "-g", "-O1", "-o", "a", "a.cpp", "b.cpp"], check=False, cwd=tmp_path).returncode:
+        pytest.skip("no compiler")
+    kept = tmp_path / "a.wprof"
+    assert run_wattle("profile", "-q", "-o", kept, "--", tmp_path / "a").code == 0
+    for words in (("show", "-q", "-o", tmp_path / "a.json", kept), ("diff", kept, kept)):
+        for name, other in (("once", "once(double)"), ("part", "(anonymous namespace)::part(double)")):
+            several = run_wattle("profile", *words, "--fail-if", f"{name} < 100 s")
+            assert several.code == 125 and f"'{name}'" in several.err and f"'{other}'" in several.err, several
+            for one in (f"{name} (a.cpp)", f"{name} (b.cpp)", other):
+                assert run_wattle("profile", *words, "--fail-if", f"{one} < 100 s").code == 124, one
+
+
 def left(*words, **options):
     """As by a reader who has seen enough: nobody reads `stdout` or `stderr`."""
     nobody, pipe = os.pipe()

@@ -332,6 +332,17 @@ static bool is_end(struct part shown, struct part name)
 	return k == 0;
 }
 
+/* Whether only types were left out, and an unnamed namespace: names of inlined calls never have them. */
+static bool is_untyped(struct part own, struct part qualified, struct part name)
+{
+	static const char unnamed[] = "(anonymous namespace)::";
+	size_t len = has_at(qualified, 0, unnamed) ? sizeof(unnamed) - 1 : 0;
+
+	return qualified.len < own.len &&
+	       (is_same(name, qualified) ||
+		is_same(name, (struct part){qualified.at + len, qualified.len - len}));
+}
+
 static enum wtl_label_match match_name(struct part shown, struct part name)
 {
 	struct part own = {shown.at, wtl_label_source_len(shown.at)}, qualified, plain;
@@ -339,6 +350,8 @@ static enum wtl_label_match match_name(struct part shown, struct part name)
 	if (own.len > shown.len)
 		own.len = shown.len;
 	qualified = without_types(own);
+	if (is_untyped(own, qualified, name))
+		return WTL_LABEL_BARE;
 	plain = without_generics(qualified);
 	if (is_same(name, own) || is_same(name, qualified) || is_same(name, plain) ||
 	    is_same(name, without_scope(qualified, ':')) ||

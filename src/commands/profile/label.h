@@ -10,9 +10,9 @@
 /* How well a name is that of a function, the worst first. */
 enum wtl_label_match {
 	WTL_LABEL_OTHER,
-	WTL_LABEL_PART, /* "b::run<int>" for "a::b::(anonymous namespace)::run<int, long>(int)" */
-	WTL_LABEL_SHORT, /* "foo" or "ns::foo" for "int ns::foo(int)"; "heavy" for "heavy.constprop.0" */
-	WTL_LABEL_BARE, /* the whole name, but not its file: "fit" */
+	WTL_LABEL_PART,	 /* "b::run<int>" for "a::b::(anonymous namespace)::run<int, long>(int)" */
+	WTL_LABEL_SHORT, /* "foo" for "int ns::foo(int)"; "heavy" for "heavy.constprop.0" */
+	WTL_LABEL_BARE,	 /* the whole name, but not its file: "fit"; "foo" for "int foo(int)" */
 	WTL_LABEL_WHOLE /* with its file, as it is shown, or without folders or line: "fit (train.py)" */
 };
 
