@@ -405,10 +405,11 @@ def test_bounds_of_names_of_cxx(tmp_path):
     def told(*names):
         return run_wattle("profile", "show", "-q", "-o", tmp_path / "a.json", tmp_path / "a.wprof", *(word for name in names for word in ("--fail-if", f"{name} < 100 s")))
     for name in ("Vec::operator<", "operator<", "operator<<", "Vec::operator->", "Vec::operator()", "operator bool", "Vec::operator bool", "operator>", "operator><int>",
-                 "phys::reduce", "reduce<float>", "phys::reduce<float>", "Kernel<7>::operator()", "phys::Kernel<9>::operator()", "tagged", "tagged[abi:one]"):
+                 "phys::reduce", "reduce<float>", "phys::reduce<float>", "Kernel<7>::operator()", "phys::Kernel<9>::operator()", "tagged", "tagged[abi:one]",
+                 "reduce(std::vector<float, std::allocator<float>>&)", "float reduce<float>(std::vector<float, std::allocator<float> >&)", "Vec::operator()(double) const"):
         done = told(name)
         assert (done.code, done.err.count("\n")) == (124, 1) and "fails: it is" in done.err, (name, done)
-    for name in ("operator<=", "operator-", "phys::operator<", "reduce<int>", "Kernel<8>::operator()", "bool"):
+    for name in ("operator<=", "operator-", "phys::operator<", "reduce<int>", "Kernel<8>::operator()", "bool", "reduce(float)", "int reduce<float>(std::vector<float, std::allocator<float> >&)"):
         assert "no such function was seen" in told(name).err, name
     several = told("Kernel::operator()")
     assert several.code == 125 and "Kernel<7>" in several.err and "Kernel<9>" in several.err, several

@@ -332,6 +332,38 @@ static bool is_end(struct part shown, struct part name)
 	return k == 0;
 }
 
+static bool is_none_or_alike(struct part shown, struct part given)
+{
+	return given.len == 0 || is_alike(shown, given);
+}
+
+/* Whether it is the end of the name, with types as well: "S::get(int) const" of "ns::S::get(int) const". */
+static bool is_typed_end(struct part own, struct part name)
+{
+	struct part shown = without_types(own), end = without_types(name);
+	const char *own_end = shown.at + shown.len, *name_end = end.at + end.len;
+	struct part before = {own.at, (size_t)(shown.at - own.at)},
+		    behind = {own_end, (size_t)(own.at + own.len - own_end)},
+		    given_before = {name.at, (size_t)(end.at - name.at)},
+		    given_behind = {name_end, (size_t)(name.at + name.len - name_end)};
+
+	return is_none_or_alike(before, given_before) && is_none_or_alike(behind, given_behind) &&
+	       is_end(shown, end);
+}
+
+/* Whether it is what is behind a dot: "Inner.train" of Python's "Model.Inner.train". */
+static bool is_behind_dot(struct part shown, struct part name)
+{
+	size_t depth = 0, first = shown.len - name.len, at = 0;
+
+	if (name.len == 0 || name.len >= shown.len)
+		return false;
+	while (at < first - 1)
+		at = next(shown, at, &depth);
+	return at == first - 1 && depth == 0 && shown.at[at] == '.' &&
+	       is_same((struct part){shown.at + first, name.len}, name);
+}
+
 /* Whether only types were left out, and an unnamed namespace: names of inlined calls never have them. */
 static bool is_untyped(struct part own, struct part qualified, struct part name)
 {
@@ -355,9 +387,11 @@ static enum wtl_label_match match_name(struct part shown, struct part name)
 	plain = without_generics(qualified);
 	if (is_same(name, own) || is_same(name, qualified) || is_same(name, plain) ||
 	    is_same(name, without_scope(qualified, ':')) ||
-	    is_same(name, without_scope(plain, ':')) || is_same(name, without_scope(plain, '.')))
+	    is_same(name, without_scope(plain, ':')) || is_same(name, without_scope(own, '.')))
 		return WTL_LABEL_SHORT;
-	return is_end(qualified, name) ? WTL_LABEL_PART : WTL_LABEL_OTHER;
+	return is_end(qualified, name) || is_typed_end(own, name) || is_behind_dot(own, name)
+		       ? WTL_LABEL_PART
+		       : WTL_LABEL_OTHER;
 }
 
 enum wtl_label_match wtl_label_match(const char *shown, const char *name, size_t len,
