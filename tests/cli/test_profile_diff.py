@@ -106,6 +106,7 @@ def test_rows_and_their_order(pair, sort, column):
 
 @pytest.mark.parametrize("words, says", [
     ((), "two files"), (("a",), "two files"), (("a", "b", "c"), "two files"), (("a", "--"), "two files"), (("--", "a", "b"), "two files"),
+    (("a", "--", "b", "--", "c"), "of one '--'"), (("a", "--", "--", "b"), "of one '--'"),
     (("--table", "a", "b"), "--table is for show"), (("--sort", "samples", "a", "b"), "--sort samples is for show"),
     (("--fail-strict", "a", "b"), "--fail-strict is for"), (("none.wprof", "b"), "No such file"), (("a", "b", "-f", "svg"), "text, json or csv"), (("-o", "d.html", "a", "b"), "text, json or csv"),
 ])

@@ -281,11 +281,11 @@ static int find_sides(struct wtl_app *app, const char *files[], size_t *ret_n, s
 			files[n++] = words->words[i];
 	*ret_n = n;
 	*ret_first = first;
-	if (n >= 2 && first > 0 && first < n && (words->n > n || n == 2))
+	if (n >= 2 && first > 0 && first < n && (words->n == n + 1 || (words->n == n && n == 2)))
 		return 0;
-	return wtl_complain(app,
-			    "diff takes two files, or several on each side of '--', as in: wattle "
-			    "profile diff a1.wprof a2.wprof -- b1.wprof b2.wprof");
+	return wtl_complain(
+		app, "diff takes two files, or several on each side of one '--', as in: wattle "
+		     "profile diff a1.wprof a2.wprof -- b1.wprof b2.wprof");
 }
 
 static int find_writer(struct wtl_app *app, const struct wtl_writer **ret_writer)
