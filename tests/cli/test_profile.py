@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import REPO, clean_env, command_path, finish, mover, parse_json, run_wattle, start_wattle, wait_for
+from conftest import REPO, clean_env, command_path, finish, mover, parse_csv, parse_json, run_wattle, start_wattle, wait_for
 
 SUMS = ("stacks_j", "not_seen_j", "unknown_time_j", "outside_j", "profiler_j", "others_j", "kernel_j", "idle_j", "unattributed_j")
 
@@ -419,8 +419,10 @@ def test_waiting(program, tmp_path):
     told = run_wattle("profile", "show", tmp_path / "p.wprof", "--table", "--sort", "wall")
     assert "waiting [s]" in told.out and "waiting takes no energy" in told.out
     assert run_wattle("profile", "show", tmp_path / "p.wprof", "--table").out == told.out
-    for name in ("p.speedscope.json", "p.html", "p.pb.gz"):
+    for name in ("p.speedscope.json", "p.html", "p.pb.gz", "p.csv"):
         assert run_wattle("profile", "show", tmp_path / "p.wprof", "-o", tmp_path / name).code == 0
+    table = parse_csv((tmp_path / "p.csv").read_text())
+    assert [[Decimal(row[key]) for key in ("own_wait_s", "wait_s")] for row in table] == [[row["own_wait_s"], row["wait_s"]] for row in seen.json["functions"]]
     assert "time waiting" in (tmp_path / "p.speedscope.json").read_text() and "time waiting" in (tmp_path / "p.html").read_text()
     pictures = {one["name"]: one for one in json.loads((tmp_path / "p.speedscope.json").read_text())["profiles"]}
     both_s = sum(pictures[f"{name} [s]"]["endValue"] for name in ("CPU time", "time waiting"))

@@ -65,6 +65,8 @@ def test_text_and_csv(pair, tmp_path):
     assert "heavy" in seconds_are_below_their_header(text.out)
     table = parse_csv((tmp_path / "d.csv").read_text())
     assert {"light", "recursive"} <= {row["function"] for row in table}
+    run_wattle("profile", "show", pair[0], "-o", tmp_path / "p.csv")
+    assert {(row["own_wait_s"], row["wait_s"]) for row in parse_csv((tmp_path / "p.csv").read_text())} == {("", "")}
 
 
 def seconds_are_below_their_header(text):

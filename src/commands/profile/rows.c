@@ -12,7 +12,7 @@
 static const struct wtl_doc_table table = {
 	"functions",
 	"0:function,file,line,samples,own_cpu_s,own_energy_j,own_uncertainty_j,own_co2e_g,cpu_s,energy_j,"
-	"uncertainty_j,co2e_g"};
+	"uncertainty_j,co2e_g,own_wait_s,wait_s"};
 
 static void put_costs(struct wtl_node *to, const struct wtl_stacks *stacks, const uint64_t *own,
 		      const uint64_t *all, const uint64_t doubts[2])
