@@ -387,17 +387,20 @@ static bool is_sure(const struct merge *merge, const struct around *around)
 	return merge->reading == around->own || lasts(around, merge->reading, merge->innermost);
 }
 
-/* Whether the sample needs no reading, and has none. */
+/* Whether the sample shows its stack, and has no reading that fits. */
 static bool is_shown(struct merge *merge, const struct wtl_python_seen *seen)
 {
+	const struct wtl_python_reading *own = look_around(seen, merge->sample.event->t_ns).own;
 	struct wtl_python *python = merge->python;
 
-	if (!merge->is_whole || look_around(seen, merge->sample.event->t_ns).own ||
+	merge->need = NEEDS_BOTH;
+	if (!merge->is_whole || (own && fits(merge, own, &merge->innermost)) ||
 	    !wtl_python_shown_find(&merge->process->shown, &merge->sample, python->named))
 		return false;
 	merge->shown =
 		(struct wtl_python_reading){.n = merge->sample.n_loops, .frames = python->named};
 	merge->reading = &merge->shown;
+	merge->innermost = 0;
 	merge->is_guess = python->is_unsure = false;
 	return true;
 }
@@ -412,7 +415,6 @@ static bool choose_reading(struct merge *merge, const struct wtl_python_seen *se
 	struct around around = look_around(seen, t_ns);
 	size_t n;
 
-	note_words(merge);
 	merge->is_guess = false;
 	merge->python->is_unsure = !around.own;
 	for (merge->need = NEEDS_BOTH; merge->need <= NEEDS_NONE; merge->need++) {
@@ -563,6 +565,7 @@ static void choose(struct merge *merge, const struct wtl_python_seen *seen)
 		merge->reading = look_around(seen, merge->sample.event->t_ns).own;
 		merge->is_guess = !merge->reading;
 	} else if (merge->sample.n_loops > 0) {
+		note_words(merge);
 		note_merged(merge, is_shown(merge, seen) || choose_reading(merge, seen));
 	} else if (!merge->is_whole && (seen->n > 0 || merge->python->when.n_hasten > 0)) {
 		choose_callers(merge, seen);
