@@ -23,15 +23,16 @@ struct wtl_python_loop wtl_python_loop_see(const struct wtl_python_sample *sampl
 	size_t len;
 	const uint8_t *from = wtl_unwind_stack(
 		sample->event, (at->stack - sample->places[0].stack) & ~UINT64_C(7), &len);
+	bool has_end = wtl_python_loop_is_seen(sample, place);
 
-	if (wtl_python_loop_is_seen(sample, place))
+	if (has_end)
 		len = at[1].stack - at->stack;
 	return (struct wtl_python_loop){
 		.kept = at->kept,
 		.registers = place == 0 ? sample->event->sample.registers : NULL,
 		.from = from,
 		.to = from ? from + len : NULL,
-		.has_end = wtl_python_loop_is_seen(sample, place),
+		.has_end = has_end,
 	};
 }
 

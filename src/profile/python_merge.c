@@ -344,9 +344,26 @@ static bool is_better(const struct around *around, const struct wtl_python_readi
 		       : is_trusted(a);
 }
 
+/* Whether the sample shows its stack by itself. */
+static bool is_shown(struct merge *merge)
+{
+	struct wtl_python *python = merge->python;
+
+	if (!merge->is_whole ||
+	    !wtl_python_shown_find(&merge->process->shown, &merge->sample, python->named))
+		return false;
+	merge->shown =
+		(struct wtl_python_reading){.n = merge->sample.n_loops, .frames = python->named};
+	merge->reading = &merge->shown;
+	merge->innermost = 0;
+	python->is_unsure = false;
+	return true;
+}
+
 /*
- * Chooses the reading that the sample is of: the one taken for it, if it fits; else another that fits, at best one
- * whose callers were the same before and after. Returns how many different stacks fit; 1 for such a best one.
+ * Chooses the reading that the sample is of: the one taken for it, if it fits; else what the sample shows; else another
+ * that fits, at best one whose callers were the same before and after. Returns how many different stacks fit; 1 for
+ * such a best one.
  */
 static size_t choose_fitting(struct merge *merge, const struct wtl_python_seen *seen,
 			     const struct around *around)
@@ -358,6 +375,8 @@ static size_t choose_fitting(struct merge *merge, const struct wtl_python_seen *
 		learn_habits(merge);
 		return 1;
 	}
+	if (merge->need == NEEDS_BOTH && is_shown(merge))
+		return 1;
 	merge->reading = NULL;
 	for (size_t i = 0; i < seen->n; i++) {
 		const struct wtl_python_reading *reading = &seen->readings[i];
@@ -387,24 +406,6 @@ static bool is_sure(const struct merge *merge, const struct around *around)
 	return merge->reading == around->own || lasts(around, merge->reading, merge->innermost);
 }
 
-/* Whether the sample shows its stack, and has no reading that fits. */
-static bool is_shown(struct merge *merge, const struct wtl_python_seen *seen)
-{
-	const struct wtl_python_reading *own = look_around(seen, merge->sample.event->t_ns).own;
-	struct wtl_python *python = merge->python;
-
-	merge->need = NEEDS_BOTH;
-	if (!merge->is_whole || (own && fits(merge, own, &merge->innermost)) ||
-	    !wtl_python_shown_find(&merge->process->shown, &merge->sample, python->named))
-		return false;
-	merge->shown =
-		(struct wtl_python_reading){.n = merge->sample.n_loops, .frames = python->named};
-	merge->reading = &merge->shown;
-	merge->innermost = 0;
-	merge->is_guess = python->is_unsure = false;
-	return true;
-}
-
 /*
  * Returns whether the sample's stack is known. If no reading fits, its own shows what ran soon after it; without one,
  * the last reading, if not old, is a guess.
@@ -415,6 +416,7 @@ static bool choose_reading(struct merge *merge, const struct wtl_python_seen *se
 	struct around around = look_around(seen, t_ns);
 	size_t n;
 
+	note_words(merge);
 	merge->is_guess = false;
 	merge->python->is_unsure = !around.own;
 	for (merge->need = NEEDS_BOTH; merge->need <= NEEDS_NONE; merge->need++) {
@@ -565,8 +567,7 @@ static void choose(struct merge *merge, const struct wtl_python_seen *seen)
 		merge->reading = look_around(seen, merge->sample.event->t_ns).own;
 		merge->is_guess = !merge->reading;
 	} else if (merge->sample.n_loops > 0) {
-		note_words(merge);
-		note_merged(merge, is_shown(merge, seen) || choose_reading(merge, seen));
+		note_merged(merge, choose_reading(merge, seen));
 	} else if (!merge->is_whole && (seen->n > 0 || merge->python->when.n_hasten > 0)) {
 		choose_callers(merge, seen);
 	}

@@ -92,14 +92,16 @@ void wtl_python_shown_forget(struct wtl_python_shown *shown, uint32_t frame, uin
 static void learn(struct wtl_python_spots *spots, const struct wtl_python_loop *loop,
 		  uint64_t begin, uint64_t more)
 {
+	if (spots->n > 0)
+		return;
 	wtl_python_habit_learn(&spots->habit, loop, begin, more);
 	if (spots->habit.n < WTL_PYTHON_HABIT_SAMPLES)
 		return;
 	for (uint8_t i = 0; i < WTL_PYTHON_HABITS && spots->n < WTL_PYTHON_SPOTS; i++)
 		if (spots->habit.n_found[i] >= NEARLY_ALL)
 			spots->places[spots->n++] = i;
-	if (spots->n == 0)
-		spots->habit = (struct wtl_python_habit){.usual = -1};
+	spots->habit =
+		(struct wtl_python_habit){.n = 0}; /* to begin again, if none always had it */
 }
 
 static bool is_learned(const struct wtl_python_shown *shown)
@@ -118,10 +120,8 @@ void wtl_python_shown_learn(struct wtl_python_shown *shown, const struct wtl_pyt
 		return;
 	shown->learned = frames[1].address;
 	loop = wtl_python_loop_see(sample, sample->loops[1]);
-	if (shown->frame.n == 0)
-		learn(&shown->frame, &loop, frames[1].address, 0);
-	if (shown->instruction.n == 0)
-		learn(&shown->instruction, &loop, frames[1].begin, frames[1].end - frames[1].begin);
+	learn(&shown->frame, &loop, frames[1].address, 0);
+	learn(&shown->instruction, &loop, frames[1].begin, frames[1].end - frames[1].begin);
 }
 
 /* ---- Stacks ---- */

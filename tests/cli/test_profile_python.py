@@ -411,6 +411,15 @@ def test_small_functions_are_read_seldom(python, tmp_path):
     assert done.code == 0 and told["samples"] > 2000 and turns < told["samples"] / 2, (told["samples"], turns)
 
 
+def calls_by_others(path, callers):
+    """How many samples are of these functions with a caller that is known; and those whose caller is another one: (caller, function, samples)."""
+    calls = parse_json(path.read_text())["calls"]
+    names = [call["function"].split(" (")[0] for call in calls]
+    made = [(names[call["parent"]], name, call["samples"]) for name, call in zip(names, calls) if name in callers and call.get("parent") is not None]
+    known = [call for call in made if call[0] != "[python: unresolved]"]
+    return sum(call[2] for call in known), [call for call in known if call[0] != callers[call[1]]]
+
+
 @pytest.mark.parametrize("python", FOUND[-1:] + TO_310[-1:])
 def test_calls_of_several_programs_at_once(python, tmp_path):
     """The reader is in the place of one of them; the others run while they are read, and come to the same places over and over."""
@@ -422,12 +431,8 @@ def test_calls_of_several_programs_at_once(python, tmp_path):
     at_once = " & ".join([f"'{python}' '{script}'"] * (min(len(os.sched_getaffinity(0)), 3) + 1))
     done = run_wattle("profile", "-q", "--rate", "1000", "-o", tmp_path / "p.json", "--", "sh", "-c", f"{at_once} & wait", timeout=120)
     assert done.code == 0, done
-    calls = parse_json((tmp_path / "p.json").read_text())["calls"]
-    names = [call["function"].split(" (")[0] for call in calls]
-    made = [(names[call["parent"]], name, call["samples"]) for name, call in zip(names, calls) if name in callers and call.get("parent") is not None]
-    known = [call for call in made if call[0] != "[python: unresolved]"]
-    wrong = [call for call in known if call[0] != callers[call[1]]]
-    assert sum(call[2] for call in known) > 5000 and sum(call[2] for call in wrong) <= 0.0005 * sum(call[2] for call in known), wrong
+    n_known, wrong = calls_by_others(tmp_path / "p.json", callers)
+    assert n_known > 5000 and sum(call[2] for call in wrong) <= 0.0005 * n_known, wrong
 
 
 @pytest.mark.parametrize("python", TO_310[-1:])
@@ -438,13 +443,8 @@ def test_frames_that_functions_share(python, tmp_path):
         "def hold():\n    end = time.thread_time() + 1.5\n    while time.thread_time() < end: wa(1); wb(1)\n"
         "threads = [threading.Thread(target=hold) for _ in range(3)]\nfor one in threads: one.start()\nfor one in threads: one.join()\n"))
     assert run_wattle("profile", "-q", "--rate", "1000", "-o", tmp_path / "p.json", "--", python, script, timeout=120).code == 0
-    calls = parse_json((tmp_path / "p.json").read_text())["calls"]
-    names = [call["function"].split(" (")[0] for call in calls]
-    callers = {"la": "wa", "lb": "wb", "wa": "hold", "wb": "hold"}
-    known = [(names[call["parent"]], name, call["samples"]) for name, call in zip(names, calls) if name in callers]
-    known = [call for call in known if call[0] != "[python: unresolved]"]
-    wrong = [call for call in known if call[0] != callers[call[1]]]
-    assert sum(call[2] for call in known) > 1000 and sum(call[2] for call in wrong) <= 1, wrong
+    n_known, wrong = calls_by_others(tmp_path / "p.json", {"la": "wa", "lb": "wb", "wa": "hold", "wb": "hold"})
+    assert n_known > 1000 and sum(call[2] for call in wrong) <= 1, wrong
 
 
 def has_pinned_thread(pid):

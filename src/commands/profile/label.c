@@ -367,9 +367,10 @@ static bool is_behind_dot(struct part shown, struct part name)
 /* Whether only types were left out, and an unnamed namespace: names of inlined calls never have them. */
 static bool is_untyped(struct part own, struct part qualified, struct part name)
 {
-	static const char unnamed[] = "(anonymous namespace)::";
-	size_t len = has_at(qualified, 0, unnamed) ? sizeof(unnamed) - 1 : 0;
+	size_t len = has_at(qualified, 0, anonymous) ? strlen(anonymous) + strlen("::") : 0;
 
+	if (len > qualified.len)
+		len = 0;
 	return qualified.len < own.len &&
 	       (is_same(name, qualified) ||
 		is_same(name, (struct part){qualified.at + len, qualified.len - len}));
