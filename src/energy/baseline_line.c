@@ -71,8 +71,8 @@ static bool parse_time(struct field field, int64_t *ret_t_utc_ns)
 {
 	struct wtl_date_text date;
 
-	if (field.len != TIME_LEN || field.text[10] != 'T' || field.text[16] != ':' ||
-	    field.text[TIME_LEN - 1] != 'Z' || wtl_date_parse(field.text, field.len, &date) < 0)
+	if (field.len != TIME_LEN || field.text[TIME_LEN - 1] != 'Z' ||
+	    wtl_date_parse(field.text, field.len, &date) < 0)
 		return false;
 	*ret_t_utc_ns = wtl_date_utc_ns(&date.date);
 	return true;

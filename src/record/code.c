@@ -67,7 +67,7 @@ static inline __attribute__((always_inline)) int varint_read(const uint8_t **at,
 	const uint8_t *from = *at;
 	uint64_t value = 0;
 
-	for (unsigned shift = 0; from < end && shift < 64; shift += 7) {
+	for (unsigned shift = 0; from < end; shift += 7) {
 		uint8_t byte = *from++;
 
 		if (shift == 63 && byte > 1)

@@ -135,10 +135,7 @@ static int play_scan(struct wtl_player *player, struct wtl_played *played)
 	played->t_mono_ns = player->io.mono_ns;
 	if (player->main_is_own)
 		return skip_reset(player, played);
-	wtl_consumers_begin(player->consumers);
-	wtl_player_forget_past(player);
-	player->main_window = 0;
-	player->was_billed = player->lost_reset = false;
+	wtl_player_reset_accounts(player);
 	played->kind = WTL_PLAYED_RESET;
 	rc = wtl_player_restore_changes(player, 0);
 	wtl_consumers_reset_gpu_watts(player->consumers);

@@ -193,6 +193,8 @@ void wtl_player_note_begun(struct wtl_player *player, struct wtl_played_window *
 void wtl_player_note_ended(struct wtl_player *player, struct wtl_played_window *window,
 			   const struct wattle_window *figures);
 void wtl_player_cancel(struct wtl_player *player, struct wtl_played_window *window);
+/* Accounts begin again, and no window is theirs. */
+void wtl_player_reset_accounts(struct wtl_player *player);
 /* Before a window begins: if something was lost since accounts last began, and no
  * window is open that they are for, they started again in the missing stretch. */
 void wtl_player_begin_accounts(struct wtl_player *player);

@@ -88,6 +88,14 @@ void wtl_player_note_ended(struct wtl_player *player, struct wtl_played_window *
 	player->was_billed = true;
 }
 
+void wtl_player_reset_accounts(struct wtl_player *player)
+{
+	wtl_consumers_begin(player->consumers);
+	wtl_player_forget_past(player);
+	player->main_window = 0;
+	player->was_billed = player->lost_reset = false;
+}
+
 void wtl_player_begin_accounts(struct wtl_player *player)
 {
 	const struct wtl_played_window *main = wtl_player_find_window(player, player->main_window);
@@ -95,10 +103,7 @@ void wtl_player_begin_accounts(struct wtl_player *player)
 	if (!player->lost_reset || player->main_is_own ||
 	    (main && main->is_open && main->end_mono_ns > player->sampled_ns))
 		return;
-	wtl_consumers_begin(player->consumers);
-	wtl_player_forget_past(player);
-	player->main_window = 0;
-	player->was_billed = player->lost_reset = false;
+	wtl_player_reset_accounts(player);
 }
 
 int wtl_player_begin_window(struct wtl_player *player, struct wtl_played *played)

@@ -151,7 +151,6 @@ int wtl_wall_read(struct wtl_wall *wall, struct wtl_store_reader *reader)
 void wtl_wall_done(struct wtl_wall *wall)
 {
 	free(wall->points);
-	*wall = (struct wtl_wall){.n = 0};
 }
 
 int64_t wtl_wall_utc(const struct wtl_wall *wall, int64_t t_mono_ns)
