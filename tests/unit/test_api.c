@@ -374,12 +374,13 @@ static void test_carbon(void **state)
 	assert_return_code(wattle_carbon_find(NULL, &world), 0);
 	assert_true(world.intensity_mg_per_kwh > 300000 && world.intensity_mg_per_kwh < 600000);
 	assert_true(world.year >= 2020 && world.dataset[0] && world.location[0]);
-	assert_true(world.uncertainty_ppm > 0);
+	assert_int_equal(world.uncertainty_ppm, 500000);
 	assert_return_code(wattle_carbon_find("FRA", &france), 0);
 	assert_true(france.intensity_mg_per_kwh < world.intensity_mg_per_kwh / 4);
 	assert_string_equal(france.place, "France");
 	assert_int_equal(france.intensity_mg_per_kwh, 56039);
 	assert_int_equal(france.year, 2023);
+	assert_int_equal(france.uncertainty_ppm, 100000);
 	assert_string_equal(france.location, "FRA");
 	assert_true(strlen(france.dataset) > 0);
 	assert_string_equal(world.place, "World");

@@ -118,7 +118,7 @@ static void an_even_stretch_does_not_correlate(void **state)
 static void what_cannot_be_fitted(void **state)
 {
 	struct wtl_power_log sensor = {.n = 0}, meter = {.n = 0}, even = {.n = 0}, late = {.n = 0},
-			     other = {.n = 0}, centuries = {.n = 0};
+			     other = {.n = 0}, centuries = {.n = 0}, one = {.n = 0};
 	struct wtl_calibration found;
 	struct wtl_err err;
 	unsigned seed = 3;
@@ -141,9 +141,14 @@ static void what_cannot_be_fitted(void **state)
 	assert_int_equal(wtl_calibration_fit(&centuries, &centuries, 5 * S, &found, &err),
 			 -ENODATA);
 	assert_non_null(strstr(err.text, "too little time in common"));
-	assert_int_equal(
-		wtl_calibration_fit(&sensor, &(struct wtl_power_log){.n = 0}, 5 * S, &found, &err),
-		-ENODATA);
+	for (unsigned n = 0; n < 2; n++) {
+		assert_int_equal(wtl_calibration_fit(&sensor, &one, 5 * S, &found, &err), -ENODATA);
+		assert_non_null(strstr(err.text, "nothing to compare"));
+		assert_int_equal(wtl_calibration_fit(&one, &sensor, 5 * S, &found, &err), -ENODATA);
+		assert_non_null(strstr(err.text, "nothing to compare"));
+		wtl_power_log_add(&one, 60 * S, 100.0);
+	}
+	wtl_power_log_done(&one);
 	wtl_power_log_done(&sensor);
 	wtl_power_log_done(&meter);
 	wtl_power_log_done(&even);

@@ -33,7 +33,7 @@ struct fixture {
 	int64_t t_utc_ns;
 };
 
-static void start_by(struct fixture *f, const char *root, enum wtl_weight weight)
+static void start_by(struct fixture *f, const char *root, enum wtl_weight weight, int exits_errno)
 {
 	const struct wtl_consumers_options options = {.nvml_path = "", .weight = weight};
 
@@ -42,6 +42,7 @@ static void start_by(struct fixture *f, const char *root, enum wtl_weight weight
 	meter_bench_open(&f->bench);
 	world_init(&f->world);
 	f->world.has_pmu = true;
+	f->world.exits_errno = exits_errno;
 	memset(f->energies, 0, sizeof(f->energies));
 	f->n = wattle_meter_domains(f->bench.meter);
 	assert_in_range(f->n, 1, DOMAINS_MAX);
@@ -52,7 +53,7 @@ static void start_by(struct fixture *f, const char *root, enum wtl_weight weight
 
 static void start(struct fixture *f, const char *root)
 {
-	start_by(f, root, WTL_WEIGHT_CPU_TIME);
+	start_by(f, root, WTL_WEIGHT_CPU_TIME, 0);
 }
 
 static void begin(struct fixture *f)
@@ -205,7 +206,7 @@ static struct pair run_pair(enum wtl_weight weight, const char *name)
 	struct pair pair;
 	int scalar, vector;
 
-	start_by(&f, "xeon-2s-dram", weight);
+	start_by(&f, "xeon-2s-dram", weight, 0);
 	f.world.n_cpus = 128;
 	scalar = world_fork(&f.world, 1);
 	vector = world_fork(&f.world, 1);
@@ -278,7 +279,7 @@ static void test_partly_counted(void **state)
 	int pids[2];
 
 	(void)state;
-	start_by(&f, "xeon-2s-dram", WTL_WEIGHT_INSTRUCTIONS);
+	start_by(&f, "xeon-2s-dram", WTL_WEIGHT_INSTRUCTIONS, 0);
 	f.world.n_cpus = 128;
 	for (int i = 0; i < 2; i++) {
 		pids[i] = world_fork(&f.world, 1);
@@ -521,6 +522,36 @@ static void test_the_command(void **state)
 	bill(&f, S);
 	wtl_consumers_command(f.consumers, &account);
 	assert_int_equal(account.cpu_ns, 1350 * MS);
+	assert_int_equal(wtl_consumers_uncounted_ns(f.consumers), 50 * MS);
+	finish(&f);
+}
+
+/* Without exit records, a parent's times tell of children that ended between two scans, but not how many they were. */
+static void test_processes_that_nobody_counted(void **state)
+{
+	struct fixture f;
+	struct wtl_command_account account;
+	int command, other;
+
+	(void)state;
+	start_by(&f, "xeon-2s-dram", WTL_WEIGHT_CPU_TIME, EPERM);
+	other = world_fork(&f.world, 1);
+	begin(&f);
+	command = world_fork(&f.world, 1);
+	world_exec(&f.world, command, "make", "make");
+	assert_int_equal(wtl_consumers_follow(f.consumers, command), 0);
+	bill(&f, S);
+	for (int i = 0; i < 2; i++) {
+		world_child(&f.world, command, i ? "as" : "cc1", 300 * MS);
+		world_child(&f.world, other, "true", 50 * MS);
+		world_run(&f.world, command, 10 * MS);
+		use(&f, "package-0", 100, S);
+		bill(&f, S);
+	}
+	wtl_consumers_command(f.consumers, &account);
+	assert_int_equal(account.n_processes, 1);
+	assert_int_equal(account.cpu_ns, 620 * MS);
+	assert_int_equal(wtl_consumers_uncounted_ns(f.consumers), 600 * MS);
 	finish(&f);
 }
 
@@ -1306,6 +1337,7 @@ int main(void)
 		cmocka_unit_test(test_baseline_learned_late),
 		cmocka_unit_test(test_accounts),
 		cmocka_unit_test(test_the_command),
+		cmocka_unit_test(test_processes_that_nobody_counted),
 		cmocka_unit_test(test_domains_beside),
 		cmocka_unit_test(test_corrected_energy),
 		cmocka_unit_test(test_domain_without_figure),

@@ -736,13 +736,15 @@ static void test_nothing_to_learn_from(void **s)
 {
 	const double use_s[2] = {0.0, 0.0};
 	struct wtl_watts *watts = wtl_watts_new(2);
-	struct wtl_watts_look look = {.use_s = use_s};
+	struct wtl_watts_look look = {.use_s = use_s, .energy_j = 50.0};
 	double weights[2], doubts[2];
 
 	(void)s;
 	wtl_watts_add(watts, &look);
-	assert_int_equal(wtl_watts_looks(watts), 0);
 	look.duration_s = 1.0;
+	look.energy_j = 0.0;
+	wtl_watts_add(watts, &look);
+	assert_int_equal(wtl_watts_looks(watts), 0);
 	look.energy_j = 50.0;
 	for (int i = 0; i < 60; i++)
 		wtl_watts_add(watts, &look);
