@@ -93,9 +93,11 @@ static int drain(struct wtl_profile_watch *watch, int64_t until_ns)
 	int cpu = -1;
 
 	pthread_mutex_lock(&watch->taking);
-	if (awaits(watch, until_ns) < UINT_MAX)
-		cpu = wtl_rings_glance(watch->rings, take_glance, watch);
 	n_awaited = awaits(watch, until_ns);
+	if (n_awaited < UINT_MAX) {
+		cpu = wtl_rings_glance(watch->rings, take_glance, watch);
+		n_awaited = awaits(watch, until_ns); /* what was seen may be enough */
+	}
 	is_in_place =
 		n_awaited == 1 || (n_awaited < UINT_MAX && !watch->trace.python.when.is_apart);
 	if (is_in_place != watch->is_in_place)
