@@ -5,7 +5,7 @@
 set -eu
 
 run='gcc libc6-dev make meson ninja-build pkg-config python3 libcairo2-dev libdw-dev libelf-dev libexpat1-dev libjansson-dev libncurses-dev libsqlite3-dev libzstd-dev libjs-dygraphs libmicrohttpd-dev libgnutls28-dev libyaml-dev zlib1g-dev libcurl4-gnutls-dev libsnappy-dev'
-test="$run abigail-tools ccache g++ clang-14 libclang-rt-14-dev clang-format-14 binutils libcmocka-dev pmccabe python3-pytest python3-pytest-rerunfailures python3-pytest-xdist python3-torch python3-venv python3-yaml groff libonnx-testdata man-db libcap2-bin tmux zsh fish qpdf chromium prometheus victoria-metrics influxdb openssl libdevel-nytprof-perl valgrind"
+test="$run abigail-tools ccache g++ clang-14 libclang-rt-14-dev clang-format-14 binutils libcmocka-dev pmccabe python3-pytest python3-pytest-rerunfailures python3-pytest-xdist python3-torch python3-venv python3-yaml graphviz groff libonnx-testdata man-db libcap2-bin tmux zsh fish qpdf chromium prometheus victoria-metrics influxdb openssl libdevel-nytprof-perl valgrind"
 fuzz="$run clang-14 libclang-rt-14-dev"
 deb="$run debhelper dpkg-dev fakeroot git lintian mmdebstrap"
 

@@ -13,6 +13,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 from xml.etree import ElementTree
 
 import pytest
@@ -134,6 +135,16 @@ def test_pprof_by_go(written):
     top = run("go", "tool", "pprof", "-top", "-unit=ms", "-sample_index=cpu", written("p.pb.gz"))
     assert re.search(r"Type: cpu\n(.*\n)*.*ms .* innermost", top), top
     assert "microjoules" in run("go", "tool", "pprof", "-top", written("p.pb.gz"))
+
+
+def test_python_names_in_pprof(tmp_path):
+    """pprof leaves names as they are: those in angle brackets are Python's."""
+    need("go")
+    script = tmp_path / "uses.py"
+    script.write_text("import time\ndef until(s):\n    while time.process_time() < s:\n        pass\n(lambda: until(0.4))()\n")
+    assert run_wattle("profile", "-q", "-o", tmp_path / "p.pb.gz", "--", sys.executable, script).code == 0
+    top = run("go", "tool", "pprof", "-top", "-cum", "-sample_index=cpu", tmp_path / "p.pb.gz")
+    assert re.search(r" <module>$", top, re.M) and re.search(r" <lambda>$", top, re.M) and "<unknown>" not in top, top
 
 
 # ---- Callgrind ----
@@ -298,6 +309,7 @@ def test_svg(written):
 # ---- Graphs ----
 
 def test_dot(written):
+    """Graphviz 2.42 was tried."""
     text = written("p.dot").read_text()
     nodes = dict(re.findall(r'^\t(n\d+) \[label="([^"\\]+)', text, re.M))
     edges = [(nodes[a], nodes[b]) for a, b in re.findall(r"^\t(n\d+) -> (n\d+) ", text, re.M)]

@@ -118,11 +118,10 @@ static void put_locations(struct pprof *pprof)
 	}
 	for (size_t i = 0; i < tree->n_names; i++) {
 		const struct wtl_stacks_function *function = &pprof->stacks->functions[i];
-		uint64_t name = string_of(pprof, function->label);
 
 		put_number(&pprof->part, 1, i + 1);
-		put_number(&pprof->part, 2, name);
-		put_number(&pprof->part, 3, name);
+		/* A system name as well (3) would have pprof cut out what stands in angle brackets: all of "<module>". */
+		put_number(&pprof->part, 2, string_of(pprof, function->label));
 		put_number(&pprof->part, 4, string_of(pprof, function->file));
 		put_number(&pprof->part, 5, function->line);
 		put_part(pprof->buf, PROFILE_FUNCTION, &pprof->part);
