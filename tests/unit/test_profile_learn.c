@@ -199,6 +199,7 @@ static void test_functions_that_take_turns(void **state)
 	assert_true(worst_of_seeds(0.005, true) < 0.03);
 	assert_true(worst_of_seeds(0.1, true) < 0.03);
 	assert_true(worst_of_seeds(1.0, true) < 0.05);
+	assert_true(worst_of_seeds(5.0, true) < 0.05);
 }
 
 /* Whether the uncertainties cover the truth: of functions that have 5 % at least, how many there are. */
