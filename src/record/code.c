@@ -117,6 +117,11 @@ static size_t first_coded(enum how how)
 	return how == HOW_VALUES ? 0 : 1;
 }
 
+static uint64_t size_of(uint64_t x)
+{
+	return x >> 63 ? 0 - x : x;
+}
+
 static uint64_t greatest_divisor(uint64_t a, uint64_t b)
 {
 	while (b) {
@@ -160,8 +165,7 @@ static uint64_t step_of(const int64_t values[], size_t n)
 	struct divisor by = {.step = 0};
 
 	for (size_t i = 1; i < n && by.step != 1; i++) {
-		uint64_t x = coded(HOW_DIFFERENCES, values, i);
-		uint64_t size = x >> 63 ? 0 - x : x;
+		uint64_t size = size_of(coded(HOW_DIFFERENCES, values, i));
 
 		if (size == 0 || (by.step && divides(&by, size)))
 			continue;
@@ -273,17 +277,18 @@ static struct wtl_code_plan plan_of(enum how how, uint64_t step, const int64_t v
  */
 static struct wtl_code_plan shortest_plan(const int64_t values[], size_t n)
 {
-	uint64_t step = step_of(values, n), first = (uint64_t)values[0];
+	uint64_t step = step_of(values, n);
 	struct wtl_code_plan best = plan_of(HOW_DIFFERENCES, step, values, n, SIZE_MAX), plan;
 
 	plan = plan_of(HOW_SECOND, step, values, n, best.len);
 	if (plan.len < best.len)
 		best = plan;
-	step = greatest_divisor(step, values[0] < 0 ? 0 - first : first);
+	step = greatest_divisor(step, size_of((uint64_t)values[0]));
 	plan = plan_of(HOW_VALUES, step, values, n, best.len);
 	return plan.len <= best.len ? plan : best;
 }
 
+/* Of no values: by themselves. */
 static struct wtl_code_plan find_plan(const int64_t values[], size_t n)
 {
 	struct wtl_code_plan plan = {.how = HOW_VALUES, .step = 1};
@@ -317,7 +322,7 @@ static uint8_t *head_write(uint8_t *to, const struct wtl_code_plan *plan, unsign
 	to = varint_write(to, n);
 	if (n > 0)
 		to = varint_write(to, plan->step);
-	if (n > 0 && plan->how != HOW_VALUES)
+	if (plan->how != HOW_VALUES)
 		to = varint_write(to, zigzag((uint64_t)values[0]));
 	return to;
 }
@@ -394,7 +399,7 @@ static inline __attribute__((always_inline)) int put_planes(struct wtl_buf *buf,
 {
 	const struct divisor by = divisor_of(plan->step);
 	uint64_t all = plan->is_flat ? 0 : all_tokens(how, &by, values, n);
-	size_t n_coded = n ? n - first_coded(how) : 0;
+	size_t n_coded = n - first_coded(how);
 	unsigned width = 0;
 	uint8_t *to;
 
@@ -410,7 +415,7 @@ static inline __attribute__((always_inline)) int put_planes(struct wtl_buf *buf,
 		planes_write(to, how, &by, 1, values, n);
 	else if (width == 2)
 		planes_write(to, how, &by, 2, values, n);
-	else if (width > 2)
+	else if (width)
 		planes_write(to, how, &by, width, values, n);
 	end_at(buf, to + n_coded * width);
 	return 0;

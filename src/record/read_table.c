@@ -111,8 +111,7 @@ static const struct wtl_buf *copies_of(const struct wtl_store_reader *reader,
 static int scan_copies(const struct wtl_buf *copies, const struct wtl_table *table,
 		       const struct wtl_scan *scan)
 {
-	const uint8_t *at = (const uint8_t *)copies->data;
-	const uint8_t *end = copies->len > 0 ? at + copies->len : at;
+	const uint8_t *at = (const uint8_t *)wtl_buf_str(copies), *end = at + copies->len;
 	void *row = malloc(table->size);
 	int ended = row ? 0 : -ENOMEM;
 
@@ -356,10 +355,10 @@ int wtl_store_each_window(struct wtl_store_reader *reader,
 	const struct wtl_buf *copies = copies_of(reader, &wtl_table_energy);
 	int rc = SQLITE_OK;
 
-	if (copies && copies->len > 0) {
-		all.copies_at = (const uint8_t *)copies->data;
+	if (copies) {
+		all.copies_at = (const uint8_t *)wtl_buf_str(copies);
 		all.copies_end = all.copies_at + copies->len;
-	} else if (!copies) {
+	} else {
 		rc = wtl_rows_prepare(&all.energy_rows, reader->db, &wtl_table_energy,
 				      " WHERE window = ? ORDER BY domain");
 	}

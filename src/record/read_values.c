@@ -52,8 +52,6 @@ void wtl_reader_forget_period(struct wtl_store_reader *reader)
 	wtl_read_parts_clear(&reader->parts);
 	reader->n_counts = 0;
 	reader->n_chunk_values = 0;
-	reader->period = SIZE_MAX;
-	reader->period_error = 0;
 }
 
 /* ---- Rows that are looked up by their number ---- */
@@ -113,12 +111,10 @@ static int complain(struct wtl_store_reader *reader, size_t period, int64_t seri
 		reader->is_damaged = true;
 	put_time(at->times.begin_utc_ns, begin);
 	put_time(at->times.end_utc_ns, end);
-	return wtl_err_set(
-		err, code, "record", wtl_database_path_shown(reader->path),
-		"%s to %s (period %lld): %s%s%s", begin, end, (long long)at->id,
-		series >= 0 ? "series " : "",
-		series >= 0 && (size_t)series < reader->names.n ? reader->names.names[series] : "",
-		what);
+	return wtl_err_set(err, code, "record", wtl_database_path_shown(reader->path),
+			   "%s to %s (period %lld): %s%s%s", begin, end, (long long)at->id,
+			   series >= 0 ? "series " : "",
+			   series >= 0 ? reader->names.names[series] : "", what);
 }
 
 /* ---- A period as parts ---- */
@@ -187,9 +183,8 @@ int wtl_reader_load_parts(struct wtl_store_reader *reader, const struct wtl_read
 		sqlite3_bind_int64(rows->stmt, 2, first + period->n_parts);
 		while (rc == 0 && (code = sqlite3_step(rows->stmt)) == SQLITE_ROW) {
 			rc = wtl_row_get(rows, &row);
-			if (rc == 0 && row.id != first + (int64_t)parts->n)
-				rc = -EBADMSG;
-			if (rc == 0 && rows->n_bytes > reader->guard.bytes)
+			if (row.id != first + (int64_t)parts->n ||
+			    rows->n_bytes > reader->guard.bytes)
 				rc = -EBADMSG;
 			if (rc == 0)
 				rc = add_part(parts, &row);
@@ -249,17 +244,16 @@ static const struct wtl_read_block *find_block(const struct wtl_read_part *part,
 /* Of each series as many as a period ever had, unless that is too much: then only those of this period. */
 static void make_room(struct wtl_store_reader *reader, size_t period)
 {
-	bool is_much = reader->n_room > ROOM_MAX;
-
 	if (reader->values_of == period)
 		return;
 	reader->values_of = period;
-	for (size_t i = 0; is_much && i < reader->names.n; i++) {
+	if (reader->n_room <= ROOM_MAX)
+		return;
+	for (size_t i = 0; i < reader->names.n; i++) {
 		free(reader->series[i].values);
 		reader->series[i] = (struct wtl_series_values){.values = NULL};
 	}
-	if (is_much)
-		reader->n_room = 0;
+	reader->n_room = 0;
 }
 
 static int room_for(struct wtl_store_reader *reader, uint32_t series, size_t n)
@@ -360,7 +354,8 @@ static int unpack(struct wtl_store_reader *reader, const struct wtl_row_chunk *c
 	len = ZSTD_decompressDCtx(reader->zstd, reader->block, chunk->size, chunk->data.data,
 				  chunk->data.len);
 	*ret_block = reader->block;
-	return !ZSTD_isError(len) && len == chunk->size ? 0 : -EBADMSG;
+	/* Its errors are larger than any size. */
+	return len == chunk->size ? 0 : -EBADMSG;
 }
 
 static int decode_chunk(struct wtl_store_reader *reader, uint32_t series, size_t n)

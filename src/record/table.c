@@ -110,8 +110,8 @@ static uint32_t add_null(uint32_t sum)
 /* false: it is not known. */
 static bool number_of(const struct wtl_field *field, const void *at, int64_t *ret_number)
 {
-	uint64_t u64 = 0;
-	int32_t i32 = 0;
+	uint64_t u64;
+	int32_t i32;
 
 	switch (field->kind) {
 	case WTL_FIELD_BOOL:
@@ -201,22 +201,12 @@ static int set_number(const struct wtl_field *field, void *at, int64_t number)
 	return 0;
 }
 
-/* What a field has where the table has no value. */
-static int set_nothing(const struct wtl_field *field, void *at)
+/* What a field has where the table has no value: zeros, as all of the row before it is read, or "not known". */
+static void set_nothing(const struct wtl_field *field, void *at)
 {
-	int64_t unknown = 0;
-
-	if (field->kind == WTL_FIELD_TEXT) {
-		*(char *)at = '\0';
-		return 0;
-	}
-	if (field->kind == WTL_FIELD_BYTES) {
-		*(struct wtl_bytes *)at = (struct wtl_bytes){0};
-		return 0;
-	}
 	if (field->is_optional)
-		unknown = field->kind == WTL_FIELD_U32 ? (int64_t)UINT32_MAX : -1;
-	return set_number(field, at, unknown);
+		memset(at, 0xff,
+		       field->kind == WTL_FIELD_U32 ? sizeof(uint32_t) : sizeof(uint64_t));
 }
 
 /* ---- Packed rows ---- */
@@ -297,7 +287,8 @@ static int get_field(struct wtl_rows *rows, int column, const struct wtl_field *
 
 	if (type == SQLITE_NULL) {
 		*sum = add_null(*sum);
-		return set_nothing(field, at);
+		set_nothing(field, at);
+		return 0;
 	}
 	if (field->kind == WTL_FIELD_TEXT)
 		return get_text(rows, column, field, at, sum);
@@ -309,10 +300,8 @@ static int get_field(struct wtl_rows *rows, int column, const struct wtl_field *
 		memcpy(at, &bytes, sizeof(bytes));
 		return 0;
 	}
-	if (type != SQLITE_INTEGER || field->kind == WTL_FIELD_BYTES) {
-		set_nothing(field, at);
+	if (type != SQLITE_INTEGER || field->kind == WTL_FIELD_BYTES)
 		return -EBADMSG;
-	}
 	number = sqlite3_column_int64(stmt, column);
 	*sum = add_number(*sum, number);
 	return set_number(field, at, number);
@@ -328,13 +317,11 @@ int wtl_row_get(struct wtl_rows *rows, void *row)
 	for (int i = 0; i < n_fields; i++) {
 		const struct wtl_field *field = &table->fields[i];
 		char *at = (char *)row + field->offset;
-		int bad;
 
-		if (i < rows->n_present)
-			bad = get_field(rows, i, field, at, &sum);
-		else
-			bad = set_nothing(field, at);
-		rc = rc ? rc : bad;
+		if (i >= rows->n_present)
+			set_nothing(field, at);
+		else if (get_field(rows, i, field, at, &sum) < 0)
+			rc = -EBADMSG;
 	}
 	if (rc == 0 && (sqlite3_column_type(rows->stmt, rows->n_present) != SQLITE_INTEGER ||
 			sqlite3_column_int64(rows->stmt, rows->n_present) != sum))

@@ -120,7 +120,7 @@ static int prepare(struct wtl_file *file, const struct wtl_row_recording *record
 		rc = make_tables(file, recording);
 	if (rc)
 		rc = complain_new(file, rc, err);
-	wtl_file_disconnect(file, rc == 0);
+	wtl_file_disconnect(file, true); /* there is no WAL */
 	close(fd);
 	if (rc == 0) {
 		rc = wtl_outfile_name(temp, file->path);

@@ -31,7 +31,6 @@ static void abandon(struct wtl_file *file)
 	file->begin = file->commit = NULL;
 	file->db = NULL;
 	file->vfs = NULL;
-	file->fault = -EIO;
 }
 
 struct job {
@@ -169,7 +168,7 @@ static int may_write(struct wtl_file *file)
 	if (rc >= 0)
 		return SQLITE_OK;
 	file->fault = rc;
-	return rc == -ENOSPC ? SQLITE_FULL : SQLITE_IOERR;
+	return SQLITE_IOERR;
 }
 
 /* Without this, a moved or removed file would go on being written where nobody can find it. */
@@ -181,7 +180,7 @@ static int check_names(struct wtl_file *file)
 	sqlite3_file_control(file->db, "main", SQLITE_FCNTL_HAS_MOVED, &has_moved);
 	if (has_moved)
 		return SQLITE_READONLY_DBMOVED;
-	if (file->lock < 0 || fstat(file->lock, &wal) < 0 || wal.st_nlink > 0)
+	if (fstat(file->lock, &wal) < 0 || wal.st_nlink > 0)
 		return SQLITE_OK;
 	/* FILE-wal has no name any more, but what is in it has been committed. */
 	rc = sqlite3_wal_checkpoint_v2(file->db, NULL, SQLITE_CHECKPOINT_FULL, NULL, NULL);

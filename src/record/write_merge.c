@@ -30,15 +30,14 @@ static int decode_all(struct wtl_merge *merge, size_t series)
 		return SQLITE_NOMEM;
 	while (at < end) {
 		uint64_t len;
-		int64_t count;
+		size_t count;
 
-		wtl_varint_get(&at, end, &len);
-		count = wtl_code_count(at, (size_t)len);
 		/* They are our own, from memory. */
-		if (count < 0 ||
-		    wtl_code_get(at, (size_t)len, merge->values + n, (size_t)count) < 0)
+		wtl_varint_get(&at, end, &len);
+		count = (size_t)wtl_code_count(at, (size_t)len);
+		if (wtl_code_get(at, (size_t)len, merge->values + n, count) < 0)
 			return SQLITE_INTERNAL;
-		n += (size_t)count;
+		n += count;
 		at += len;
 	}
 	return SQLITE_OK;
@@ -59,7 +58,7 @@ static int pack(struct wtl_packer *packer, struct wtl_row_chunk *chunk, size_t l
 		return SQLITE_NOMEM;
 	to = data->data + data->len;
 	len = ZSTD_compressCCtx(packer->zstd, to, bound, block->data, block->len, packer->level);
-	is_packed = !ZSTD_isError(len) && len < block->len;
+	is_packed = len < block->len; /* zstd's errors are larger than any */
 	if (!is_packed)
 		len = block->len;
 	if (len >= less_than)
@@ -295,7 +294,7 @@ static size_t first_half(const struct wtl_stretch *stretch, size_t n_values)
 int wtl_merge_whole(struct wtl_store_writer *writer, const struct wtl_stretch *stretch)
 {
 	struct wtl_merge *merge = &writer->merge;
-	struct share shares[WTL_PACKERS] = {{.packer = &merge->packers[0], .stretch = stretch}};
+	struct share first = {.packer = &merge->packers[0], .stretch = stretch}, second;
 	size_t n_values = 0;
 	pthread_t other;
 	bool has_other;
@@ -311,24 +310,21 @@ int wtl_merge_whole(struct wtl_store_writer *writer, const struct wtl_stretch *s
 	merge->gather.period.end_utc_ns = stretch->end_utc_ns;
 	for (size_t i = 0; i < stretch->n_runs; i++)
 		n_values += (size_t)(merge->values[i] = (int64_t)stretch->runs[i].n);
-	shares[0].period = merge->gather.period.id;
-	shares[0].end = first_half(stretch, n_values);
-	shares[1] = shares[0];
-	shares[1].begin = shares[0].end;
-	shares[1].end = stretch->n_runs;
+	first.period = merge->gather.period.id;
+	first.end = first_half(stretch, n_values);
+	second = (struct share){first.packer, stretch, first.period, first.end, stretch->n_runs, 0};
 	/* Where there can be no thread, everything is done here. */
-	has_other =
-		shares[1].begin < shares[1].end && has_zstd(&merge->packers[1], &writer->options);
+	has_other = second.begin < second.end && has_zstd(&merge->packers[1], &writer->options);
 	if (has_other) {
-		shares[1].packer = &merge->packers[1];
-		has_other = wtl_thread_start(&other, pack_share, &shares[1]) == 0;
+		second.packer = &merge->packers[1];
+		has_other = wtl_thread_start(&other, pack_share, &second) == 0;
 	}
-	pack_share(&shares[0]);
+	pack_share(&first);
 	if (has_other)
 		pthread_join(other, NULL);
 	else
-		pack_share(&shares[1]);
-	return shares[0].rc ? shares[0].rc : shares[1].rc;
+		pack_share(&second);
+	return first.rc ? first.rc : second.rc;
 }
 
 int wtl_merge_whole_put(struct wtl_store_writer *writer, const struct wtl_stretch *stretch)
