@@ -191,10 +191,8 @@ int wtl_reader_load_parts(struct wtl_store_reader *reader, const struct wtl_read
 		}
 		reader->n_bytes_read += rows->n_bytes;
 	}
-	if (rc == 0 && code != SQLITE_DONE)
-		rc = wtl_database_errno(reader->db, code) == -ENOMEM ? -ENOMEM : -EBADMSG;
 	if (rc == 0 && parts->n != period->n_parts)
-		rc = -EBADMSG;
+		rc = code == SQLITE_NOMEM ? -ENOMEM : -EBADMSG;
 	sqlite3_reset(rows->stmt);
 	return rc;
 }
