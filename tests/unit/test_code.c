@@ -114,6 +114,7 @@ static void test_empty_and_single(void **state)
 	static const int64_t ones[] = {0, 1, -1, 63, 64, -64, -65, INT64_MAX, INT64_MIN};
 
 	(void)state;
+	assert_int_equal(wtl_code_count(NULL, 0), -EBADMSG);
 	assert_int_equal(round_trip(NULL, 0), 2);
 	for (size_t i = 0; i < UNIT_COUNT(ones); i++)
 		assert_in_range(round_trip(&ones[i], 1), 3, 15);
@@ -242,6 +243,7 @@ static void test_pieces(void **state)
 	enum { PIECE = 64, PIECES = 16 };
 	int64_t *values = calloc(MANY, sizeof(*values));
 	struct wtl_code_plan plan;
+	struct wtl_buf buf;
 	size_t len;
 
 	(void)state;
@@ -256,6 +258,13 @@ static void test_pieces(void **state)
 		assert_int_equal(plan.how, 1);
 		memset(values + first, 0, PIECE * sizeof(*values));
 	}
+	/* What no piece shows needs its room as well. */
+	for (size_t k = PIECE; k < 1000; k++)
+		values[k] = INT64_MAX - (int64_t)k;
+	round_trip(values, MANY);
+	wtl_buf_init(&buf, 1000);
+	assert_int_equal(wtl_code_put(&buf, values, MANY), -EFBIG);
+	wtl_buf_done(&buf);
 	for (size_t i = 0; i < MANY; i++)
 		values[i] = (int64_t)(i * i % 7919);
 	for (size_t n = FEW + 1; n < MANY; n *= 3) {
@@ -399,11 +408,24 @@ static void test_varints(void **state)
 	for (unsigned bit = 0; bit < 64; bit++)
 		for (int less = 0; less < 2; less++) {
 			uint64_t value = (UINT64_C(1) << bit) - (unsigned)less, back = 1;
+			int64_t signed_back;
 			const uint8_t *at;
 			struct wtl_buf buf;
 
-			wtl_buf_init(&buf, WTL_VARINT_MAX);
+			wtl_buf_init(&buf, 1);
+			assert_int_equal(wtl_varint_put(&buf, value), -EFBIG);
+			assert_int_equal(wtl_varint_put_signed(&buf, 0), -EFBIG);
+			wtl_buf_init(&buf, 2 * WTL_VARINT_MAX);
+			assert_int_equal(wtl_varint_put_signed(&buf, (int64_t)value), 0);
+			at = (const uint8_t *)buf.data;
+			assert_int_equal(wtl_varint_get_signed(&at, at + buf.len - 1, &signed_back),
+					 -EBADMSG);
+			assert_int_equal(wtl_varint_get_signed(&at, at + buf.len, &signed_back), 0);
+			assert_true(signed_back == (int64_t)value);
+			wtl_buf_puts(&buf, "----------");
+			wtl_buf_clear(&buf);
 			assert_int_equal(wtl_varint_put(&buf, value), 0);
+			assert_int_equal(buf.data[buf.len], '\0');
 			at = (const uint8_t *)buf.data;
 			assert_int_equal(wtl_varint_get(&at, at + buf.len - 1, &back), -EBADMSG);
 			assert_int_equal(wtl_varint_get(&at, at + buf.len, &back), 0);

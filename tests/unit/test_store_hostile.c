@@ -274,16 +274,78 @@ static void test_counts(void **state)
 
 		put_row(bench, &wtl_table_period, &row);
 		reader = store_bench_open(bench);
-		for (uint32_t k = 0; k < STORE_SERIES; k++) {
-			n = 7;
-			assert_int_equal(read_series(reader, k, 0, &n), blocks[i].rc);
-			assert_int_equal(n, blocks[i].rc ? 7 : 0);
+		/* The next one is none of it, before and after. */
+		for (int after = 0; after < 2; after++) {
+			assert_int_equal(read_series(reader, 0, 1, &n), 0);
+			assert_int_equal(n, 80);
+			for (uint32_t k = 0; k < STORE_SERIES; k++) {
+				n = 7;
+				assert_int_equal(read_series(reader, k, 0, &n), blocks[i].rc);
+				assert_int_equal(n, blocks[i].rc ? 7 : 0);
+			}
 		}
+		assert_int_equal(reader->n_values_counted, 3 * 80);
 		assert_int_equal(wtl_store_is_damaged(reader), blocks[i].rc != 0);
-		/* The next one is none of it. */
-		assert_int_equal(read_series(reader, 0, 1, &n), 0);
-		assert_int_equal(n, 80);
 		wtl_store_close(reader);
+	}
+}
+
+/* Rows whose numbers are not those of their bytes. No room is made for what they claim. */
+static void test_chunks_that_are_none(void **state)
+{
+	/* Of one value, 5, as it is and as zstd has it: a raw block in a frame without its size. */
+	static const char plain[] = "\0\1\1\x0a",
+			  packed[] = "\x28\xb5\x2f\xfd\0\0\x21\0\0\0\1\1\x0a";
+	static const struct {
+		uint32_t n, size, packed;
+		size_t len;
+		int rc;
+	} chunks[] = {
+		{1, 4, WTL_PACKED_NOT, 4, 0},
+		{1, 4, WTL_PACKED_ZSTD, 13, 0},
+		{1, 3, WTL_PACKED_NOT, 4, -EBADMSG},
+		{1, 5, WTL_PACKED_NOT, 4, -EBADMSG},
+		{1, 4, WTL_PACKED_NOT, 3, -EBADMSG},
+		{2, 4, WTL_PACKED_NOT, 4, -EBADMSG},
+		{1, 3, WTL_PACKED_ZSTD, 13, -EBADMSG},
+		{1, 5, WTL_PACKED_ZSTD, 13, -EBADMSG},
+		{1, 4, WTL_PACKED_ZSTD, 12, -EBADMSG},
+		{1, (128 << 20) + 1, WTL_PACKED_ZSTD, 13, -EBADMSG},
+		{WTL_CODE_VALUES_MAX, 4, WTL_PACKED_NOT, 4, -EBADMSG},
+	};
+	struct store_bench *bench = *state;
+	struct wtl_store_reader *reader;
+	size_t n;
+
+	make_whole(bench, 15);
+	for (size_t i = 0; i < UNIT_COUNT(chunks); i++) {
+		/* As its period has it, and as the period has another number. */
+		for (uint32_t more = 0; more < 2; more++) {
+			const int64_t count = chunks[i].n + (chunks[i].n > 1 ? -more : more);
+			const struct wtl_row_chunk chunk = {
+				.id = WTL_STORE_SERIES_MAX,
+				.n = chunks[i].n,
+				.size = chunks[i].size,
+				.packed = chunks[i].packed,
+				.data = {chunks[i].packed ? packed : plain, chunks[i].len},
+			};
+			struct wtl_row_period row = {.id = 1, .end_mono_ns = 1, .begin_mono_ns = 1};
+			struct wtl_buf block;
+
+			wtl_buf_init(&block, 1000);
+			assert_int_equal(wtl_code_put(&block, &count, 1), 0);
+			row.counts = (struct wtl_bytes){block.data, block.len};
+			put_row(bench, &wtl_table_period, &row);
+			put_row(bench, &wtl_table_chunk, &chunk);
+			wtl_buf_done(&block);
+			reader = store_bench_open(bench);
+			assert_int_equal(read_series(reader, 0, 0, &n),
+					 more ? -EBADMSG : chunks[i].rc);
+			assert_int_equal(reader->n_bytes_read, chunks[i].len);
+			assert_in_range(reader->n_room, 0, 1000);
+			assert_in_range(reader->block_room, 0, 1000);
+			wtl_store_close(reader);
+		}
 	}
 }
 
@@ -320,6 +382,24 @@ static void test_many_large_periods(void **state)
 		assert_int_equal(reader->n_room, room_of_all(reader));
 		wtl_store_close(reader);
 	}
+}
+
+/* However many they are, those of one period are there until another one is read. */
+static void test_a_large_period(void **state)
+{
+	static const int64_t counts[STORE_SERIES] = {
+		WTL_CODE_VALUES_MAX / 3, WTL_CODE_VALUES_MAX / 3, WTL_CODE_VALUES_MAX / 3};
+	struct store_bench *bench = *state;
+	struct wtl_store_reader *reader;
+	size_t n;
+
+	make_whole(bench, 15);
+	put_zeros(bench, 1, counts);
+	reader = store_bench_open(bench);
+	for (uint32_t k = 0; k < STORE_SERIES; k++)
+		assert_int_equal(read_series(reader, k, 0, &n), 0);
+	assert_true(room_of_all(reader) >= WTL_CODE_VALUES_MAX / 3 * 3);
+	wtl_store_close(reader);
 }
 
 static void put_part(const struct store_bench *bench, const struct wtl_buf *data)
@@ -372,6 +452,12 @@ static void test_parts_are_as_long_as_the_file(void **state)
 	assert_int_equal(read_series(reader, 0, 1, &n), 0);
 	n_bytes = reader->n_bytes_read;
 	assert_in_range(n_bytes, 100, 10000);
+	/* All series of a period are looked up together. */
+	reader->guard.steps_left = 0;
+	assert_int_equal(read_series(reader, 1, 1, &n), 0);
+	assert_int_equal(reader->n_bytes_read, n_bytes);
+	assert_true(reader->guard.steps_left > 0);
+	assert_int_equal(reader->n_values_read, 160);
 	reader->guard.bytes = n_bytes;
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(read_series(reader, 0, 0, &n), 0);
@@ -381,6 +467,12 @@ static void test_parts_are_as_long_as_the_file(void **state)
 	reader->guard.bytes--;
 	assert_int_equal(read_series(reader, 0, 0, &n), 0);
 	assert_int_equal(read_series(reader, 0, 1, &n), -EBADMSG);
+	/* All that was looked up is no more than could be needed for what was read. */
+	for (uint64_t more = 0; more < 2; more++) {
+		reader->n_bytes_read = (UINT64_C(256) << 20) + 64 * reader->guard.bytes +
+				       16 * (reader->n_values_read + more);
+		assert_int_equal(read_series(reader, 0, 0, &n), more ? -EBADMSG : 0);
+	}
 	wtl_store_close(reader);
 }
 
@@ -661,7 +753,9 @@ int main(void)
 		STORE_TEST(test_nothing_recorded),
 		STORE_TEST(test_too_many_values),
 		STORE_TEST(test_counts),
+		STORE_TEST(test_chunks_that_are_none),
 		STORE_TEST(test_many_large_periods),
+		STORE_TEST(test_a_large_period),
 		STORE_TEST(test_too_many_values_in_parts),
 		STORE_TEST(test_parts_are_as_long_as_the_file),
 		STORE_TEST(test_parts_that_are_none),

@@ -78,8 +78,15 @@ static void test_lock(void **state)
 	(void)state;
 	assert_int_equal(wtl_database_lock(path), -ENOENT);
 	assert_false(wtl_database_is_locked(path));
+	unit_write(dir, "r", "four");
 	unit_write(dir, "r-wal", "");
 	assert_false(wtl_database_is_locked(path));
+	assert_false(wtl_database_has_wal(path));
+	assert_true(wtl_database_may_read_wal(path));
+	assert_int_equal(wtl_database_bytes(path), 4);
+	unit_write(dir, "r-wal", "xyz");
+	assert_true(wtl_database_has_wal(path));
+	assert_int_equal(wtl_database_bytes(path), 7);
 	lock = wtl_database_lock(path);
 	assert_true(lock >= 0);
 	assert_true(wtl_database_is_locked(path));
@@ -134,6 +141,7 @@ static void test_lock_follows_no_link(void **state)
 	unit_write(dir, "other", "");
 	unit_symlink(dir, "r-wal", "other");
 	assert_int_equal(wtl_database_lock(path), -ELOOP);
+	assert_false(wtl_database_may_read_wal(path));
 	assert_false(wtl_database_is_locked(path));
 	free(path);
 	unit_rmtree(dir);
