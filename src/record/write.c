@@ -329,7 +329,7 @@ static bool is_period_over(const struct wtl_store_writer *writer, int64_t t_mono
 	return t_mono_ns - writer->period_begin_ns >= writer->options.period_ns ||
 	       writer->period_values >= PERIOD_VALUES_MAX ||
 	       writer->period_bytes >= wtl_ring_period_bytes(&writer->options) ||
-	       writer->period_commits == WTL_PARTS_MAX;
+	       writer->period_commits >= WTL_PARTS_MAX;
 }
 
 static void note_loss(struct wtl_store_writer *writer, int64_t t_mono_ns)

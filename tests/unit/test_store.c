@@ -102,11 +102,49 @@ static void test_periods(void **state)
 			    period.begin_utc_ns - period.begin_mono_ns);
 		if (i > 0)
 			assert_true(period.begin_mono_ns == before.end_mono_ns);
+		assert_int_equal(period.end_mono_ns - period.begin_mono_ns,
+				 (i < 2 ? 10 : 4) * WTL_NS_PER_S);
 		before = period;
 	}
 	assert_true(before.end_mono_ns == bench->now_ns);
 	assert_int_equal(wtl_store_period(reader, 3, &period), -ERANGE);
 	wtl_store_close(reader);
+}
+
+/* A ring is dropped by periods: it has four at least. */
+static void test_options(void **state)
+{
+	static const struct {
+		int64_t period_ns, max_age_ns, whole_ns;
+		int busy_ms, whole_ms;
+	} cases[] = {
+		{0, 0, 60 * WTL_NS_PER_S, 0, 10000},
+		{-1, 0, 60 * WTL_NS_PER_S, -1, 10000},
+		{1, 0, 1, 1, 1},
+		{0, 3600 * WTL_NS_PER_S, 60 * WTL_NS_PER_S, 5, 5},
+		{10, 40, 10, 5, 5},
+		{12, 40, 11, 5, 5},
+		{12, 1, 1, 5, 5},
+	};
+
+	for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+		struct store_bench *bench = *state;
+		struct wtl_store_reader *reader;
+
+		bench->options.period_ns = cases[i].period_ns;
+		bench->options.max_age_ns = cases[i].max_age_ns;
+		bench->options.busy_ms = cases[i].busy_ms;
+		store_bench_create(bench);
+		assert_int_equal(bench->writer->options.busy_ms, cases[i].whole_ms);
+		store_bench_end(bench);
+		reader = store_bench_open(bench);
+		assert_int_equal(reader->recording.id, 1);
+		assert_int_equal(reader->recording.pid, getpid());
+		assert_int_equal(reader->recording.period_ns, cases[i].whole_ns);
+		assert_int_equal(reader->recording.max_age_ns, cases[i].max_age_ns);
+		wtl_store_close(reader);
+		assert_int_equal(unlink(bench->path), 0);
+	}
 }
 
 /* Nothing has to be made of them when they are over: what a reader beside the writer sees is what stays. */
@@ -126,6 +164,13 @@ static void test_periods_of_one_commit(void **state)
 	store_bench_expect(bench, 20000);
 	reader = store_bench_open(bench);
 	assert_in_range(wtl_store_periods(reader), 20, 21);
+	for (size_t i = 1; i < wtl_store_periods(reader); i++) {
+		struct wtl_store_period period;
+
+		assert_int_equal(wtl_store_period(reader, i, &period), 0);
+		assert_int_equal(period.end_mono_ns - period.begin_mono_ns, WTL_NS_PER_S);
+		assert_int_equal(period.end_utc_ns - period.begin_utc_ns, WTL_NS_PER_S);
+	}
 	wtl_store_close(reader);
 }
 
@@ -191,6 +236,8 @@ static void test_growth(void **state)
 	struct wtl_store_period last;
 	struct wtl_store_reader *reader;
 	unsigned n_small = 0;
+	struct wtl_file file = {.lock = -1, .folder = -1};
+	int64_t n = -1;
 
 	bench->options.values_per_commit = 0;
 	store_bench_create(bench);
@@ -204,12 +251,21 @@ static void test_growth(void **state)
 	/* A commit that came when the thread was busy is done in the end, as of its time. */
 	assert_int_equal(wtl_store_period(reader, wtl_store_periods(reader) - 1, &last), 0);
 	assert_true(last.end_mono_ns == bench->now_ns);
+	assert_int_equal(last.end_utc_ns - last.end_mono_ns,
+			 last.begin_utc_ns - last.begin_mono_ns);
 	/* What repeats itself takes less room. */
 	assert_int_equal(sqlite3_exec(reader->db, "SELECT 1 FROM chunk WHERE packed = 1", count_row,
 				      &n_small, NULL),
 			 0);
 	assert_true(n_small > 0);
 	wtl_store_close(reader);
+	/* What periods were made of is gone, and its room was given back. */
+	assert_int_equal(sqlite3_open(bench->path, &file.db), SQLITE_OK);
+	assert_int_equal(wtl_file_number(&file, "SELECT count(*) FROM part", &n), 0);
+	assert_int_equal(n, 0);
+	assert_int_equal(wtl_file_number(&file, "PRAGMA freelist_count", &n), 0);
+	assert_int_equal(n, 0);
+	wtl_file_close(&file, true);
 }
 
 /* A transaction that fails is undone, and another one can begin. */
@@ -237,11 +293,18 @@ static void test_many_values(void **state)
 	struct wtl_store_reader *reader;
 
 	store_bench_create(bench);
-	store_bench_seconds(bench, 3, 700000);
+	store_bench_seconds(bench, 2, 700000);
+	store_bench_seconds(bench, 2, 10);
+	/* Or too many commits. */
+	bench->writer->period_commits = WTL_PARTS_MAX - 2;
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(store_bench_second(bench, 10, NULL), i == 1);
+		wtl_writer_wait(bench->writer);
+	}
 	store_bench_end(bench);
 	reader = store_bench_open(bench);
-	assert_int_equal(wtl_store_periods(reader), 2);
-	assert_int_equal(store_bench_verify(reader, NULL), 2100000);
+	assert_int_equal(wtl_store_periods(reader), 3);
+	assert_int_equal(store_bench_verify(reader, NULL), 1400060);
 	wtl_store_close(reader);
 }
 
@@ -257,14 +320,16 @@ static void test_overrun(void **state)
 	struct store_bench *bench = *state;
 	struct wtl_store_reader *reader;
 	struct wtl_stored_gap gap = {.duration_ns = -1};
-	uint64_t lost = 0;
+	uint64_t lost = 0, n_kept = 0;
 	bool was_kept = true;
 
 	store_bench_create(bench);
 	store_bench_seconds(bench, 2, 100);
-	for (uint32_t i = 0; was_kept && i < 1u << 26; i++)
+	for (uint32_t i = 0; was_kept && i < 1u << 26; i++, n_kept++)
 		was_kept = wtl_store_put(bench->writer, 0, i);
 	assert_false(was_kept);
+	/* 32 MiB more than is kept ready, by doubling that. */
+	assert_in_range(n_kept, 2 << 20, 4 << 20);
 	assert_int_equal(store_bench_second(bench, 0, NULL), 1);
 	wtl_writer_wait(bench->writer);
 	store_bench_seconds(bench, 2, 100);
@@ -278,6 +343,7 @@ static void test_overrun(void **state)
 	assert_int_equal(gap.kind, WTL_GAP_OVERRUN);
 	assert_string_equal(gap.text, "values came faster than they could be written");
 	assert_int_equal(gap.duration_ns, WTL_NS_PER_S);
+	assert_int_equal(gap.begin_mono_ns, bench->now_ns - 3 * WTL_NS_PER_S);
 	wtl_store_close(reader);
 }
 
@@ -301,8 +367,14 @@ static void test_commits_without_values(void **state)
 	struct wtl_store_reader *reader;
 
 	store_bench_create(bench);
+	assert_true(wtl_store_has_more(bench->writer)); /* the rows of series */
 	store_bench_seconds(bench, 15, 0);
+	assert_false(wtl_store_has_more(bench->writer));
 	store_bench_seconds(bench, 1, 5);
+	assert_false(wtl_store_has_more(bench->writer));
+	wtl_store_put(bench->writer, bench->series[STORE_SERIES - 1], 1);
+	assert_true(wtl_store_has_more(bench->writer));
+	bench->writer->front->runs[bench->series[STORE_SERIES - 1]].n = 0;
 	store_bench_seconds(bench, 15, 0);
 	store_bench_end(bench);
 	reader = store_bench_open(bench);
@@ -726,7 +798,9 @@ static void test_window(void **state)
 	struct wtl_store_reader *reader;
 
 	store_bench_create(bench);
-	assert_int_equal(wtl_store_window(bench->writer, &(struct wtl_stored_window){.id = 1}), 0);
+	assert_int_equal(wtl_store_window(bench->writer,
+					  &(struct wtl_stored_window){.id = 1, .n_energies = 2}),
+			 0);
 	assert_int_equal(wtl_store_window(bench->writer, &first), 0);
 	store_bench_end(bench);
 	reader = store_bench_open(bench);
@@ -746,7 +820,8 @@ static void test_window(void **state)
 		expect_energy(&seen.energies[i], i + 1);
 	seen = (struct seen){.which = 0};
 	assert_int_equal(wtl_store_each_window(reader, see_window, &seen), 0);
-	assert_int_equal(back->n_energies, 0);
+	assert_int_equal(back->n_energies, 2); /* none has any */
+	assert_int_equal(seen.energies[0].has_energy + seen.energies[1].has_energy, 0);
 	assert_string_equal(back->name, "");
 	wtl_store_close(reader);
 }
@@ -1076,6 +1151,7 @@ int main(void)
 		STORE_TEST(test_in_haste),
 		STORE_TEST(test_whole_in_haste),
 		STORE_TEST(test_periods),
+		STORE_TEST(test_options),
 		STORE_TEST(test_periods_of_one_commit),
 		STORE_TEST(test_series),
 		STORE_TEST(test_growth),
