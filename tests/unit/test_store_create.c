@@ -17,10 +17,13 @@
 
 #include "base/outfile.h"
 #include "base/outplace.h"
+#include "record/reader.h"
 #include "record/writer.h"
 #include "store_bench.h"
 
 enum { STEPS_MAX = 20000 };
+
+#define UTC_NS (1763712000 * WTL_NS_PER_S)
 
 /* ---- A recorder that is killed while it begins ---- */
 
@@ -191,6 +194,7 @@ static void test_files_with_several_names_beside_a_recording(void **state)
 static struct {
 	const char *end;
 	char *theirs, *ours;
+	bool stays;
 } swap;
 
 static int swapping_open(const char *path, int flags, int mode)
@@ -203,6 +207,10 @@ static int swapping_open(const char *path, int flags, int mode)
 	rename(path, swap.ours);
 	rename(swap.theirs, path);
 	fd = open(path, flags, mode);
+	if (swap.stays) {
+		swap.end = NULL;
+		return fd;
+	}
 	rename(path, swap.theirs);
 	rename(swap.ours, path);
 	return fd;
@@ -210,24 +218,33 @@ static int swapping_open(const char *path, int flags, int mode)
 
 static void test_files_that_are_swapped(void **state)
 {
-	static const char *const ends[] = {"-wal", "-shm"};
+	static const struct {
+		const char *end;
+		bool stays;
+	} swaps[] = {{"-wal", false}, {"-shm", false}, {"r.wattle", false}, {"r.wattle", true}};
 	sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
 	struct store_bench *bench = *state;
 
 	swap.theirs = unit_path(bench->dir, "theirs");
 	swap.ours = unit_path(bench->dir, "ours");
 	vfs->xSetSystemCall(vfs, "open", (sqlite3_syscall_ptr)swapping_open);
-	for (size_t i = 0; i < UNIT_COUNT(ends); i++) {
+	for (size_t i = 0; i < UNIT_COUNT(swaps); i++) {
 		struct wtl_err err = {.text = ""};
 
-		unit_write(bench->dir, "theirs", "");
-		swap.end = ends[i];
+		/* A recording, in place of the file itself. */
+		store_bench_create(bench);
+		store_bench_end(bench);
+		assert_int_equal(rename(bench->path, swap.theirs), 0);
+		if (swaps[i].end[0] == '-')
+			unit_write(bench->dir, "theirs", "");
+		swap.end = swaps[i].end;
+		swap.stays = swaps[i].stays;
 		assert_int_equal(store_bench_try_create(bench, &err), -EEXIST);
+		swap.end = NULL;
 		assert_non_null(
 			strstr(err.text, "another program has put other files in its place"));
 		assert_int_equal(unit_entries(bench->dir, ""), 1);
 	}
-	swap.end = NULL;
 	vfs->xSetSystemCall(vfs, NULL, NULL);
 	store_bench_create(bench);
 	free(swap.theirs);
@@ -269,6 +286,26 @@ static void test_folder_that_is_swapped(void **state)
 	free(ours);
 }
 
+/* What somebody was killed over a while ago goes; what is new may be somebody's who is about to begin. */
+static void test_old_beginnings(void **state)
+{
+	static const char *const names[] = {".wattle-1-0.tmp", ".wattle-1-1.tmp"};
+	const struct timespec old[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+	struct store_bench *bench = *state;
+
+	for (size_t i = 0; i < UNIT_COUNT(names); i++) {
+		char *path = unit_path(bench->dir, names[i]);
+
+		unit_write(bench->dir, names[i], "");
+		if (i == 0)
+			assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
+		free(path);
+	}
+	store_bench_create(bench);
+	store_bench_end(bench);
+	assert_int_equal(unit_entries(bench->dir, ""), 2);
+}
+
 /* ---- Rights ---- */
 
 /* What stands beside the file is its owner's alone. */
@@ -296,8 +333,7 @@ static void test_rights(void **state)
 static int64_t stand_still(struct wtl_io *io, enum wtl_clock clock)
 {
 	(void)io;
-	(void)clock;
-	return WTL_NS_PER_S;
+	return clock == WTL_CLOCK_REAL ? UTC_NS : WTL_NS_PER_S;
 }
 
 static const struct wtl_io_ops ops = {.clock_ns = stand_still};
@@ -334,8 +370,51 @@ static void test_begins_as_it_is_made(void **state)
 	reader = store_bench_open(bench);
 	assert_int_equal(wtl_store_period(reader, 0, &period), 0);
 	assert_int_equal(period.begin_mono_ns, WTL_NS_PER_S);
+	assert_int_equal(period.begin_utc_ns, UTC_NS);
 	assert_true(period.end_mono_ns > WTL_NS_PER_S);
+	assert_int_equal(reader->recording.begin_mono_ns, WTL_NS_PER_S);
+	assert_int_equal(reader->recording.begin_utc_ns, UTC_NS);
+	assert_int_equal(reader->recording.end_mono_ns, period.end_mono_ns);
+	assert_int_equal(reader->recording.end_utc_ns, period.end_utc_ns);
 	wtl_store_close(reader);
+}
+
+/* What was put is kept as of the beginning where nothing was committed. */
+static void test_nothing_committed(void **state)
+{
+	struct wtl_io io = {.ops = &ops};
+	struct store_bench *bench = *state;
+	struct wtl_store_reader *reader;
+	struct wtl_store_period period;
+
+	bench->options.io = &io;
+	store_bench_create(bench);
+	for (size_t k = 0; k < STORE_SERIES; k++)
+		wtl_store_put(bench->writer, bench->series[k], store_bench_value(k, 0));
+	store_bench_end(bench);
+	store_bench_expect(bench, 1);
+	reader = store_bench_open(bench);
+	assert_int_equal(wtl_store_period(reader, 0, &period), 0);
+	assert_int_equal(period.end_mono_ns, WTL_NS_PER_S);
+	assert_int_equal(period.end_utc_ns, UTC_NS);
+	wtl_store_close(reader);
+}
+
+/* A period that begins with the recording is as long as any other. */
+static void test_first_period(void **state)
+{
+	struct wtl_io io = {.ops = &ops};
+	struct store_bench *bench = *state;
+
+	bench->options.io = &io;
+	store_bench_create(bench);
+	for (int64_t second = 2; second < 14; second++) {
+		assert_int_equal(wtl_store_commit(bench->writer, second * WTL_NS_PER_S,
+						  UTC_NS + second * WTL_NS_PER_S, NULL),
+				 second == 11);
+		wtl_writer_wait(bench->writer);
+	}
+	store_bench_end(bench);
 }
 
 int main(void)
@@ -346,9 +425,12 @@ int main(void)
 		cmocka_unit_test(test_files_with_several_names_beside_a_recording),
 		STORE_TEST(test_files_that_are_swapped),
 		STORE_TEST(test_folder_that_is_swapped),
+		STORE_TEST(test_old_beginnings),
 		STORE_TEST(test_rights),
 		STORE_TEST(test_rights_given),
 		STORE_TEST(test_begins_as_it_is_made),
+		STORE_TEST(test_nothing_committed),
+		STORE_TEST(test_first_period),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,17 +13,23 @@
 
 #include "cli/mapped.h"
 #include "left_behind.h"
+#include "energy/units.h"
 #include "record/writer.h"
 #include "store_bench.h"
+
+static int cut_to(const struct store_bench *bench, off_t size)
+{
+	char *shm = unit_path(bench->dir, "r.wattle-shm");
+	int rc = truncate(shm, size);
+
+	free(shm);
+	return rc;
+}
 
 /* In any thread. It is not there any more where the recording has become one file. */
 static int cut(const struct store_bench *bench)
 {
-	char *shm = unit_path(bench->dir, "r.wattle-shm");
-	int rc = truncate(shm, 0);
-
-	free(shm);
-	return rc;
+	return cut_to(bench, 0);
 }
 
 /* ---- Between two commits: it is noticed before the next ---- */
@@ -55,6 +61,18 @@ static void test_between_commits(void **state)
 	expect_stopped(bench, 30);
 }
 
+/* It grows with FILE-wal. */
+static void test_what_it_has_grown_by(void **state)
+{
+	struct store_bench *bench = *state;
+
+	store_bench_create(bench);
+	assert_int_equal(cut_to(bench, 65536), 0);
+	store_bench_seconds(bench, 3, 10);
+	assert_int_equal(cut_to(bench, 32768), 0);
+	expect_stopped(bench, 30);
+}
+
 static void test_of_a_ring(void **state)
 {
 	struct store_bench *bench = *state;
@@ -66,6 +84,19 @@ static void test_of_a_ring(void **state)
 	expect_stopped(bench, 130);
 }
 
+/* Before FILE-wal, which is larger than it should be, is emptied. */
+static void test_of_a_small_ring(void **state)
+{
+	struct store_bench *bench = *state;
+
+	bench->options.max_bytes = 256000;
+	store_bench_create(bench);
+	store_bench_seconds(bench, 2, 3000);
+	assert_true(wtl_file_wal_bytes(&bench->writer->file) > 32000);
+	assert_int_equal(cut(bench), 0);
+	expect_stopped(bench, 6000);
+}
+
 static void test_before_the_end(void **state)
 {
 	struct store_bench *bench = *state;
@@ -75,6 +106,49 @@ static void test_before_the_end(void **state)
 	assert_int_equal(cut(bench), 0);
 	assert_int_equal(wtl_store_end(bench->writer, NULL), -EIO);
 	bench->writer = NULL;
+	store_bench_expect(bench, 30);
+}
+
+/* The writer asks before it makes the recording one file. */
+static struct asking {
+	struct wtl_io io;
+	const struct store_bench *bench;
+	unsigned n, cuts_at;
+} asking;
+
+static int cut_as_asked(struct wtl_io *io)
+{
+	(void)io;
+	return ++asking.n == asking.cuts_at ? cut(asking.bench) : 0;
+}
+
+static int64_t stand_still(struct wtl_io *io, enum wtl_clock clock)
+{
+	(void)io;
+	(void)clock;
+	return WTL_NS_PER_S;
+}
+
+static void test_at_the_very_end(void **state)
+{
+	static const struct wtl_io_ops ops = {.out_check = cut_as_asked, .clock_ns = stand_still};
+	struct store_bench *bench = *state;
+	struct wtl_err err = {.text = ""};
+
+	asking = (struct asking){.io.ops = &ops, .bench = bench};
+	bench->options.io = &asking.io;
+	for (int round = 0; round < 2; round++) {
+		unlink(bench->path);
+		asking.cuts_at = asking.n;
+		asking.n = 0;
+		store_bench_create(bench);
+		store_bench_seconds(bench, 3, 10);
+		assert_int_equal(wtl_store_end(bench->writer, &err), round);
+		bench->writer = NULL;
+	}
+	assert_int_equal(err.code, -EIO);
+	assert_non_null(strstr(err.text, "all is recorded, but "));
+	assert_non_null(strstr(err.text, "-wal has a part of it still"));
 	store_bench_expect(bench, 30);
 }
 
@@ -216,7 +290,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STORE_TEST(test_between_commits),
+		STORE_TEST(test_what_it_has_grown_by),
 		STORE_TEST(test_of_a_ring),
+		STORE_TEST(test_of_a_small_ring),
+		STORE_TEST(test_at_the_very_end),
 		STORE_TEST(test_before_the_end),
 		STORE_TEST(test_it_is_removed),
 		cmocka_unit_test_setup_teardown(test_at_each_write, cutter_setup, cutter_teardown),
