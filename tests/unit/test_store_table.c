@@ -187,6 +187,58 @@ static void test_every_table_takes_anything(void **state)
 		}
 }
 
+/* Packed one behind the other they come back as well, those before one for which there is no room. */
+static void test_packed(void **state)
+{
+	enum { ROUNDS = 20 };
+	struct bench *bench = *state;
+	const struct wtl_table *table;
+
+	for (size_t i = 0; (table = wtl_table_at(i)); i++) {
+		char back[WTL_ROW_SIZE_MAX] __attribute__((aligned(16)));
+		void *rows[ROUNDS];
+		struct wtl_buf packed;
+		const uint8_t *at;
+		size_t len;
+
+		wtl_buf_init(&packed, SIZE_MAX);
+		for (size_t round = 0; round < ROUNDS; round++) {
+			rows[round] = random_row(bench, table);
+			assert_int_equal(wtl_row_pack(&packed, table, rows[round]), 0);
+		}
+		len = packed.len;
+		packed.max = len + 8;
+		assert_int_equal(wtl_row_pack(&packed, table, rows[0]), -ENOMEM);
+		assert_int_equal(packed.len, len);
+		packed.max = SIZE_MAX - 1;
+		assert_int_equal(wtl_row_pack(&packed, table, rows[0]), 0);
+		at = (const uint8_t *)packed.data;
+		for (size_t round = 0; round <= ROUNDS; round++) {
+			const char *row = rows[round % ROUNDS];
+
+			memset(back, 0x5a, sizeof(back));
+			assert_ptr_equal(
+				wtl_row_unpack(&at, (uint8_t *)packed.data + packed.len, back),
+				table);
+			for (size_t k = 0; k < table->n_fields; k++) {
+				const struct wtl_field *field = &table->fields[k];
+				const struct wtl_bytes none = {0};
+
+				if (!same_field(field, back + field->offset,
+						field->kind == WTL_FIELD_BYTES
+							? (const char *)&none
+							: row + field->offset))
+					fail_msg("%s.%s is not what it was", table->name,
+						 field->name);
+			}
+		}
+		assert_ptr_equal(at, packed.data + packed.len);
+		for (size_t round = 0; round < ROUNDS; round++)
+			free(rows[round]);
+		wtl_buf_done(&packed);
+	}
+}
+
 /* A row of the same key takes the other's place. */
 static void test_replacing(void **state)
 {
@@ -552,6 +604,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_every_table_takes_anything),
+		TEST(test_packed),
 		TEST(test_replacing),
 		TEST(test_every_column_is_watched),
 		TEST(test_bounds),
