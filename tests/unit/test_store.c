@@ -268,6 +268,56 @@ static void test_growth(void **state)
 	wtl_file_close(&file, true);
 }
 
+/* As planes, as tokens, or packed, whichever is the smallest; planes are read faster. */
+static void test_chunks(void **state)
+{
+	enum { N = 30000 };
+	static const struct {
+		const char *name;
+		int64_t packed, least, most; /* of the block */
+	} cases[] = {
+		{"even", 0, 5, 20},		     /* nothing of it is coded */
+		{"any", 0, 8 * (N - 1), 8 * N + 20}, /* eight planes */
+		{"digits", 1, N - 1, N + 20},	     /* one plane of no more than ten values */
+		{"seldom", 1, 100, 1000},	     /* tokens */
+		{"bytes", 0, N - 1, N + 20},
+	};
+	struct store_bench *bench = *state;
+	uint64_t any = 88172645463325252;
+	struct wtl_file file = {.lock = -1, .folder = -1};
+
+	store_bench_create(bench);
+	for (size_t i = 0; i < UNIT_COUNT(cases); i++)
+		assert_int_equal(wtl_store_series(bench->writer, cases[i].name), STORE_SERIES + i);
+	for (uint32_t i = 0; i < N; i++) {
+		any ^= any << 13;
+		any ^= any >> 7;
+		any ^= any << 17;
+		const int64_t values[] = {7 * i, (int64_t)any, (int64_t)(any % 10),
+					  i % 1000 ? 5 : (int64_t)(any % 30000),
+					  (int64_t)(any % 256) - 128};
+
+		for (uint32_t k = 0; k < UNIT_COUNT(cases); k++)
+			wtl_store_put(bench->writer, STORE_SERIES + k, values[k]);
+	}
+	store_bench_end(bench);
+	assert_int_equal(sqlite3_open(bench->path, &file.db), SQLITE_OK);
+	for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+		int64_t packed = -1, size = -1;
+		char sql[128];
+
+		snprintf(sql, sizeof(sql), "SELECT packed FROM chunk WHERE series = %zu",
+			 STORE_SERIES + i);
+		assert_int_equal(wtl_file_number(&file, sql, &packed), 0);
+		snprintf(sql, sizeof(sql), "SELECT size FROM chunk WHERE series = %zu",
+			 STORE_SERIES + i);
+		assert_int_equal(wtl_file_number(&file, sql, &size), 0);
+		if (packed != cases[i].packed || size < cases[i].least || size > cases[i].most)
+			fail_msg("%s: %d %d", cases[i].name, (int)packed, (int)size);
+	}
+	wtl_file_close(&file, true);
+}
+
 /* A transaction that fails is undone, and another one can begin. */
 static void test_undone(void **state)
 {
@@ -1155,6 +1205,7 @@ int main(void)
 		STORE_TEST(test_periods_of_one_commit),
 		STORE_TEST(test_series),
 		STORE_TEST(test_growth),
+		STORE_TEST(test_chunks),
 		STORE_TEST(test_undone),
 		STORE_TEST(test_many_values),
 		STORE_TEST(test_overrun),

@@ -420,14 +420,16 @@ static void test_rows(void **state)
 		       "UPDATE consumer SET name = NULL WHERE id = 18;"
 		       "UPDATE consumer SET state = 4 WHERE id = 19;"
 		       "UPDATE consumer SET pid = 'x' WHERE id = 20;"
+		       "UPDATE consumer SET id = -5 WHERE id = 21;"
 		       "UPDATE fact SET value = 'there'");
 	reader = store_bench_open(bench);
 	assert_null(wtl_store_get_fact(reader, "host"));
 	assert_int_equal(wtl_store_each_consumer(reader, count_consumer, &n_consumers), 0);
-	assert_int_equal(n_consumers, 296);
+	assert_int_equal(n_consumers, 295);
 	assert_true(wtl_store_is_damaged(reader));
 	wtl_store_close(reader);
-	assert_int_equal(check_lines(bench, &lines), 5);
+	assert_int_equal(check_lines(bench, &lines), 6);
+	assert_non_null(strstr(lines.text, "table consumer: id -5 is damaged\n"));
 	assert_non_null(strstr(lines.text, "table consumer: id 17 is damaged\n"));
 	assert_non_null(strstr(lines.text, "table fact: a row is damaged\n"));
 	run_sql(bench, "UPDATE consumer SET slot = 5");

@@ -647,6 +647,62 @@ static void test_times_of_rows(void **state)
 	assert_non_null(strstr(lines.text, "table consumer: id 2 is damaged\n"));
 }
 
+static void put_energy(const struct store_bench *bench, uint32_t window, int32_t domain,
+		       uint64_t energy_uj)
+{
+	const struct wtl_row_energy row = {.window = window,
+					   .domain = domain,
+					   .energy = {.has_energy = 1, .energy_uj = energy_uj}};
+
+	put_row(bench, &wtl_table_energy, &row);
+}
+
+static int add_energies(void *context, const struct wtl_stored_window *row)
+{
+	char *text = context;
+
+	sprintf(text + strlen(text), "%u: %d %llu", row->id, row->total.status,
+		(unsigned long long)row->total.energy_uj);
+	for (size_t i = 0; i < row->n_energies; i++)
+		sprintf(text + strlen(text), ", %d %llu", row->energies[i].status,
+			(unsigned long long)row->energies[i].energy_uj);
+	strcat(text, "\n");
+	return 0;
+}
+
+/* Of those that are not there or cannot be true, nothing is known. */
+static void test_energies(void **state)
+{
+	struct store_bench *bench = *state;
+	struct wtl_store_reader *reader;
+	char text[256] = "", wanted[256];
+
+	make_whole(bench, 15);
+	for (uint32_t id = 1; id <= 3; id++)
+		put_window(bench, id, 0, 5, 5);
+	put_energy(bench, 1, -1, 11);
+	put_energy(bench, 1, 1, 12);
+	put_energy(bench, 1, 3, 13);
+	put_energy(bench, 3, 0, 31);
+	put_energy(bench, 3, 1, 32);
+	reader = store_bench_open(bench);
+	assert_int_equal(wtl_store_each_window(reader, add_energies, text), 0);
+	snprintf(wanted, sizeof(wanted),
+		 "1: 0 11, %d 0, 0 12, %d 0, 0 13\n2: %d 0\n3: %d 0, 0 31, 0 32\n",
+		 WATTLE_STATUS_FAILED, WATTLE_STATUS_FAILED, WATTLE_STATUS_FAILED,
+		 WATTLE_STATUS_FAILED);
+	assert_string_equal(text, wanted);
+	assert_false(wtl_store_is_damaged(reader));
+	wtl_store_close(reader);
+	put_energy(bench, 3, WTL_CATALOG_MAX, 33);
+	reader = store_bench_open(bench);
+	text[0] = '\0';
+	assert_int_equal(wtl_store_each_window(reader, add_energies, text), 0);
+	assert_string_equal(text, wanted);
+	assert_true(wtl_store_is_damaged(reader));
+	wtl_store_close(reader);
+}
+
 static void test_times_of_periods(void **state)
 {
 	static const struct wtl_row_period bad[] = {
@@ -761,6 +817,7 @@ int main(void)
 		STORE_TEST(test_parts_that_are_none),
 		STORE_TEST(test_a_block_of_a_part),
 		STORE_TEST(test_times_of_rows),
+		STORE_TEST(test_energies),
 		STORE_TEST(test_times_of_periods),
 		STORE_TEST(test_a_name_twice),
 		STORE_TEST(test_wal_in_a_closed_directory),

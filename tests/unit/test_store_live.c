@@ -132,7 +132,11 @@ static void test_open_while_a_ring_turns(void **state)
 	assert_int_equal(wtl_store_periods(reader), 3);
 	store_bench_seconds(bench, 1, PER_COMMIT);
 	assert_int_equal(store_bench_verify(reader, NULL), 15 * PER_COMMIT);
+	/* Also where it is the period that was read last. */
+	assert_int_equal(wtl_store_values(reader, 0, 0, &values, &n, &err), 0);
 	store_bench_seconds(bench, 99, PER_COMMIT);
+	assert_int_equal(wtl_store_values(reader, 1, 0, &values, &n, &err), -EBADMSG);
+	assert_non_null(strstr(err.text, "(period 1): the ring has dropped it since"));
 	assert_int_equal(store_bench_verify(reader, &lost), 2 * PER_COMMIT);
 	assert_int_equal(lost, 2);
 	assert_int_equal(wtl_store_values(reader, 1, 0, &values, &n, &err), -EBADMSG);

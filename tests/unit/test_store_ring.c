@@ -118,6 +118,7 @@ static void check_rest(const struct store_bench *bench)
 static void run_ring(struct store_bench *bench, uint64_t max_bytes, size_t seconds, size_t n)
 {
 	struct wtl_store_reader *reader;
+	int64_t busy_ms = 0;
 	uint64_t kept;
 
 	watch(&seen, bench, max_bytes);
@@ -125,6 +126,9 @@ static void run_ring(struct store_bench *bench, uint64_t max_bytes, size_t secon
 	assert_int_equal(
 		wtl_store_account(bench->writer, &(struct wtl_stored_account){0, 5, 9, 1, 1, 0}),
 		0);
+	/* Whoever reads is not waited for as long as whoever writes. */
+	assert_int_equal(wtl_file_number(&bench->writer->file, "PRAGMA busy_timeout", &busy_ms), 0);
+	assert_int_equal(busy_ms, 10000);
 	store_bench_end(bench);
 	check_watch(&seen);
 	assert_in_range(seen.most, max_bytes - max_bytes / 8, max_bytes);
