@@ -249,8 +249,8 @@ const struct wtl_table *wtl_row_unpack(const uint8_t **at, const uint8_t *end, v
 	for (size_t i = 0; i < table->n_fields; i++) {
 		const struct wtl_field *field = &table->fields[i];
 		char *to = (char *)row + field->offset;
-		uint64_t len = 0;
-		int64_t number = 0;
+		uint64_t len;
+		int64_t number;
 
 		if (field->kind == WTL_FIELD_TEXT) {
 			wtl_varint_get(at, end, &len);
