@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record/crc.h"
 #include "record/table.h"
 
 struct bench {
@@ -514,6 +515,44 @@ static void test_long_text(void **state)
 
 /* ---- Columns that are not there ---- */
 
+/* What nothing stands for, and where there is such a thing, "not known", from a field on. */
+static void expect_nothing(const struct wtl_table *table, size_t from, const char *row)
+{
+	for (size_t i = from; i < table->n_fields; i++) {
+		const struct wtl_field *field = &table->fields[i];
+		const char zeros[WTL_FACT_SIZE] = "";
+		const uint64_t unknown = UINT64_MAX;
+
+		if (!same_field(field, row + field->offset,
+				field->is_optional ? (const char *)&unknown : zeros))
+			fail_msg("%s.%s is not nothing", table->name, field->name);
+	}
+}
+
+static void test_nothing_but_a_key(void **state)
+{
+	static const struct wtl_table *const tables[] = {&wtl_table_consumer, &wtl_table_channel,
+							 &wtl_table_period, &wtl_table_chunk};
+	struct bench *bench = *state;
+
+	for (size_t i = 0; i < UNIT_COUNT(tables); i++) {
+		char sql[128], row[WTL_ROW_SIZE_MAX] __attribute__((aligned(16)));
+		struct wtl_rows rows;
+		uint32_t sum = wtl_crc_add(0, "\1\0\0\0\0\0\0", 8);
+
+		for (size_t k = 1; k < tables[i]->n_fields; k++)
+			sum = wtl_crc_add(sum, "", 1);
+		snprintf(sql, sizeof(sql), "INSERT INTO %s(id, crc) VALUES(1, %u)", tables[i]->name,
+			 sum);
+		run(bench, sql);
+		assert_int_equal(wtl_rows_prepare(&rows, bench->db, tables[i], ""), SQLITE_OK);
+		assert_int_equal(sqlite3_step(rows.stmt), SQLITE_ROW);
+		assert_int_equal(wtl_row_get(&rows, row), 0);
+		expect_nothing(tables[i], 1, row);
+		wtl_rows_done(&rows);
+	}
+}
+
 static void test_missing_columns(void **state)
 {
 	struct bench *bench = *state;
@@ -534,8 +573,7 @@ static void test_missing_columns(void **state)
 	assert_int_equal(sqlite3_step(rows.stmt), SQLITE_ROW);
 	assert_int_equal(wtl_row_get(&rows, &back), 0);
 	assert_int_equal(back.stored.slot, 2);
-	/* What nothing stands for, and where there is such a thing, "not known". */
-	assert_int_equal(back.stored.consumer.cpu_ns, 0);
+	expect_nothing(&wtl_table_consumer, older.n_fields, (const char *)&back);
 	assert_true(back.stored.consumer.rss_bytes == UINT64_MAX);
 	assert_true(back.stored.consumer.gpu_ppm == UINT32_MAX);
 	wtl_rows_done(&rows);
@@ -612,6 +650,7 @@ int main(void)
 		TEST(test_not_known_is_null),
 		TEST(test_text_is_cleaned),
 		TEST(test_long_text),
+		TEST(test_nothing_but_a_key),
 		TEST(test_missing_columns),
 		TEST(test_missing_table),
 		TEST(test_computed_columns),
