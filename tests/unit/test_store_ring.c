@@ -133,7 +133,7 @@ static void run_ring(struct store_bench *bench, uint64_t max_bytes, size_t secon
 	check_watch(&seen);
 	assert_in_range(seen.most, max_bytes - max_bytes / 8, max_bytes);
 	/* Without another program's transaction, a period and what is there before it is emptied. */
-	assert_in_range(seen.most_wal, 1, max_bytes / 2);
+	assert_in_range(seen.most_wal, max_bytes / 8, max_bytes / 2);
 	assert_in_range(size_of(bench, ""), max_bytes / 2, max_bytes);
 	reader = store_bench_open(bench);
 	kept = store_bench_verify(reader, NULL);

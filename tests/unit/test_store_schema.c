@@ -469,6 +469,31 @@ static void test_pages_in_a_circle(void **state)
 	free(bytes);
 }
 
+/* Each of them is sound, but a row that comes behind a later one is none that was written. */
+static void test_rows_out_of_order(void **state)
+{
+	enum { POINTERS = 8 };
+	struct store_bench *bench = *state;
+	struct image image = make_whole(bench, 3);
+	char *page = image.bytes + (size_t)(root_of(bench, "series") - 1) * WTL_PAGE_BYTES;
+	struct wtl_store_reader *reader;
+	static char lines[65536];
+	char second[2];
+
+	assert_int_equal(page[0], 13);
+	memcpy(second, page + POINTERS + 2, 2);
+	memcpy(page + POINTERS + 2, page + POINTERS + 4, 2);
+	memcpy(page + POINTERS + 4, second, 2);
+	put_back(bench, &image);
+	reader = store_bench_open(bench);
+	assert_true(wtl_store_is_damaged(reader));
+	wtl_store_close(reader);
+	lines[0] = '\0';
+	assert_in_range(wtl_store_check(bench->path, take_line, lines, NULL), 1, 100);
+	assert_non_null(strstr(lines, "table series: id 3: rows from here on cannot be reached\n"));
+	free(image.bytes);
+}
+
 /* A leaf of rows that are each nearly as long as the file, of the same page again and again. */
 static void fill_leaf(uint8_t page[WTL_PAGE_BYTES], uint32_t overflow, size_t cells, size_t length)
 {
@@ -605,6 +630,7 @@ int main(void)
 		cmocka_unit_test(test_guard_by_size),
 		STORE_TEST(test_schema_changes_later),
 		STORE_TEST(test_pages_in_a_circle),
+		STORE_TEST(test_rows_out_of_order),
 		STORE_TEST(test_long_rows_of_one_page),
 		STORE_TEST(test_values_out_of_nothing),
 	};
