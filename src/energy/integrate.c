@@ -379,7 +379,8 @@ static double step_uw(const struct wtl_integral *in)
 	double last = 0;
 	unsigned n = 0;
 
-	for (; n < RECENT_STEPS && n + 1 < in->count && !knot(in, n)->after_gap; n++) {
+	/* The very first one is after a gap. */
+	for (; n < RECENT_STEPS && !knot(in, n)->after_gap; n++) {
 		double step = difference(knot(in, n)->power_uw, knot(in, n + 1)->power_uw);
 
 		if (n == 0)

@@ -266,7 +266,7 @@ static int open_accounts(struct wattle_meter *meter)
 int wtl_meter_own_pid(struct wattle_meter *meter)
 {
 	char text[32];
-	ssize_t len = wtl_io_link_read(meter->env.io, "/proc/self", text, sizeof(text) - 1);
+	ssize_t len = wtl_io_link_read(meter->env.io, "/proc/self", text, sizeof(text));
 	uint64_t pid;
 
 	if (len > 0 && wtl_num_u64(text, (size_t)len, &pid) == 0 && pid <= INT32_MAX)

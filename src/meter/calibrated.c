@@ -166,8 +166,7 @@ static void take_channel(struct wtl_calibrated *calibrated, struct wtl_catalog *
 	};
 	channel->gain_ppm = (uint32_t)kept->gain_error_ppm;
 	channel->offset_uw = (uint32_t)kept->zero_error_uw;
-	channel->max_uw =
-		channel->max_uw ? channel->max_uw / 1000000 * (uint64_t)kept->gain_ppm : 0;
+	channel->max_uw = channel->max_uw / MILLION * (uint64_t)kept->gain_ppm;
 	if (channel->max_uw && kept->zero_uw > 0)
 		channel->max_uw += (uint64_t)kept->zero_uw;
 	snprintf(channel->device + len, sizeof(channel->device) - len, "%s" NOTE "%04d-%02d-%02d",

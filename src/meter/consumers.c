@@ -633,11 +633,10 @@ static void bill_domain(struct wtl_consumers *consumers, size_t i,
 	struct wtl_divided_domain *domain = &consumers->domains[i];
 	const struct wtl_workload_scan *scan = wtl_workload_scan(consumers->workload);
 	struct wtl_gpu_learned *gpu = wtl_consumers_gpu_learned(consumers, domain);
-	struct bill bill = {.n_uses = 0};
-
 	/* A scan without a capacity does not say who used what; where nobody used anything, the energy is nobody's. */
-	bill.is_learned =
-		wtl_learned_has(consumers->learned, i) && scan->capacity_ns > 0 && scan->n_uses > 0;
+	struct bill bill = {.is_learned = wtl_learned_has(consumers->learned, i) &&
+					  scan->capacity_ns > 0 && scan->n_uses > 0};
+
 	for (struct wtl_book *book = consumers->books; book; book = book->next)
 		if (book->energies[i].has_energy)
 			book_bill(book, consumers, i, &book->energies[i], &bill);

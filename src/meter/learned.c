@@ -610,26 +610,27 @@ static void teach(const struct wtl_learned *learned, struct wtl_watts *watts,
 
 /* Adds one part's look. The last part completes the look that the sum learns from. */
 static void add_to_sum(const struct wtl_learned *learned, struct sum *sum,
-		       const struct wtl_watts_look *part, const struct wtl_baseline *baseline)
+		       const struct wtl_watts_look *part, const struct wtl_watts_figure *idle)
 {
 	struct wtl_watts_look look = *part;
-	struct wtl_watts_figure idle;
+	struct wtl_watts_figure sum_idle;
 	double noise_w = part->noise_j / part->duration_s;
 
 	sum->power_w += part->energy_j / part->duration_s;
 	sum->noise_w2 += noise_w * noise_w;
-	sum->knows_idle &= baseline->is_known && !baseline->is_given;
-	sum->idle_w += (double)baseline->idle_uw / 1e6;
-	sum->idle_w2 +=
-		(double)baseline->uncertainty_uw / 1e6 * (double)baseline->uncertainty_uw / 1e6;
+	sum->knows_idle &= idle != NULL;
+	if (idle) {
+		sum->idle_w += idle->w;
+		sum->idle_w2 += idle->uncertainty_w * idle->uncertainty_w;
+	}
 	if (++sum->n_added < sum->n_parts || !sum->watts)
 		return;
 	look.duration_s = (double)learned->scan_ns / WTL_NS_PER_S;
 	look.energy_j = sum->power_w * look.duration_s;
 	look.use_s = learned->use_s;
 	look.noise_j = sqrt(sum->noise_w2) * look.duration_s;
-	idle = (struct wtl_watts_figure){sum->idle_w, sqrt(sum->idle_w2)};
-	teach(learned, sum->watts, &look, sum->knows_idle ? &idle : NULL);
+	sum_idle = (struct wtl_watts_figure){sum->idle_w, sqrt(sum->idle_w2)};
+	teach(learned, sum->watts, &look, sum->knows_idle ? &sum_idle : NULL);
 }
 
 void wtl_learned_add(struct wtl_learned *learned, size_t domain, uint64_t energy_uj,
@@ -645,18 +646,20 @@ void wtl_learned_add(struct wtl_learned *learned, size_t domain, uint64_t energy
 		.awake_s = learned->awake_s,
 		.use_s = use_s,
 	};
-	struct wtl_watts_figure idle = {(double)baseline->idle_uw / 1e6,
-					(double)baseline->uncertainty_uw / 1e6};
+	const struct wtl_watts_figure known = {(double)baseline->idle_uw / 1e6,
+					       (double)baseline->uncertainty_uw / 1e6};
+	/* From an earlier session. What was seen at rest in this one, with the little use that counts as rest, is
+	 * among the looks. */
+	const struct wtl_watts_figure *idle =
+		baseline->is_known && !baseline->is_given ? &known : NULL;
 
 	if (!own->watts ||
 	    fabs((double)(duration_ns - learned->scan_ns)) > DURATIONS_OFF * (double)duration_ns)
 		return;
 	fit_uses(own->watts, learned->use_s, use_s);
-	/* From an earlier session. What was seen at rest in this one, with the little use that counts as rest, is
-	 * among the looks. */
-	teach(learned, own->watts, &look, baseline->is_known && !baseline->is_given ? &idle : NULL);
+	teach(learned, own->watts, &look, idle);
 	if (own->sum)
-		add_to_sum(learned, own->sum, &look, baseline);
+		add_to_sum(learned, own->sum, &look, idle);
 }
 
 void wtl_learned_doubt(struct wtl_learned *learned)

@@ -103,7 +103,7 @@ int wtl_delta_init(struct wtl_delta *delta, struct wtl_store_writer *writer)
 		{WTL_SERIES_CHANGE_BY, &delta->by},
 	};
 
-	*delta = (struct wtl_delta){.writer = writer};
+	*delta = (struct wtl_delta){.writer = writer, .named_uid = UINT32_MAX};
 	for (size_t i = 0; i < sizeof(series) / sizeof(series[0]); i++) {
 		int64_t id = wtl_store_series(writer, series[i].name);
 
@@ -164,9 +164,8 @@ static int store_row(struct wtl_delta *delta, uint32_t slot, const struct wtl_co
 		wtl_text_copy(row.command, sizeof(row.command), consumer->command);
 	if (delta->user && consumer->uid != UINT32_MAX) {
 		/* The row before often has the same user, and looking a name up takes 50 us. */
-		if (!delta->has_named || delta->named_uid != consumer->uid)
+		if (delta->named_uid != consumer->uid)
 			delta->user(delta->user_context, consumer->uid, delta->named);
-		delta->has_named = true;
 		delta->named_uid = consumer->uid;
 		memcpy(row.user, delta->named, sizeof(row.user));
 	}

@@ -26,8 +26,7 @@ struct wtl_delta {
 	uint32_t count, slot, field, by; /* series */
 	void (*user)(void *context, uint32_t uid, char name[33]);
 	void *user_context;
-	bool has_named; /* the user whose name was looked up last */
-	uint32_t named_uid;
+	uint32_t named_uid; /* the user whose name was looked up last; UINT32_MAX: none yet */
 	char named[33];
 	struct wtl_delta_slot *slots;
 	size_t n_slots;

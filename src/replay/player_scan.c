@@ -109,8 +109,8 @@ typedef int take_one(struct wtl_player *player, size_t i, int64_t *slot);
 
 static int take_use(struct wtl_player *player, size_t i, int64_t *slot)
 {
-	int64_t weight = 0;
-	uint32_t at = 0;
+	int64_t weight;
+	uint32_t at;
 	int rc = take_slot(&player->cursors[WTL_SINGLE_USE_SLOT], slot);
 
 	if (rc == 0)
@@ -127,8 +127,8 @@ static int take_use(struct wtl_player *player, size_t i, int64_t *slot)
 
 static int take_fold(struct wtl_player *player, size_t i, int64_t *slot)
 {
-	struct wtl_fold fold = {.from = 0};
-	int64_t from = 0, into = 0;
+	struct wtl_fold fold;
+	int64_t from, into;
 	int rc = wtl_player_take(player, WTL_SINGLE_FOLD_FROM, &from);
 
 	(void)slot;
@@ -157,20 +157,18 @@ static int take_fold(struct wtl_player *player, size_t i, int64_t *slot)
 static int take_list(struct wtl_player *player, enum wtl_single count, take_one *one, size_t *ret_n)
 {
 	int64_t slot = 0;
-	size_t n = 0;
-	int rc = wtl_player_count(player, count, &n);
+	int rc = wtl_player_count(player, count, ret_n);
 
-	for (size_t i = 0; rc == 0 && i < n; i++)
+	for (size_t i = 0; rc == 0 && i < *ret_n; i++)
 		rc = one(player, i, &slot);
-	*ret_n = n;
 	return rc;
 }
 
 /* Who used the GPU, and how much: n pairs of slot and share. */
 static int take_shares(struct wtl_player *player, struct wtl_gpu_cursors *gpu, size_t n)
 {
-	int64_t slot = 0, share = 0;
-	uint32_t at = 0;
+	int64_t slot, share;
+	uint32_t at;
 	int rc;
 
 	if (n > gpu->of[WTL_GPU_SLOT].n - gpu->of[WTL_GPU_SLOT].at)
@@ -382,9 +380,9 @@ static int find_changed(struct wtl_player *player, int64_t recorded, int64_t fie
 
 int wtl_player_restore_changes(struct wtl_player *player, int64_t duration_ns)
 {
-	int64_t slot = 0, field = 0, by = 0;
-	uint32_t at = 0;
-	size_t n = 0;
+	int64_t slot = 0, field, by;
+	uint32_t at;
+	size_t n;
 	int rc = wtl_player_count(player, WTL_SINGLE_CHANGES, &n);
 
 	if (rc == 0 && player->skips_reset)

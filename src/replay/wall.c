@@ -19,11 +19,6 @@ static bool is_apart(int64_t a_ns, int64_t b_ns, int64_t by_ns)
 	return a_ns - b_ns > by_ns || b_ns - a_ns > by_ns;
 }
 
-static bool is_good(int64_t mono_ns, int64_t utc_ns)
-{
-	return wtl_store_is_mono(mono_ns) && wtl_store_is_utc(utc_ns);
-}
-
 /* Skips a point that is not later than the newest one, or has the same offset. */
 static int add(struct wtl_wall *wall, int64_t mono_ns, int64_t ahead_ns)
 {
@@ -54,7 +49,7 @@ static int add_seconds(struct wtl_wall *wall, struct wtl_store_reader *reader, s
 	if (rc < 0)
 		return rc == -ENOMEM ? rc : 0;
 	for (size_t i = 0; rc == 0 && i < n_monos && i < n_utcs; i++)
-		if (is_good(monos[i], utcs[i]))
+		if (wtl_store_is_mono(monos[i]) && wtl_store_is_utc(utcs[i]))
 			rc = add(wall, monos[i], utcs[i] - monos[i]);
 	return rc;
 }
@@ -65,16 +60,14 @@ static int add_period(struct wtl_wall *wall, struct wtl_store_reader *reader, si
 	int64_t ahead_ns, end_ns;
 	int rc;
 
-	if (wtl_store_period(reader, i, &period) < 0 ||
-	    !is_good(period.begin_mono_ns, period.begin_utc_ns) ||
-	    !is_good(period.end_mono_ns, period.end_utc_ns))
+	/* The store has checked the times. */
+	if (wtl_store_period(reader, i, &period) < 0)
 		return 0;
 	ahead_ns = period.begin_utc_ns - period.begin_mono_ns;
 	end_ns = period.end_utc_ns - period.end_mono_ns;
 	rc = add(wall, period.begin_mono_ns, ahead_ns);
 	/* A step after the last commit of a period shows at the start of the next one. */
 	if (wtl_store_period(reader, i + 1, &next) == 0 &&
-	    is_good(next.begin_mono_ns, next.begin_utc_ns) &&
 	    is_apart(next.begin_utc_ns - next.begin_mono_ns, ahead_ns, EVEN_NS))
 		end_ns = next.begin_utc_ns - next.begin_mono_ns;
 	if (rc == 0 && is_apart(ahead_ns, end_ns, EVEN_NS))
@@ -111,8 +104,7 @@ static int put_sleep(void *context, const struct wtl_stored_gap *gap)
 	struct wtl_wall_point point;
 	size_t at;
 
-	if (gap->kind != WTL_GAP_SUSPEND || wall->n == 0 || gap->duration_ns <= 0 ||
-	    !is_good(gap->begin_mono_ns, gap->duration_ns) ||
+	if (gap->kind != WTL_GAP_SUSPEND || wall->n == 0 ||
 	    gap->begin_mono_ns < wall->points[0].mono_ns ||
 	    gap->duration_ns > WTL_STORE_MONO_MAX_NS - wall->points[wall->n - 1].slept_ns)
 		return 0;
@@ -124,8 +116,6 @@ static int put_sleep(void *context, const struct wtl_stored_gap *gap)
 	};
 	for (size_t i = at + 1; i < wall->n; i++)
 		wall->points[i].slept_ns += gap->duration_ns;
-	if (at + 1 < wall->n && wall->points[at + 1].mono_ns <= point.mono_ns)
-		return 0;
 	if (wtl_array_reserve(&wall->points, &wall->room, wall->n + 1, sizeof(wall->points[0])) < 0)
 		return -ENOMEM;
 	memmove(&wall->points[at + 2], &wall->points[at + 1],
@@ -140,7 +130,7 @@ int wtl_wall_read(struct wtl_wall *wall, struct wtl_store_reader *reader)
 	size_t n = wtl_store_periods(reader);
 	int rc = 0;
 
-	*wall = (struct wtl_wall){.n = 0};
+	memset(wall, 0, sizeof(*wall));
 	for (size_t i = 0; rc == 0 && i < n; i++)
 		rc = add_period(wall, reader, i);
 	if (rc == 0 && wtl_store_each_gap(reader, put_sleep, wall) == -ENOMEM)
