@@ -59,6 +59,18 @@ static void test_moments(void **state)
 	}
 }
 
+/* The sample that begins a gap is the first moment after the sleep. */
+static int check_sleep(void *context, const struct wtl_stored_gap *gap)
+{
+	const struct wtl_wall *read = context;
+
+	if (gap->kind != WTL_GAP_SUSPEND)
+		return 0;
+	assert_int_equal(wtl_wall_slept(read, gap->begin_mono_ns - 1), 0);
+	assert_int_equal(wtl_wall_slept(read, gap->begin_mono_ns), gap->duration_ns);
+	return 0;
+}
+
 /* As a recording has it. Moments that were met are found. */
 static void check_recorded(int sleeps, int is_set, int is_set_back)
 {
@@ -85,6 +97,8 @@ static void check_recorded(int sleeps, int is_set, int is_set_back)
 	replay_bench_stop(&f);
 	assert_int_equal(wtl_store_open(f.path, &reader, NULL), 0);
 	assert_int_equal(wtl_wall_read(&read, reader), 0);
+	assert_int_equal(wtl_store_each_gap(reader, check_sleep, &read), 0);
+	assert_false(wtl_wall_find(&read, utc_ns[0] - 3600 * S, &found_ns));
 	for (int i = 0; i < BILLS; i++) {
 		int64_t slept_ns = sleeps < 0 || i < sleeps ? 0 : 100 * S;
 
@@ -107,6 +121,9 @@ static void test_recorded(void **state)
 	check_recorded(10, 3, 6);
 	check_recorded(7, -1, -1);
 	check_recorded(-1, 3, 6);
+	/* Within a period, between two of them, in the last one. */
+	for (int i = 3; i < 14; i++)
+		check_recorded(-1, i, -1);
 }
 
 int main(void)
