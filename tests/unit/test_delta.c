@@ -465,7 +465,7 @@ static void test_finish(void **state)
 
 	(void)state;
 	start(&s);
-	for (uint32_t i = 0; i < 5; i++)
+	for (uint32_t i = 0; i < 6; i++)
 		tell(&s, FIRST + i, 10 + (int)i, 5)->cpu_ns = 100;
 	wtl_workload_restore_consumer(s.workload, FIRST + 4)->cpu_ppm = 250000;
 	look(&s);
@@ -476,19 +476,22 @@ static void test_finish(void **state)
 	wtl_workload_restore_consumer(s.workload, FIRST + 1)->cpu_ppm = 250000;
 	/* Read after the last look. */
 	wtl_workload_restore_consumer(s.workload, FIRST + 2)->rss_bytes = 4096;
+	/* Who is gone since, or has come, is left as the look told. */
+	wtl_workload_restore_nobody(s.workload, FIRST + 5);
+	tell(&s, FIRST + 6, 20, 5);
 	n_rows = s.writer->front->n_rows;
 	wtl_delta_finish(&s.delta, s.consumers);
 	/* Nothing has become of one of them. */
 	assert_int_equal(s.writer->front->n_rows, n_rows + 4);
 	read_back(&s);
 	for (int looks = 0; looks < 2; looks++) {
-		expect_list(&s, 10);
-		for (uint32_t i = 0; i < 5; i++) {
+		expect_list(&s, 12);
+		for (uint32_t i = 0; i < 6; i++) {
 			expect(&s, FIRST + i, WTL_CHANGE_OWNER, i + 1);
 			expect(&s, FIRST + i, WTL_CHANGE_CPU, looks && i == 0 ? 400 : 100);
 		}
 	}
-	assert_int_equal(s.n_rows, 5);
+	assert_int_equal(s.n_rows, 6);
 	assert_int_equal(s.rows[0].consumer.cpu_ns, 400);
 	assert_int_equal(s.rows[1].consumer.cpu_ppm, 250000);
 	assert_int_equal(s.rows[2].consumer.rss_bytes, 4096);

@@ -888,6 +888,7 @@ static void test_stopped(void **state)
 	assert_int_equal(wtl_recorder_end(f.recorder, &err), -ENOSPC);
 	assert_non_null(f.bench.meter->observer); /* the next one still records */
 	assert_int_equal(wtl_recorder_end(next, NULL), 0);
+	assert_int_equal(wtl_recorder_end(NULL, NULL), 0);
 	assert_null(f.bench.meter->observer);
 	free(path);
 	finish(&f);

@@ -345,7 +345,10 @@ static void test_errors(void **state)
 	(void)state;
 	assert_int_equal(wattle_recorder_close(NULL, NULL), 0);
 	assert_int_equal(wattle_recorder_open(NULL, meter, NULL, &recorder, NULL), -EINVAL);
+	assert_int_equal(wattle_recorder_open("", meter, NULL, &recorder, NULL), -EINVAL);
 	assert_int_equal(wattle_recorder_open(path, NULL, NULL, &recorder, NULL), -EINVAL);
+	assert_int_equal(wattle_recorder_open(path, meter, NULL, NULL, NULL), -EINVAL);
+	assert_int_equal(wattle_recorder_open(path, meter, NULL, &recorder, &unsized), -EINVAL);
 	assert_int_equal(wattle_recorder_open(path, meter, &options, &recorder, NULL), -EINVAL);
 	options.period_ns = 0;
 	options.size = 0;
@@ -373,6 +376,9 @@ static void test_errors(void **state)
 	assert_null(recorder);
 
 	recorder = record(meter);
+	error.code = 7;
+	assert_int_equal(wattle_recorder_status(recorder, &error), 0);
+	assert_int_equal(error.code, 7);
 	assert_int_equal(wattle_recorder_status(recorder, &unsized), -EINVAL);
 	assert_int_equal(wattle_recorder_close(recorder, &unsized), -EINVAL);
 	assert_int_equal(wattle_recorder_open(path, meter, NULL, &other, &error), -EBUSY);

@@ -103,12 +103,13 @@ static struct wattle_recording *open_it(const char *path)
 
 static void read_all(struct wattle_recording *recording, int64_t interval_ns)
 {
-	struct wattle_error error = {.size = sizeof(error)};
+	struct wattle_error error = {.size = sizeof(error), .code = 7};
 	int rc;
 
 	while ((rc = wattle_recording_next(recording, interval_ns, NULL, NULL, 0, &error)) > 0)
 		continue;
 	assert_int_equal(rc, 0);
+	assert_int_equal(error.code, 7); /* the end is no error */
 }
 
 /* ---- What it is ---- */
@@ -207,6 +208,10 @@ static void test_room(void **state)
 	memset(energies, 0x5a, sizeof(energies));
 	energies[0].size = sizeof(energies[0]);
 	assert_int_equal(wattle_recording_next(recording, S, &step, energies, 1, NULL), 1);
+	assert_int_equal(step.total.size, sizeof(step.total));
+	step.size = offsetof(struct wattle_recording_step, total) + 16;
+	assert_int_equal(wattle_recording_next(recording, S, &step, NULL, 0, NULL), 1);
+	assert_int_equal(step.total.size, 16);
 	assert_int_equal(energies[0].has_energy, 1);
 	assert_int_equal(energies[1].energy_uj, UINT64_C(0x5a5a5a5a5a5a5a5a));
 	assert_int_equal(wattle_recording_next(recording, S, NULL, NULL, 0, NULL), 1);
@@ -228,6 +233,8 @@ static void check_window(struct wattle_recording *recording, size_t i, const cha
 	assert_int_equal(wattle_recording_window(recording, i, &window, energies, DOMAINS_MAX), 0);
 	assert_string_equal(window.name, name);
 	assert_int_equal(window.pid, pid);
+	assert_int_equal(window.window.size, sizeof(window.window));
+	assert_int_equal(window.window.total.size, sizeof(window.window.total));
 	snprintf(word, sizeof(word), "%s.duration", name);
 	assert_int_equal(window.window.duration_ns, said(word));
 	snprintf(word, sizeof(word), "%s.total", name);

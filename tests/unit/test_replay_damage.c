@@ -32,7 +32,7 @@ struct damage {
 	struct wtl_player *player;
 	unsigned counts[WTL_PLAYED_LOST + 1];
 	char lost[256];
-	int64_t lost_from_ns, lost_ns;
+	int64_t now_ns, lost_from_ns, lost_ns;
 };
 
 static struct told *window_of(struct damage *d, const char *name)
@@ -148,6 +148,10 @@ static void take(struct damage *d, const struct wtl_played *played)
 	struct told *told = NULL;
 
 	d->counts[played->kind]++;
+	if (wtl_played_has_sample(played) || played->kind == WTL_PLAYED_CANCELLED) {
+		assert_true(played->t_mono_ns > d->now_ns - MS);
+		d->now_ns = played->t_mono_ns;
+	}
 	if (played->kind == WTL_PLAYED_LOST) {
 		memcpy(d->lost, played->text, sizeof(d->lost));
 		d->lost_from_ns = played->t_mono_ns;

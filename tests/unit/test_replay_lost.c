@@ -255,7 +255,8 @@ static void test_clock_step(void **state)
 
 /* ---- Who ran ---- */
 
-/* Nobody is told more than was his: not even who got the place of somebody who is gone. */
+/* Nobody is told more than was his: not even who got the place of somebody who is gone. Who came in
+ * what is lost has his part of what is not. */
 static void check_processes(struct lost *l)
 {
 	const struct wtl_consumers *played = wtl_player_consumers(l->player);
@@ -277,6 +278,7 @@ static void check_processes(struct lost *l)
 		if (told.full_uj > was.full_uj + 50)
 			fail_msg("slot %zu (%s, %d): %" PRIu64 " uJ, live %" PRIu64, slot,
 				 own->name, own->pid, told.full_uj, was.full_uj);
+		assert_true(strcmp(own->name, "new") != 0 || told.full_uj > was.full_uj / 4);
 		n_known += told.full_uj > 0;
 	}
 	assert_true(n_known > 2);
@@ -316,6 +318,14 @@ static void others_in_their_places(size_t n)
 	}
 	replay_bench_pass(&l.f);
 	replay_bench_bill(&l.f);
+	/* What they use behind it is theirs. */
+	for (int i = 0; i < 50; i++) {
+		for (size_t k = 0; k < n; k++)
+			world_run(&l.f.world, new[k], 10 * MS);
+		replay_bench_pass(&l.f);
+		if (i % 10 == 9)
+			replay_bench_bill(&l.f);
+	}
 	end_and_play(&l, true);
 	check_processes(&l);
 	finish(&l);

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "meter/meter.h"
 #include "meter/observer.h"
 #include "replay/format.h"
 #include "replay_bench.h"
@@ -379,6 +380,28 @@ static void test_accounts_of_none(void **state)
 	}
 }
 
+/* Idle power of a domain that is not there is nobody's. */
+static void test_a_baseline_of_none(void **state)
+{
+	struct wtl_stored_baseline baseline = {.baseline.is_known = true};
+	struct wtl_player *player;
+	struct wtl_played second;
+	struct replay_bench f;
+
+	(void)state;
+	replay_bench_start(&f, 0);
+	replay_bench_begin(&f);
+	replay_bench_live_for(&f, 1);
+	replay_bench_end(&f);
+	baseline.domain = (uint32_t)wattle_meter_domains(f.bench.meter);
+	assert_int_equal(wtl_store_baseline(wtl_recorder_writer(f.recorder), &baseline), 0);
+	replay_bench_stop(&f);
+	player = summary_of(f.path, &second);
+	assert_non_null(player);
+	wtl_player_close(player);
+	replay_bench_finish(&f);
+}
+
 /* A window that is not of all that was billed is not taken for the one that is; one that is open, or lacks figures, says
  * that more is to come. */
 static void test_other_windows(void **state)
@@ -446,6 +469,52 @@ static void test_last_values_cannot_be_read(void **state)
 			 names[i]);
 		replay_bench_sql(&f, sql);
 		assert_null(summary_of(f.path, &second));
+		replay_bench_finish(&f);
+	}
+}
+
+/* What a recording says of its machine; what no machine has is not believed. */
+static void test_machine(void **state)
+{
+	static const struct {
+		const char *key, *value;
+		unsigned n;
+	} rows[] = {
+		{WTL_FACT_CPUS, "1048576", 1048576},
+		{WTL_FACT_CPUS, "1048577", 1},
+		{WTL_FACT_CPUS, "0", 1},
+		{WTL_FACT_CPUS, "two", 1},
+		{WTL_FACT_PACKAGES, "3", 3},
+		{WTL_FACT_PACKAGES, "-1", 1},
+		{WTL_FACT_MEMORY, "4096", 4096},
+		{WTL_FACT_VM, "1", 1},
+		{WTL_FACT_VM, "0", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
+		const struct replay_setup setup = {.root = "laptop-battery", .is_quiet = true};
+		const struct wtl_machine *machine;
+		struct wtl_player *player;
+		struct replay_bench f;
+		uint64_t told;
+
+		replay_bench_start_on(&f, &setup);
+		replay_bench_begin(&f);
+		replay_bench_pass(&f);
+		replay_bench_end(&f);
+		wtl_recorder_fact(f.recorder, rows[i].key, rows[i].value);
+		replay_bench_stop(&f);
+		assert_int_equal(wtl_player_open(f.path, NULL, &player, NULL), 0);
+		machine = &wtl_player_meter(player)->machine;
+		told = strcmp(rows[i].key, WTL_FACT_CPUS) == 0	     ? machine->n_cpus
+		       : strcmp(rows[i].key, WTL_FACT_PACKAGES) == 0 ? machine->n_packages
+		       : strcmp(rows[i].key, WTL_FACT_MEMORY) == 0   ? machine->memory_bytes
+								     : machine->is_vm;
+		assert_int_equal(told, rows[i].n);
+		assert_string_equal(machine->cpu_model, f.bench.meter->machine.cpu_model);
+		assert_string_equal(machine->kernel, f.bench.meter->machine.kernel);
+		wtl_player_close(player);
 		replay_bench_finish(&f);
 	}
 }
@@ -622,10 +691,12 @@ int main(void)
 		cmocka_unit_test(test_a_window_without_figures),
 		cmocka_unit_test(test_update_intervals),
 		cmocka_unit_test(test_accounts_of_none),
+		cmocka_unit_test(test_a_baseline_of_none),
 		cmocka_unit_test(test_other_windows),
 		cmocka_unit_test(test_peak_memory_grows),
 		cmocka_unit_test(test_last_values_cannot_be_read),
 		cmocka_unit_test(test_last_values_that_cannot_be),
+		cmocka_unit_test(test_machine),
 		cmocka_unit_test(test_parts_that_meet_make_the_whole),
 		cmocka_unit_test(test_open_windows_can_be_looked_at),
 	};

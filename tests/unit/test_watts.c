@@ -579,6 +579,7 @@ static void test_smoothed_change(void **s)
 	random_state = 5;
 	wtl_watts_past_begin(past, STRETCH * INT64_C(1000000000));
 	wtl_watts_hold(watts);
+	wtl_watts_past_end(past, &now, false); /* of nothing */
 	assert_false(wtl_watts_past_show(past, 1, &moment));
 	for (unsigned k = 0; k < 600; k++) {
 		double use_s = k % 7 < 3 ? 0.9 : 0.1;
