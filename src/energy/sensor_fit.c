@@ -345,7 +345,6 @@ static struct point choose_kind(struct fit *fit, double deviations[])
 {
 	struct point window, capacitor;
 
-	fit->kind = WTL_SENSOR_BOXCAR;
 	window = search(fit);
 	leave_out(fit, &window, deviations);
 	fit->kind = WTL_SENSOR_LOWPASS;
@@ -389,7 +388,7 @@ int wtl_sensor_fit(const struct wtl_power_log *polls, const struct wtl_sensor_lo
 		   struct wtl_sensor_found *ret_found, struct wtl_err *err)
 {
 	struct wtl_sensor_found found;
-	struct fit fit = {.without = PARTS};
+	struct fit fit = {.kind = WTL_SENSOR_BOXCAR, .without = PARTS};
 	double period_s = 0, *deviations;
 	int rc;
 

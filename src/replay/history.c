@@ -228,8 +228,7 @@ static int cut(struct wtl_history *history, const struct wtl_played *played)
 		return 0;
 	if (!history->has_begun && t_ns >= history->from_ns)
 		rc = begin_part(history, played);
-	history->is_over =
-		history->has_begun && history->to_ns < INT64_MAX && t_ns >= history->to_ns;
+	history->is_over = history->has_begun && t_ns >= history->to_ns;
 	return rc;
 }
 

@@ -182,7 +182,7 @@ int wattle_recorder_status(struct wattle_recorder *recorder, struct wattle_error
 
 int wattle_recorder_close(struct wattle_recorder *recorder, struct wattle_error *reterr)
 {
-	struct wtl_err err, last = {.code = 0};
+	struct wtl_err err;
 	int rc;
 
 	if (!recorder)
@@ -193,13 +193,10 @@ int wattle_recorder_close(struct wattle_recorder *recorder, struct wattle_error 
 	wattle_window_end(recorder->meter, WINDOW, NULL, NULL, 0);
 	if (recorder->meter->attached)
 		wtl_attached_bill(recorder->meter);
-	err = *wtl_recorder_error(recorder->recorder);
-	rc = wtl_recorder_end(recorder->recorder, &last);
+	rc = wtl_recorder_end(recorder->recorder, &err);
 	pthread_mutex_unlock(&recorder->meter->lock);
 	free(recorder);
-	if (err.code < 0)
-		return hand_over(&err, reterr);
 	if (rc != 0)
-		wtl_err_hand_over(&last, reterr);
+		wtl_err_hand_over(&err, reterr);
 	return rc;
 }
