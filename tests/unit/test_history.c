@@ -181,6 +181,26 @@ static void test_own_time_before_the_run(void **state)
 	replay_bench_finish(&f);
 }
 
+/* An end that cannot be read is damage, also where the recording is played instead. */
+static void test_a_damaged_end(void **state)
+{
+	struct replay_bench f;
+
+	(void)state;
+	record_one(&f);
+	replay_bench_sql(&f, "UPDATE account SET crc = crc + 1");
+	for (int may = 0; may < 2; may++) {
+		const struct wtl_history_options options = {.may_summarize = may};
+		struct wtl_history *history;
+
+		assert_int_equal(wtl_history_open(f.path, &options, &history, NULL), 0);
+		assert_false(history->is_summary);
+		assert_int_equal(wtl_history_is_damaged(history), may);
+		wtl_history_close(history);
+	}
+	replay_bench_finish(&f);
+}
+
 /* ---- Memory that is not there ---- */
 
 /* SQLite has memory of its own here, so that those that fail are ours. */
@@ -373,6 +393,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_own_time_before_the_run),
+		cmocka_unit_test(test_a_damaged_end),
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_recorder),
 	};
