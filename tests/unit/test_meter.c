@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -670,6 +671,81 @@ static void test_disagreement_after_a_break(void **state)
 	meter_bench_done(&bench);
 }
 
+struct sources {
+	enum wattle_kind kind;
+	enum wtl_quantity second;
+	unsigned coverage_permille; /* of the second one's class; 0: it has none */
+	unsigned percent;	    /* what it shows of what the first one does */
+	int64_t later_ns;	    /* than the first one is read */
+	int apart_s;		    /* when they are found to disagree; 0: not at all */
+};
+
+/* They begin at 1000 s, both with 100 W; from from_s on, the second one is off. */
+static void check_sources(const struct sources *row, int from_s, int to_s)
+{
+	const struct wtl_sensor_class class = {.name = "part-time",
+					       .update_ns = 100 * MS,
+					       .window_ns = row->coverage_permille * (MS / 10),
+					       .coverage_permille = row->coverage_permille};
+	const struct wtl_channel first = {.quantity = WTL_QUANTITY_ENERGY,
+					  .method = WATTLE_METHOD_COUNTER,
+					  .kind = row->kind,
+					  .unit = WTL_UNIT_MICRO,
+					  .update_ns = MS};
+	static struct wtl_integral integral; /* large */
+	struct wtl_channel second = first;
+	struct wtl_account own, check;
+	struct wtl_domain_state both = {.domain.kind = row->kind, .account = &own, .check = &check};
+	uint64_t own_uj = 0, check_uj = 0;
+
+	second.quantity = row->second;
+	second.class = row->coverage_permille ? &class : NULL;
+	wtl_account_init(&own, &first, NULL);
+	wtl_account_init(&check, &second, &integral);
+	for (int64_t t_ns = 1000 * S; t_ns <= to_s * S; t_ns += 100 * MS) {
+		unsigned percent = t_ns > from_s * S ? row->percent : 100;
+		struct wtl_reading reading = {.t_mono_ns = t_ns, .value = own_uj += 10000000};
+
+		wtl_account_feed(&own, &reading);
+		check_uj += 100000 * percent;
+		reading.t_mono_ns += row->later_ns;
+		reading.value = row->second == WTL_QUANTITY_ENERGY ? check_uj : 1000000 * percent;
+		wtl_account_feed(&check, &reading);
+		wtl_domain_state_compare(&both);
+		assert_int_equal(both.disagrees, row->apart_s && t_ns >= row->apart_s * S);
+	}
+	if (row->apart_s)
+		assert_true(fabs(100 * both.disagreement - abs((int)row->percent - 100)) < 1);
+}
+
+/* How far apart two sources may be: by what they are, and by how much of the time the second one sees. That is found
+ * after five seconds; after a minute, what was before does not count any more. */
+static void test_what_is_apart(void **state)
+{
+	static const struct sources rows[] = {
+		{WATTLE_KIND_CPU, WTL_QUANTITY_ENERGY, 0, 101, 0, 0},
+		{WATTLE_KIND_CPU, WTL_QUANTITY_ENERGY, 0, 102, 0, 1005},
+		{WATTLE_KIND_CPU, WTL_QUANTITY_ENERGY, 0, 98, 0, 1005},
+		{WATTLE_KIND_CPU, WTL_QUANTITY_ENERGY, 0, 102, 10 * MS, 1005},
+		{WATTLE_KIND_CPU, WTL_QUANTITY_ENERGY, 0, 102, 10 * MS + 1, 0},
+		{WATTLE_KIND_CPU, WTL_QUANTITY_ENERGY, 0, 102, -10 * MS, 1005},
+		{WATTLE_KIND_CPU, WTL_QUANTITY_ENERGY, 0, 102, -10 * MS - 1, 0},
+		{WATTLE_KIND_GPU, WTL_QUANTITY_ENERGY, 0, 109, 0, 0},
+		{WATTLE_KIND_GPU, WTL_QUANTITY_ENERGY, 0, 112, 0, 1005},
+		{WATTLE_KIND_CPU, WTL_QUANTITY_POWER, 0, 109, 0, 0},
+		{WATTLE_KIND_CPU, WTL_QUANTITY_POWER, 0, 115, 0, 1005},
+		{WATTLE_KIND_GPU, WTL_QUANTITY_POWER, 1000, 115, 0, 1005},
+		{WATTLE_KIND_GPU, WTL_QUANTITY_POWER, 250, 20, 0, 0},
+		{WATTLE_KIND_GPU, WTL_QUANTITY_POWER, 250, 10, 0, 1005},
+	};
+	static const struct sources late = {WATTLE_KIND_CPU, WTL_QUANTITY_ENERGY, 0, 103, 0, 1065};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(rows); i++)
+		check_sources(&rows[i], 0, 1006);
+	check_sources(&late, 1050, 1066);
+}
+
 /* A source that takes 30 ms gets a thread of its own after three reads in a row. */
 static void start_slow(struct meter_bench *bench)
 {
@@ -949,6 +1025,7 @@ int main(void)
 		cmocka_unit_test(test_agreement),
 		cmocka_unit_test(test_late_disagreement),
 		cmocka_unit_test(test_disagreement_after_a_break),
+		cmocka_unit_test(test_what_is_apart),
 		cmocka_unit_test(test_slow_source),
 		cmocka_unit_test(test_slow_in_one_order),
 		cmocka_unit_test(test_guarded_source),
