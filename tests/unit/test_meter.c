@@ -746,6 +746,96 @@ static void test_what_is_apart(void **state)
 	check_sources(&late, 1050, 1066);
 }
 
+/* What is made of a counter that moves each millisecond, by how long it was read. */
+static void test_figures_by_length(void **state)
+{
+	static const struct {
+		int64_t ns;
+		bool is_short, has_power;
+	} rows[] = {
+		{10 * MS - 1, true, false},
+		{10 * MS, false, false},
+		{WTL_POWER_MIN_NS - 1, false, false},
+		{WTL_POWER_MIN_NS, false, true},
+	};
+	const struct wtl_channel channel = {.quantity = WTL_QUANTITY_ENERGY,
+					    .method = WATTLE_METHOD_COUNTER,
+					    .unit = WTL_UNIT_MICRO,
+					    .update_ns = MS,
+					    .gain_ppm = 10000};
+	struct wtl_domain_state said = {.info = {.status = WATTLE_STATUS_DENIED},
+					.disagreement = 0.2};
+	struct wtl_budget budget;
+	struct wattle_energy energy;
+	struct wtl_account account;
+	struct wtl_mark mark = {.t_ns = 0};
+
+	(void)state;
+	wtl_domain_state_energy(&said, &mark, S, &energy, &budget);
+	assert_int_equal(energy.status, WATTLE_STATUS_DENIED);
+	assert_false(energy.has_energy);
+	said.account = &account;
+	for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
+		struct wtl_reading reading = {.t_mono_ns = 1000 * S, .value = 1000000};
+
+		wtl_account_init(&account, &channel, NULL);
+		wtl_account_feed(&account, &reading);
+		wtl_account_mark(&account, reading.t_mono_ns, reading.t_mono_ns, &mark);
+		reading.t_mono_ns += rows[i].ns;
+		reading.value += 2000000;
+		wtl_account_feed(&account, &reading);
+		wtl_domain_state_energy(&said, &mark, reading.t_mono_ns, &energy, &budget);
+		assert_int_equal(energy.status, WATTLE_STATUS_OK);
+		assert_int_equal(energy.energy_uj, 2000000);
+		assert_int_equal(energy.measured_ns, rows[i].ns);
+		assert_int_equal(energy.samples, 1);
+		assert_int_equal(energy.flags, rows[i].is_short ? WATTLE_ENERGY_SHORT : 0);
+		assert_int_equal(energy.has_power, rows[i].has_power);
+		assert_int_equal(energy.mean_uw, rows[i].has_power ? 2000000 / 20 * 1000 : 0);
+		assert_true(fabs(budget.disagreement_uj - 400000 / sqrt(3)) < 1);
+		assert_true(fabs(budget.gain_uj - wtl_budget_gain_uj(2000000, 10000)) < 1);
+		assert_int_equal(energy.uncertainty_uj,
+				 (uint64_t)(2 * wtl_budget_combined_uj(&budget) + 0.5));
+	}
+}
+
+/* What a part-time sensor shows of a load that swings says as little as that of a few updates. */
+static void test_mostly_unseen(void **state)
+{
+	const struct wtl_sensor_class class = {.name = "part-time",
+					       .update_ns = 100 * MS,
+					       .window_ns = 25 * MS,
+					       .coverage_permille = 250};
+	const struct wtl_channel channel = {.quantity = WTL_QUANTITY_POWER,
+					    .unit = WTL_UNIT_MICRO,
+					    .update_ns = 100 * MS,
+					    .class = &class};
+	static struct wtl_integral integral; /* large */
+
+	(void)state;
+	for (int swings = 0; swings < 2; swings++) {
+		struct wtl_account account;
+		struct wtl_domain_state said = {.account = &account};
+		struct wtl_budget budget;
+		struct wattle_energy energy;
+		struct wtl_mark mark = {.t_ns = 0};
+
+		wtl_account_init(&account, &channel, &integral);
+		for (int i = 0; i < 60; i++) {
+			const struct wtl_reading reading = {.t_mono_ns = 1000 * S + i * 100 * MS,
+							    .value = swings && i % 2 ? 1000000
+										     : 300000000};
+
+			wtl_account_feed(&account, &reading);
+			if (i == 45)
+				wtl_account_mark(&account, reading.t_mono_ns, reading.t_mono_ns,
+						 &mark);
+		}
+		wtl_domain_state_energy(&said, &mark, 1000 * S + 59 * 100 * MS, &energy, &budget);
+		assert_int_equal(energy.flags, swings ? WATTLE_ENERGY_SHORT : 0);
+	}
+}
+
 /* A source that takes 30 ms gets a thread of its own after three reads in a row. */
 static void start_slow(struct meter_bench *bench)
 {
@@ -1026,6 +1116,8 @@ int main(void)
 		cmocka_unit_test(test_late_disagreement),
 		cmocka_unit_test(test_disagreement_after_a_break),
 		cmocka_unit_test(test_what_is_apart),
+		cmocka_unit_test(test_figures_by_length),
+		cmocka_unit_test(test_mostly_unseen),
 		cmocka_unit_test(test_slow_source),
 		cmocka_unit_test(test_slow_in_one_order),
 		cmocka_unit_test(test_guarded_source),
