@@ -234,7 +234,10 @@ static int64_t span_needed_ns(const struct wtl_account *account)
 /* Up to when the energy is final; a power sensor's newest stretch is a guess. */
 static int64_t told_ns(const struct wtl_account *account, int64_t t_ns)
 {
-	return is_counter(account) ? t_ns : t_ns - wtl_integral_settle_ns(account->integral);
+	if (is_counter(account))
+		return t_ns;
+	return longer_ns(t_ns - wtl_integral_settle_ns(account->integral),
+			 wtl_integral_known_ns(account->integral));
 }
 
 static uint64_t told_uj(const struct wtl_account *account, int64_t t_ns)
@@ -243,8 +246,7 @@ static uint64_t told_uj(const struct wtl_account *account, int64_t t_ns)
 
 	if (is_counter(account))
 		return wtl_counter_uj(&account->counter);
-	if (wtl_integral_mark(account->integral, t_ns, &mark) < 0)
-		return account->span_uj;
+	wtl_integral_mark(account->integral, t_ns, &mark);
 	return wtl_integral_mark_uj(&mark);
 }
 

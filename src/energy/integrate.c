@@ -495,6 +495,11 @@ int wtl_integral_mark(const struct wtl_integral *in, int64_t t_ns,
 	return 0;
 }
 
+int64_t wtl_integral_known_ns(const struct wtl_integral *in)
+{
+	return in->count < WTL_INTEGRAL_RING ? INT64_MIN : knot(in, in->count - 1)->t_ns;
+}
+
 uint64_t wtl_integral_mark_uj(const struct wtl_integral_mark *mark)
 {
 	return (uint64_t)(mark->sums.energy / RAW_PER_UJ);

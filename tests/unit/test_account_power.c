@@ -29,6 +29,19 @@ static void test_power_constant(void **state)
 	assert_int_equal(wtl_account_breaks(&b.account), 0);
 }
 
+/* Read so often that its newest readings do not reach back to when it is final, with other values each time. */
+static void test_power_read_often(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	init(&b, power_channel());
+	for (int i = 0; i < 5000; i++)
+		good(&b, S + i * MS, 100000 + i % 2);
+	assert_int_equal(b.account.spans, 5);
+	assert_near(b.account.span_uw, 100 * W, W / 1000);
+}
+
 /* A step in the middle: the energy is right within what is stated. */
 static void test_power_step(void **state)
 {
@@ -264,6 +277,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_power_constant),
+		cmocka_unit_test(test_power_read_often),
 		cmocka_unit_test(test_power_step),
 		cmocka_unit_test(test_power_first_sample),
 		cmocka_unit_test(test_power_lost),
