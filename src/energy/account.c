@@ -170,10 +170,8 @@ static void watch_updates(struct wtl_account *account, const struct wtl_reading 
 	bool is_rest = period_ns > rest_after_ns(account->channel);
 
 	account->is_catching_up = account->has_slept;
-	if (account->has_slept) {
-		account->stood_still = false;
+	if (account->has_slept)
 		account->change_ns = 0;
-	}
 	if (reading->value == account->last_ok.value) {
 		account->stood_still = true;
 		return;

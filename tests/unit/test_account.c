@@ -606,6 +606,30 @@ static void test_update_period_seen(void **state)
 	assert_near(watch(unknown, 100 * MS, 60 * MS, 2000), 100 * MS, 25 * MS);
 }
 
+/* The time over a break, or asleep, is no period; the step that ends it is no end of one either. */
+static void test_no_period_over_a_break(void **state)
+{
+	(void)state;
+	for (int sleeps = 0; sleeps < 2; sleeps++) {
+		struct bench b;
+		int64_t seen_ns;
+
+		init(&b, slow_channel());
+		for (int i = 0; i < 50; i++)
+			good(&b, S + i * 10 * MS, i / 2 * J);
+		seen_ns = wtl_account_update_ns(&b.account);
+		assert_int_equal(seen_ns, 20 * MS);
+		if (sleeps)
+			feed(&b, S + 510 * MS, 0, WATTLE_STATUS_ASLEEP);
+		else
+			wtl_account_break(&b.account);
+		/* Without a base, the first reading behind it is one. */
+		for (int i = 0; i < 1 + !sleeps; i++)
+			good(&b, S + (600 + i) * MS, (30 + i) * J);
+		assert_int_equal(wtl_account_update_ns(&b.account), seen_ns);
+	}
+}
+
 /* An emulated package counter that is said to move each millisecond, and moves once a second: what came
  * at once was not drawn at once, and the uncertainty knows. */
 static void test_slower_than_declared(void **state)
@@ -786,6 +810,7 @@ int main(void)
 		cmocka_unit_test(test_no_span_across_a_gap),
 		cmocka_unit_test(test_no_span_to_a_read_that_hung),
 		cmocka_unit_test(test_update_period_seen),
+		cmocka_unit_test(test_no_period_over_a_break),
 		cmocka_unit_test(test_slower_than_declared),
 		cmocka_unit_test(test_rest_is_no_period),
 		cmocka_unit_test(test_sums),
