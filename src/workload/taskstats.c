@@ -47,7 +47,7 @@ enum {
 struct parts {
 	const unsigned char *pid_stats, *tgid_stats;
 	size_t pid_len, tgid_len;
-	uint32_t pid, tgid;
+	int pid, tgid; /* what is no number is negative */
 };
 
 static uint16_t get16(const unsigned char *at)
@@ -117,9 +117,9 @@ static void aggregate_read(const struct attribute *frame, struct parts *parts)
 		bool is_number = inner.len >= 4;
 
 		if (inner.type == TYPE_PID && is_number) {
-			parts->pid = get32(inner.data);
+			parts->pid = (int)get32(inner.data);
 		} else if (inner.type == TYPE_TGID && is_number) {
-			parts->tgid = get32(inner.data);
+			parts->tgid = (int)get32(inner.data);
 		} else if (inner.type == TYPE_STATS && inner.len >= STATS_VERSION_1_LEN) {
 			bool is_group = frame->type == TYPE_AGGR_TGID;
 
@@ -174,14 +174,12 @@ static bool parts_read(const struct parts *parts, struct wtl_exit *ret_exit)
 
 	if (!parts->pid_stats && !parts->tgid_stats)
 		return false;
-	if (parts->pid > INT_MAX || parts->tgid > INT_MAX)
-		return false;
-	exit.task = (int)(parts->pid ? parts->pid : parts->tgid);
+	exit.task = parts->pid ? parts->pid : parts->tgid;
 	exit.pid = exit.task;
 	basics_read(parts, &exit);
 	if (parts->tgid_stats) {
 		if (parts->tgid)
-			exit.pid = (int)parts->tgid;
+			exit.pid = parts->tgid;
 		exit.is_group = true;
 		exit.is_thread = exit.may_be_thread = false;
 	}
@@ -217,7 +215,7 @@ bool wtl_taskstats_next(struct wtl_taskstats *reader, struct wtl_exit *ret_exit)
 
 		if (len < MESSAGE_HEADER || len > reader->left) {
 			reader->n_bad++;
-			break;
+			return false;
 		}
 		step = (len + 3) & ~(size_t)3;
 		if (step > reader->left)
@@ -230,6 +228,5 @@ bool wtl_taskstats_next(struct wtl_taskstats *reader, struct wtl_exit *ret_exit)
 			return true;
 		reader->n_bad++;
 	}
-	reader->left = 0;
 	return false;
 }
