@@ -8,7 +8,7 @@
 #include "unit.h"
 #include "workload/taskstats.h"
 
-enum { VERSION_1 = 80, VERSION_8 = 328, VERSION_11 = 368, VERSION_12 = 376 };
+enum { VERSION_1 = 80, UP_TO_ETIME = 152, VERSION_8 = 328, VERSION_11 = 368, VERSION_12 = 376 };
 
 /* A datagram under construction. */
 struct datagram {
@@ -58,7 +58,10 @@ static void put_aggregate(struct datagram *datagram, bool is_group, uint32_t num
 
 	assert_non_null(inner);
 	put_attribute(inner, is_group ? TASKSTATS_TYPE_TGID : TASKSTATS_TYPE_PID, &number, 4);
+	/* Where numbers of 64 bits have to be aligned, the kernel puts an empty one in between. */
+	put_attribute(inner, TASKSTATS_TYPE_NULL, "", 0);
 	put_attribute(inner, TASKSTATS_TYPE_STATS, stats, len);
+	put_attribute(datagram, TASKSTATS_TYPE_MAX + 1, "", 1); /* of a kernel to come */
 	put_attribute(datagram, is_group ? TASKSTATS_TYPE_AGGR_TGID : TASKSTATS_TYPE_AGGR_PID,
 		      inner->bytes, inner->len);
 	free(inner);
@@ -84,7 +87,7 @@ static struct taskstats stats_of(int task, int process, uint64_t cpu_ns)
 /* One task's message. */
 static void put_task(struct datagram *datagram, const struct taskstats *stats, size_t len)
 {
-	size_t at = message_begin(datagram, 28, TASKSTATS_CMD_NEW);
+	size_t at = message_begin(datagram, NLMSG_MIN_TYPE, TASKSTATS_CMD_NEW);
 
 	put_aggregate(datagram, false, stats->ac_pid, stats, len);
 	message_end(datagram, at);
@@ -208,11 +211,15 @@ static void test_versions(void **state)
 	put_task(&datagram, &stats, VERSION_12);
 	stats.version = 99;
 	put_task(&datagram, &stats, sizeof(stats));
-	assert_int_equal(read_all(&datagram, exits, NULL), 6);
-	for (int i = 0; i < 6; i++) {
+	stats.ac_tgid = 0;
+	put_task(&datagram, &stats, sizeof(stats));
+	stats.ac_tgid = UINT32_MAX;
+	put_task(&datagram, &stats, sizeof(stats));
+	assert_int_equal(read_all(&datagram, exits, NULL), 8);
+	for (int i = 0; i < 8; i++) {
 		assert_int_equal(exits[i].pid, 500);
 		assert_int_equal(exits[i].cpu_ns, 4000);
-		assert_int_equal(exits[i].may_be_thread, i < 3);
+		assert_int_equal(exits[i].may_be_thread, i < 3 || i > 5);
 	}
 	/* Version 1 has nothing but times. */
 	assert_string_equal(exits[0].name, "");
@@ -238,8 +245,10 @@ static void test_short_stats(void **state)
 		n = read_all(&datagram, exits, &n_bad);
 		assert_int_equal(n, len >= VERSION_1);
 		assert_int_equal(n_bad, len < VERSION_1);
-		if (n)
+		if (n) {
 			assert_int_equal(exits[0].is_thread, len >= VERSION_11 + 4);
+			assert_int_equal(exits[0].elapsed_ns, len >= UP_TO_ETIME ? 5250000 : 0);
+		}
 	}
 }
 
@@ -247,19 +256,24 @@ static void test_several(void **state)
 {
 	struct datagram datagram = {.len = 0};
 	struct wtl_exit exits[8];
+	struct taskstats stats;
 	unsigned n_bad;
+	size_t at;
 
 	(void)state;
 	for (int i = 0; i < 3; i++) {
-		const struct taskstats stats = stats_of(500 + i, 500 + i, 1000);
-		size_t at;
-
+		stats = stats_of(500 + i, 500 + i, 1000);
 		put_task(&datagram, &stats, sizeof(stats));
-		/* Netlink's own messages, and other commands', are left out. */
+		/* Netlink's own messages, of any length, and other commands' are left out. */
 		at = message_begin(&datagram, NLMSG_DONE, 0);
+		datagram.len = at + NLMSG_HDRLEN + (size_t)i;
 		message_end(&datagram, at);
+		datagram.len = at + NLMSG_ALIGN(NLMSG_HDRLEN + (size_t)i);
 	}
-	message_end(&datagram, message_begin(&datagram, 28, 9));
+	at = message_begin(&datagram, 28, 9);
+	put_aggregate(&datagram, false, 503, &stats, sizeof(stats));
+	put(&datagram, "", 1); /* the last one's padding is left out */
+	message_end(&datagram, at);
 	assert_int_equal(read_all(&datagram, exits, &n_bad), 3);
 	assert_int_equal(exits[2].pid, 502);
 	assert_int_equal(n_bad, 1);
@@ -271,6 +285,7 @@ static void test_cut_and_changed(void **state)
 	const struct taskstats stats = stats_of(500, 500, 4000);
 	struct datagram whole = {.len = 0};
 	struct wtl_exit exits[8];
+	unsigned n_bad;
 
 	(void)state;
 	put_task(&whole, &stats, sizeof(stats));
@@ -278,7 +293,8 @@ static void test_cut_and_changed(void **state)
 		struct datagram cut = whole;
 
 		cut.len = len;
-		assert_int_equal(read_all(&cut, exits, NULL), 0);
+		assert_int_equal(read_all(&cut, exits, &n_bad), 0);
+		assert_int_equal(n_bad, len >= NLMSG_HDRLEN);
 	}
 	for (size_t i = 0; i < whole.len; i++)
 		for (int value = 0; value < 256; value += 51) {
@@ -308,14 +324,15 @@ static void test_hostile_values(void **state)
 
 	(void)state;
 	put_task(&datagram, &stats, sizeof(stats));
-	stats = stats_of(-1, -1, 5);
+	stats = stats_of(-1, 500, 5);
 	put_task(&datagram, &stats, sizeof(stats));
 	stats = stats_of(0, 0, 5);
 	put_task(&datagram, &stats, sizeof(stats));
-	/* Nobody's: there is no number. */
+	/* Nobody's: there is no whole number. */
 	at = message_begin(&datagram, 28, TASKSTATS_CMD_NEW);
 	len = datagram.len;
 	put_attribute(&datagram, TASKSTATS_TYPE_AGGR_PID, "", 0);
+	put_attribute(&datagram, TASKSTATS_TYPE_PID, "\1\1\1", 3);
 	put_attribute(&datagram, TASKSTATS_TYPE_STATS, &good, sizeof(good));
 	frame = (uint16_t)(datagram.len - len);
 	memcpy(datagram.bytes + len, &frame, sizeof(frame));
