@@ -258,13 +258,13 @@ static void process_open(struct wtl_workload *workload, uint32_t slot, uint64_t 
 static void counter_take(struct wtl_counted *counted, struct wtl_process_counter *counter,
 			 const struct wtl_perf_count *now)
 {
-	const struct wtl_perf_count *last = &counter->last;
-	int64_t enabled_ns = now->enabled_ns - last->enabled_ns;
-	int64_t running_ns = now->running_ns - last->running_ns;
-	uint64_t count = now->count - last->count;
+	const struct wtl_perf_count last = counter->last;
+	int64_t enabled_ns = now->enabled_ns - last.enabled_ns;
+	int64_t running_ns = now->running_ns - last.running_ns;
+	uint64_t count = now->count - last.count;
 
 	counter->last = *now;
-	if (running_ns <= 0 || enabled_ns < running_ns || now->count < last->count)
+	if (running_ns <= 0 || enabled_ns < running_ns || now->count < last.count)
 		return;
 	/* While other events had the hardware's counter, this one is taken to have gone on at the same rate. */
 	count = (uint64_t)((unsigned __int128)count * (uint64_t)enabled_ns / (uint64_t)running_ns);

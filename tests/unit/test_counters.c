@@ -296,6 +296,14 @@ static void test_rate_stays(void **state)
 	/* A millisecond is enough for 1000 of 1050. */
 	run_all(world, pids, 2, MS);
 	assert_in_range(world_pid_use(world, pids[0]), 1904760, 1904763);
+	/* Where the count stands still, or steps back, the rate is what it was. */
+	for (int is_back = 0; is_back < 2; is_back++) {
+		world_at(world, pids[1])->per_us = 0;
+		if (is_back)
+			world_at(world, pids[1])->count = 0;
+		run_all(world, pids, 2, 10 * MS);
+		assert_in_range(world_pid_use(world, pids[0]), 19047618, 19047620);
+	}
 }
 
 /* With more busy processes than descriptors, those that use most have them. */
