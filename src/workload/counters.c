@@ -239,7 +239,6 @@ static void process_open(struct wtl_workload *workload, uint32_t slot, uint64_t 
 	before = counters->n_counters;
 	counters->counted[counters->n_counted++] = (struct wtl_counted){
 		.slot = slot,
-		.pid = pid,
 		.used_ns = (int64_t)used_ns,
 		.before_ns = (int64_t)used_ns,
 		.before_weight = weight,
@@ -294,9 +293,8 @@ static void scan_begin(const struct wtl_roster *roster, struct wtl_counters *cou
 		struct wtl_counted *counted = &counters->counted[i];
 		const struct wtl_place *place = &roster->places[counted->slot];
 
-		counted->used_ns = 0;
-		if (place->is_listed && roster->consumers[counted->slot].pid == counted->pid)
-			counted->used_ns = (int64_t)place->weight_ns;
+		/* The place is its own until wtl_counters_follow() has seen it end. */
+		counted->used_ns = (int64_t)place->weight_ns;
 		counted->count_now = 0;
 		counted->over_now_ns = 0;
 	}
@@ -328,10 +326,8 @@ static uint32_t works_list(struct wtl_roster *roster, struct wtl_counters *count
 			.before_ns = counted->before_ns,
 			.before_weight = counted->before_weight,
 		};
-		if (counted->used_ns > 0) {
-			counted->before_ns = 0;
-			counted->before_weight = 0;
-		}
+		counted->before_ns = 0;
+		counted->before_weight = 0;
 	}
 	return n;
 }
@@ -390,9 +386,7 @@ static void weigh(struct wtl_roster *roster, struct wtl_counters *counters, uint
 	counters->rest_ns = rest_ns;
 	counters->rest_weight = wtl_weigh(counters->works, n, rest_ns);
 	for (uint32_t i = 0; i < n; i++)
-		if (counters->works[i].cpu_ns > 0)
-			roster->places[counters->works[i].slot].weight_ns =
-				counters->works[i].weight;
+		roster->places[counters->works[i].slot].weight_ns = counters->works[i].weight;
 	weigh_rest(roster, rest_ns, counters->rest_weight);
 	none_is_nothing(roster);
 }
@@ -405,7 +399,7 @@ void wtl_counters_weigh(struct wtl_workload *workload)
 
 	if (!counters)
 		return;
-	counters->rest_ns = counters->rest_weight = 0;
+	counters->rest_weight = 0;
 	scan_begin(roster, counters);
 	counters_read(workload->io, counters);
 	n = works_list(roster, counters);
@@ -423,14 +417,6 @@ void wtl_counters_reset(struct wtl_workload *workload)
 		counters->counted[i].before_ns = 0;
 		counters->counted[i].before_weight = 0;
 	}
-}
-
-static bool is_there(const struct wtl_roster *roster, const struct wtl_counted *counted)
-{
-	const struct wtl_place *place = &roster->places[counted->slot];
-
-	return place->kind == WTL_PLACE_PROCESS && place->live != WTL_NOT_LIVE &&
-	       roster->consumers[counted->slot].pid == counted->pid;
 }
 
 static bool has_counter(const struct wtl_counters *counters, uint32_t i)
@@ -458,15 +444,15 @@ void wtl_counters_follow(struct wtl_workload *workload)
 	if (!counters)
 		return;
 	for (uint32_t i = counters->n_counted; i-- > 0;)
-		if (!is_there(roster, &counters->counted[i]) || !has_counter(counters, i))
+		if (roster->places[counters->counted[i].slot].live == WTL_NOT_LIVE ||
+		    !has_counter(counters, i))
 			counted_remove(workload->io, counters, i);
 	for (uint32_t i = 0; i < roster->n_used_now && left > 0; i++) {
 		uint32_t slot = roster->used[i];
 		const struct wtl_place *place = &roster->places[slot];
 
-		if (place->weight_ns < USED_MIN_NS || place->kind != WTL_PLACE_PROCESS ||
-		    place->live == WTL_NOT_LIVE || place->is_kernel || place->is_uncountable ||
-		    is_counted(counters, slot))
+		if (place->weight_ns < USED_MIN_NS || place->live == WTL_NOT_LIVE ||
+		    place->is_kernel || place->is_uncountable || is_counted(counters, slot))
 			continue;
 		process_open(workload, slot, place->weight_ns);
 		left--;

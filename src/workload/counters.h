@@ -25,7 +25,6 @@ struct wtl_counters {
 	uint64_t config; /* the event's code, of PERF_TYPE_HARDWARE */
 	struct wtl_counted {
 		uint32_t slot;
-		int pid;
 		int64_t used_ns; /* in the newest scan */
 		/* What was counted in over_ns of CPU time: in the newest scan, and in the last scan
 		 * in which that was enough for a rate. */
@@ -42,7 +41,7 @@ struct wtl_counters {
 	} counters[WTL_COUNTERS_MAX];
 	uint32_t n_counted, n_counters;
 	uint32_t max; /* counters that there are descriptors for */
-	/* In the newest scan: what nobody counted, and what that weighs. */
+	/* In the newest scan: what nobody counted, and what that weighs. 0: nothing was weighed. */
 	uint64_t rest_ns, rest_weight;
 	struct wtl_buf names;
 	struct wtl_work works[WTL_COUNTED_MAX]; /* scratch */
