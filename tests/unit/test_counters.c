@@ -50,6 +50,13 @@ static void run_all(struct world *world, const int pids[], size_t n, int64_t cpu
 	world_look(world, WTL_NS_PER_S);
 }
 
+static void reset(struct world *world)
+{
+	wtl_workload_reset(world->workload);
+	memset(world->accounts, 0, world->n_accounts * sizeof(*world->accounts));
+	world->billed_ns = 0;
+}
+
 static const struct wtl_workload_way *way(const struct world *world)
 {
 	return &wtl_workload_means(world->workload)->ways[WTL_WAY_COUNTERS];
@@ -91,7 +98,7 @@ static void test_weighs(void **state)
 	assert_int_equal(world_consumer(world, pids[1])->cpu_ns, 1100 * MS);
 	assert_int_equal(world_consumer(world, pids[1])->cpu_ppm, 300000);
 	assert_int_equal(counted_ns(world, pids[1]), 700 * MS);
-	wtl_workload_reset(world->workload);
+	reset(world);
 	assert_int_equal(counted_ns(world, pids[1]), 0);
 }
 
@@ -119,9 +126,40 @@ static void test_comes_later(void **state)
 	/* And not at all when what was weighed then is no longer anybody's. */
 	pids[2] = worker(world, 1600);
 	run_all(world, pids, 3, 100 * MS);
-	wtl_workload_reset(world->workload);
+	reset(world);
 	run_all(world, pids, 3, 100 * MS);
 	assert_in_range(world_pid_use(world, pids[2]), 133333332, 133333334);
+}
+
+/* One that comes to others was weighed less than its time, as they are: nobody owes anybody anything. */
+static void test_comes_to_others(void **state)
+{
+	struct world *world = *state;
+	int pids[] = {worker(world, 1000), worker(world, 4000), worker(world, 1000)};
+
+	world_open(world, &by_instructions);
+	world_look(world, WTL_NS_PER_S);
+	for (int i = 0; i < 3; i++)
+		run_all(world, pids, 2, 100 * MS);
+	for (int i = 0; i < 3; i++) {
+		run_all(world, pids, 3, 100 * MS);
+		assert_in_range(world_pid_use(world, pids[2]), 50 * MS - 1, 50 * MS + 1);
+	}
+	/* When they have ended, the next ones are weighed as the first were. */
+	for (int is_reset = 0; is_reset < 2; is_reset++) {
+		world_child(world, 1, "cc1", 100 * MS);
+		for (int i = 0; i < 3; i++) {
+			world_run(world, pids[i], 100 * MS);
+			world_end(world, pids[i]);
+			pids[i] = worker(world, 1000 * (uint64_t)i + 2000);
+		}
+		world_look(world, WTL_NS_PER_S);
+		run_all(world, pids, 2, 400 * MS);
+		if (is_reset)
+			reset(world);
+		run_all(world, pids, 2, 400 * MS);
+		assert_int_equal(world_pid_use(world, pids[0]), (is_reset ? 320 : 240) * MS);
+	}
 }
 
 /* Who is idle now still says what is usual: one alone would make all others like itself. */
@@ -169,6 +207,15 @@ static void test_not_counted(void **state)
 		if (i != 1)
 			assert_in_range(world_pid_use(world, pids[i]), 57142856, 57142858);
 	assert_int_equal(counted_ns(world, pids[2]), 0);
+	/* Nor is it asked for who has ended, or whom a record alone tells of. */
+	before = world->perf_opens;
+	pids[0] = worker(world, 1000);
+	world_look(world, WTL_NS_PER_S);
+	world_run(world, pids[0], 100 * MS);
+	world_end(world, pids[0]);
+	world_child(world, 1, "cc1", 100 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world->perf_opens, before);
 	/* One that hardly ran is not worth it. */
 	pids[0] = worker(world, 1000);
 	run_all(world, pids, 1, 4 * MS);
@@ -193,6 +240,7 @@ static void test_refused(void **state)
 		int pid = worker(world, 1000);
 		unsigned before = world->perf_opens;
 
+		world_at(world, pid)->n_threads = 3;
 		world->pmu_errno = cases[i].error;
 		for (int look = 0; look < 3; look++)
 			run_all(world, &pid, 1, 100 * MS);
@@ -222,18 +270,20 @@ static void test_threads(void **state)
 	int pids[] = {worker(world, 1000), worker(world, 3000)}, many = worker(world, 2000);
 
 	world_at(world, pids[0])->n_threads = 6;
-	world_at(world, pids[0])->has_gone = true; /* the others are counted all the same */
+	world_at(world, pids[0])->has_gone = true;    /* the others are counted all the same */
+	world_at(world, pids[1])->is_unlisted = true; /* nor are they said to be there */
 	world_at(world, many)->n_threads = 500;
 	world_open(world, &by_instructions);
 	world_look(world, WTL_NS_PER_S);
 	run_all(world, pids, 2, 100 * MS);
 	assert_int_equal(world_counted(world, pids[0]), 5);
+	assert_int_equal(world_counted(world, pids[1]), 1);
 	run_all(world, pids, 2, 100 * MS);
 	run_all(world, pids, 2, 100 * MS);
 	assert_in_range(world_pid_use(world, pids[0]), 50 * MS - 5, 50 * MS + 5);
 	/* Some of very many are a sample. */
 	run_all(world, &many, 1, 1000 * MS);
-	assert_in_range(world_counted(world, many), 16, 64);
+	assert_int_equal(world_counted(world, many), 32);
 	world_run(world, many, 1000 * MS);
 	run_all(world, pids, 2, 100 * MS);
 	assert_in_range(counted_ns(world, many), 40 * MS, 100 * MS);
@@ -252,6 +302,14 @@ static void test_taking_turns(void **state)
 		run_all(world, pids, 2, 100 * MS);
 	assert_in_range(world_pid_use(world, pids[0]), 50 * MS - 10, 50 * MS + 10);
 	assert_int_equal(counted_ns(world, pids[0]), 200 * MS);
+	/* One that never had them is not counted. */
+	world_at(world, pids[0])->running_part = 1000000000;
+	run_all(world, pids, 2, 100 * MS);
+	pids[0] = worker(world, 1000);
+	world_at(world, pids[0])->running_part = 1000000000;
+	for (int i = 0; i < 3; i++)
+		run_all(world, pids, 2, 100 * MS);
+	assert_int_equal(counted_ns(world, pids[0]), 0);
 }
 
 /* The last stretch of one that ended is weighed, too; then its descriptors are given back. */
@@ -345,24 +403,37 @@ static void test_most_used(void **state)
 }
 
 /* When descriptors run out, some are left to others. */
-static void test_no_descriptors(void **state)
+static void no_descriptors(struct world *world, int max, int left)
 {
-	struct world *world = *state;
-	int pids[60];
+	int pids[60], later;
 
-	world->max_counters = 40;
+	world->max_counters = (unsigned)max;
 	for (size_t i = 0; i < UNIT_COUNT(pids); i++)
 		pids[i] = worker(world, 1000 + i);
 	world_open(world, &by_instructions);
 	world_look(world, WTL_NS_PER_S);
 	for (int i = 0; i < 5; i++)
 		run_all(world, pids, UNIT_COUNT(pids), 10 * MS);
-	assert_in_range(world->counters_now, 20, 40);
+	assert_int_equal(world->counters_now, max);
 	assert_int_equal(wtl_workload_weight(world->workload), WTL_WEIGHT_INSTRUCTIONS);
 	/* Later ones find room at the expense of those that are idle now. */
+	later = worker(world, 1000);
+	world_at(world, later)->n_threads = 4;
 	for (int i = 0; i < 5; i++)
-		run_all(world, pids + 50, 1, 500 * MS);
-	assert_int_equal(world_counted(world, pids[50]), 1);
+		run_all(world, &later, 1, 500 * MS);
+	assert_int_equal(world_counted(world, later), left > 0);
+	assert_int_equal(world->counters_now, left);
+}
+
+static void test_few_descriptors(void **state)
+{
+	no_descriptors(*state, 40, 32);
+}
+
+/* All are for others, where there are next to none. */
+static void test_no_descriptors(void **state)
+{
+	no_descriptors(*state, 5, 0);
 }
 
 static void test_without(void **state)
@@ -544,6 +615,11 @@ static void test_faults(void **state)
 		world_end(world, pids[1]);
 		world_look(world, WTL_NS_PER_S);
 		has_failed = world->has_failed;
+		world->fail_at = 0;
+		for (int i = 0; i < 2; i++)
+			run_all(world, pids, 1, 100 * MS);
+		if (wtl_workload_weight_error(world->workload) == 0)
+			assert_int_equal(world_counted(world, pids[0]), 1);
 	}
 }
 
@@ -576,6 +652,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(test_weighs),
 		WORLD_TEST(test_comes_later),
+		WORLD_TEST(test_comes_to_others),
 		WORLD_TEST(test_idle_ones_are_examples),
 		WORLD_TEST(test_not_counted),
 		WORLD_TEST(test_refused),
@@ -585,6 +662,7 @@ int main(void)
 		WORLD_TEST(test_ended),
 		WORLD_TEST(test_rate_stays),
 		WORLD_TEST(test_most_used),
+		WORLD_TEST(test_few_descriptors),
 		WORLD_TEST(test_no_descriptors),
 		WORLD_TEST(test_without),
 		WORLD_TEST(test_containers_need_another_remedy),
