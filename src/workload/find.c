@@ -61,6 +61,7 @@ int wtl_find_open(struct wtl_workload *workload)
 	uint64_t limit;
 
 	wtl_buf_init(&find->names, NAMES_MAX);
+	find->sweep_at = 1;
 	find->limit = PID_LIMIT;
 	if (wtl_io_read_u64(workload->io, "/proc/sys/kernel/pid_max", &limit) == 0 &&
 	    limit < PID_LIMIT)
@@ -174,7 +175,6 @@ static void list_all(struct wtl_workload *workload, int newest, bool is_late)
 	if (n_new > LATE_MAX) {
 		wtl_io_file_close(workload->io, find->loadavg);
 		find->loadavg = -1;
-		find->newest = 0;
 	}
 }
 
@@ -185,7 +185,7 @@ static void sweep(struct wtl_workload *workload)
 
 	if (!find->is_closed || !workload->has_clocks)
 		return;
-	if (find->sweep_at >= find->limit || find->sweep_at < 1)
+	if (find->sweep_at >= find->limit)
 		find->sweep_at = 1;
 	probe(workload, find->sweep_at, WTL_PROBE_MAX, INT_MAX, true);
 	find->sweep_at += WTL_PROBE_MAX;
@@ -200,7 +200,8 @@ void wtl_find_new(struct wtl_workload *workload)
 		workload->scan_stirred = workload->n_scans;
 	find->scans_since++;
 	sweep(workload);
-	if (!workload->has_clocks || newest == 0 || find->newest == 0 || newest < find->newest ||
+	/* 0 is less, too. */
+	if (!workload->has_clocks || find->newest == 0 || newest < find->newest ||
 	    newest - find->newest > WTL_PROBE_MAX - OVERLAP) {
 		list_all(workload, newest, false);
 		return;
