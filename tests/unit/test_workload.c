@@ -316,6 +316,7 @@ static void test_tree(void **state)
 	assert_true(world_consumer(world, child)->is_in_tree);
 	assert_true(world_consumer(world, orphan)->is_in_tree);
 	assert_int_equal(wtl_workload_follow_tree(world->workload, 99999), -ESRCH);
+	assert_int_equal(wtl_workload_follow_tree(world->workload, 0), -ESRCH);
 }
 
 /* The command is followed as soon as it is started, before a look sees it. */

@@ -42,6 +42,7 @@ static void test_quiet(void **state)
 	struct world *world = *state;
 	unsigned asked;
 
+	world->newest += 1000;
 	start(world);
 	world_look(world, WTL_NS_PER_S / 10);
 	asked = world->clocks_asked;
@@ -562,6 +563,11 @@ static void test_own_thread(void **state)
 	world_look(world, WTL_NS_PER_S / 10);
 	assert_int_equal(wtl_workload_find(world->workload, world->own_thread), -ESRCH);
 	assert_int_equal(world->billed_ns, 0);
+	/* The process itself is one like others. */
+	world->own_thread = world->self = world_fork(world, 1);
+	world_run(world, world->self, 5 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_pid_use(world, world->self), 5 * MS);
 }
 
 static void test_hidepid(void **state)
@@ -720,6 +726,21 @@ static void test_hidepid_of_others(void **state)
 		  "20 1 0:5 / /proc rw,relatime shared:2 - proc proc rw,hidepid=invisible\n");
 	start(world);
 	assert_true(wtl_workload_means(world->workload)->ways[WTL_WAY_VISIBLE].is_used);
+}
+
+/* Where clocks are files, nobody's are opened to see whether there is one. */
+static void test_hidepid_without_clocks(void **state)
+{
+	struct world *world = *state;
+	unsigned opens;
+
+	world->no_clocks = true;
+	start_beside_hidden(world);
+	opens = world->opens;
+	world_fork(world, 1);
+	for (int i = 0; i < 4; i++)
+		world_look(world, WTL_NS_PER_S);
+	assert_in_range(world->opens - opens, 1, 50);
 }
 
 /* /proc lists numbers that the clocks do not know. With fewer than 8, all may just have ended. */
@@ -882,6 +903,8 @@ int main(void)
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_hidepid_noaccess, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_hidepid_of_others, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_hidepid_without_clocks, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_foreign_proc, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_many, world_setup, world_teardown),

@@ -211,7 +211,8 @@ static ssize_t world_link_read(struct wtl_io *io, const char *path, char *buf, s
 	if (strcmp(path, "/proc/self") == 0 && world->has_pmu)
 		return snprintf(buf, size, "%d", world->self ? world->self : 1);
 	if (strcmp(path, "/proc/thread-self") == 0 && world->own_thread)
-		return snprintf(buf, size, "1/task/%d", world->own_thread);
+		return snprintf(buf, size, "%d/task/%d", world->self ? world->self : 1,
+				world->own_thread);
 	if (strcmp(path, "/proc/self/ns/pid") == 0) {
 		for (size_t i = 0; i < world->n_files; i++)
 			if (strcmp(world->files[i].path, path) == 0)
