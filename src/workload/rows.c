@@ -131,7 +131,7 @@ static int compare_times(const void *left, const void *right)
 	return (*a > *b) - (*a < *b);
 }
 
-/* The n-th smallest CPU time of those that may be folded. */
+/* The n-th smallest CPU time of those that may be folded, from 0; INT64_MAX: they are fewer. */
 static int64_t nth_time(const struct wtl_workload *workload, uint32_t n)
 {
 	const struct wtl_roster *roster = &workload->roster;
@@ -144,7 +144,7 @@ static int64_t nth_time(const struct wtl_workload *workload, uint32_t n)
 		if (may_fold(roster, roster->ended[i], workload->n_scans))
 			times[n_times++] = cpu_of(roster, roster->ended[i]);
 	qsort(times, n_times, sizeof(*times), compare_times);
-	nth = n_times == 0 ? INT64_MAX : times[n < n_times ? n : n_times - 1];
+	nth = n < n_times ? times[n] : INT64_MAX;
 	free(times);
 	return nth;
 }
@@ -203,12 +203,10 @@ void wtl_rows_forget_set(struct wtl_workload *workload, uint16_t others)
 {
 	struct wtl_folded_rows *rows = &workload->rows;
 
+	wtl_hash_clear(&rows->by_key);
 	for (uint32_t i = 0; i < rows->n; i++) {
 		struct wtl_row_key *key = &rows->rows[i].key;
 
-		if (!(key->sets & ~others))
-			continue;
-		wtl_hash_remove(&rows->by_key, wtl_hash_bytes(key, sizeof(*key)), i);
 		key->sets &= others;
 		wtl_hash_add(&rows->by_key, wtl_hash_bytes(key, sizeof(*key)), i);
 	}
