@@ -43,6 +43,7 @@ static void test_short_lives(void **state)
 	assert_int_equal(row->state, WTL_CONSUMER_FOLDED);
 	assert_int_equal(row->uid, 1000);
 	assert_false(row->is_in_tree);
+	assert_null(row->command);
 	assert_string_equal(row->group->unit, "session-3.scope");
 	assert_int_equal(world_row(world, "ld", NULL)->cpu_ns, 7 * MS);
 	assert_int_equal(world->accounts[WTL_SLOT_UNSEEN], 0);
@@ -717,12 +718,14 @@ static void test_parents_of_the_new(void **state)
 	world->exits_errno = EPERM;
 	shell = start(world);
 	script = world_fork(world, shell);
+	world_exec(world, script, "x", "x");
 	world_run(world, script, MS);
 	for (int i = 0; i < 40; i++)
 		world_child(world, script, "cc1", 10 * MS);
 	world_look(world, WTL_NS_PER_S);
 	assert_int_equal(world_row(world, "short-lived", NULL)->cpu_ns, 400 * MS);
 	assert_int_equal(world_row(world, "short-lived", NULL)->parent, script);
+	assert_string_equal(world_row(world, "short-lived", NULL)->command, "children of x");
 }
 
 /* A look after the shell ran, beside use that nobody accounts for. */
@@ -1131,28 +1134,33 @@ static void test_not_asked_for(void **state)
 static void test_folding(void **state)
 {
 	struct world *world = *state;
-	const struct wtl_workload_options options = {.max_exited = 80};
+	const struct wtl_workload_options options = {.max_exited = 81};
 	const struct wtl_consumer *row;
 	uint64_t ran_ns = 0;
-	int pids[200], large = 0;
+	int pids[200], large = 0, small = 0;
 
 	world_open(world, &options);
 	world_look(world, WTL_NS_PER_S);
 	for (int i = 0; i < 200; i++) {
 		pids[i] = world_fork(world, 1);
 		world_exec(world, pids[i], i % 2 ? "odd" : "even", "");
-		world_run(world, pids[i], (i + 1) * MS / 4);
-		ran_ns += (uint64_t)(i + 1) * MS / 4;
+		world_run(world, pids[i], (i / 2 + 1) * MS / 4); /* two alike */
+		ran_ns += (uint64_t)(i / 2 + 1) * MS / 4;
 	}
 	world->n_cpus = 8;
 	world_look(world, WTL_NS_PER_S);
-	for (int i = 0; i < 200; i++)
+	for (int i = 0; i < 200; i++) {
 		world_end(world, pids[i]);
-	for (int i = 0; i < 3; i++)
-		world_look(world, WTL_NS_PER_S);
+		if (i != 80 && i != 199)
+			continue;
+		/* As many as are allowed at first, and then more. */
+		for (int look = 0; look < 3; look++)
+			world_look(world, WTL_NS_PER_S);
+		assert_int_equal(world_row(world, "odd", NULL) != NULL, i == 199);
+	}
 	row = world_row(world, "odd", NULL);
-	assert_non_null(row);
-	assert_true(row->n_processes + world_row(world, "even", NULL)->n_processes >= 120);
+	/* Ten more than need be. */
+	assert_int_equal(row->n_processes + world_row(world, "even", NULL)->n_processes, 129);
 	assert_int_equal(world->billed_ns, ran_ns);
 	/* The largest have accounts of their own. */
 	for (uint32_t slot = wtl_workload_next(world->workload, 0);
@@ -1161,11 +1169,12 @@ static void test_folding(void **state)
 		const struct wtl_consumer *consumer = wtl_workload_consumer(world->workload, slot);
 
 		if (consumer->state == WTL_CONSUMER_EXITED) {
-			assert_true(consumer->pid > pids[119]);
+			small += consumer->pid <= pids[128];
 			large++;
 		}
 	}
-	assert_in_range(large, 60, 80);
+	assert_int_equal(large, 71);
+	assert_in_range(small, 0, 1); /* beside the larger one of two alike */
 }
 
 /* One that was seen and one of whom there is only a record are of one row, where they have one name. */
@@ -1182,6 +1191,7 @@ static void test_seen_and_unseen_in_a_row(void **state)
 	}
 	world_look(world, WTL_NS_PER_S);
 	assert_int_equal(wtl_workload_choose_tree(world->workload, 0, shell), 0);
+	assert_int_equal(wtl_workload_follow_tree(world->workload, shell), 0);
 	for (int i = 0; i < 2; i++) {
 		world_run(world, seen[i], (20 + i) * MS);
 		world_end(world, seen[i]);
@@ -1192,6 +1202,7 @@ static void test_seen_and_unseen_in_a_row(void **state)
 	assert_int_equal(world_row(world, "cc1", NULL)->n_processes, 2);
 	assert_int_equal(world_row(world, "cc1", NULL)->cpu_ns, 25 * MS);
 	assert_int_equal(world_row(world, "cc1", NULL)->sets, 1);
+	assert_true(world_row(world, "cc1", NULL)->is_in_tree);
 }
 
 /* A row of a set that nobody is in any more is as others of its name; whoever is in the set later has one apart. */
@@ -1206,7 +1217,9 @@ static void test_row_of_a_former_set(void **state)
 	world_child(world, first, "cc1", 5 * MS);
 	world_look(world, WTL_NS_PER_S);
 	assert_int_equal(world_row(world, "cc1", NULL)->sets, 1);
-	wtl_workload_choose_nobody(world->workload, 0);
+	/* However often that is said. */
+	for (int i = 0; i < 5000; i++)
+		wtl_workload_choose_nobody(world->workload, 0);
 	assert_int_equal(world_row(world, "cc1", NULL)->sets, 0);
 	assert_int_equal(wtl_workload_choose_tree(world->workload, 0, second), 0);
 	world_child(world, second, "cc1", 7 * MS);
@@ -1239,6 +1252,20 @@ static void test_row_of_a_former_set_after_a_reset(void **state)
 	assert_int_equal(world_row(world, "cc1", NULL)->cpu_ns, 7 * MS);
 }
 
+/* Each child has a name of its own. */
+static void run_many_names(struct world *world, int parent)
+{
+	world->n_cpus = 60;
+	world_look(world, WTL_NS_PER_S);
+	for (int i = 0; i < 3000; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "name-%d", i);
+		world_child(world, parent, name, MS);
+	}
+	world_look(world, WTL_NS_PER_S);
+}
+
 /* However many names there are, rows are bounded. */
 static void test_many_names(void **state)
 {
@@ -1247,20 +1274,13 @@ static void test_many_names(void **state)
 	uint64_t of_set = 0, n_others;
 	int shell = start(world);
 
-	world->n_cpus = 60;
-	world_look(world, WTL_NS_PER_S);
-	for (int i = 0; i < 3000; i++) {
-		char name[16];
-
-		snprintf(name, sizeof(name), "name-%d", i);
-		world_child(world, shell, name, MS);
-	}
-	world_look(world, WTL_NS_PER_S);
+	run_many_names(world, shell);
 	others = world_row(world, "others", NULL);
 	assert_non_null(others);
 	n_others = others->n_processes;
 	assert_true(n_others > 1900);
 	assert_int_equal(others->uid, UINT32_MAX);
+	assert_null(others->group);
 	assert_int_equal(world->billed_ns, (uint64_t)3000 * MS);
 	assert_int_equal(world->accounts[WTL_SLOT_UNSEEN], 0);
 	/* Those of a chosen set have another row of others; of a second set there is room in the first row alone. */
@@ -1281,6 +1301,24 @@ static void test_many_names(void **state)
 	assert_int_equal(of_set, 50 * MS);
 	assert_int_equal(others->n_processes, n_others + 50);
 	assert_int_equal(world->accounts[WTL_SLOT_UNSEEN], 0);
+}
+
+/* Where there is no row of others left, nobody is told of: there is one of the tree, one of a set, and none apart. */
+static void test_many_names_of_a_tree(void **state)
+{
+	struct world *world = *state;
+	int shell = start(world), chosen = world_fork(world, 1), other = world_fork(world, 1);
+
+	assert_int_equal(wtl_workload_follow_tree(world->workload, shell), 0);
+	run_many_names(world, shell);
+	assert_true(world_row(world, "others", NULL)->is_in_tree);
+	assert_int_equal(wtl_workload_choose_tree(world->workload, 0, chosen), 0);
+	world_child(world, chosen, "cc1", 50 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world->accounts[WTL_SLOT_UNSEEN], 0);
+	world_child(world, other, "cc1", 50 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world->accounts[WTL_SLOT_UNSEEN], 50 * MS);
 }
 
 /* ---- All of it, at random ---- */
@@ -1436,6 +1474,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_row_of_a_former_set_after_a_reset, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_many_names, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_many_names_of_a_tree, world_setup,
+						world_teardown),
 		cmocka_unit_test_setup_teardown(test_random_lives, world_setup, world_teardown),
 	};
 

@@ -821,6 +821,17 @@ static void test_room(void **state)
 	assert_int_equal(wtl_workload_capacity(world->workload), 996 * 9 / 8 * 2);
 }
 
+static unsigned n_exited(const struct world *world)
+{
+	unsigned n = 0;
+
+	for (uint32_t slot = wtl_workload_next(world->workload, 0);
+	     slot < wtl_workload_capacity(world->workload);
+	     slot = wtl_workload_next(world->workload, slot + 1))
+		n += wtl_workload_consumer(world->workload, slot)->state == WTL_CONSUMER_EXITED;
+	return n;
+}
+
 /* More than there are slots for: the others are nobody's, and said so. */
 static void test_full(void **state)
 {
@@ -828,6 +839,7 @@ static void test_full(void **state)
 	struct wtl_workload_options options = {.max_slots =
 						       1}; /* less than there are at least: 64 */
 	int pids[100];
+	unsigned before;
 
 	world_open(world, &options);
 	world_look(world, WTL_NS_PER_S);
@@ -847,11 +859,16 @@ static void test_full(void **state)
 	world_look(world, WTL_NS_PER_S);
 	assert_int_equal(wtl_workload_find(world->workload, pids[0]), -ESRCH);
 	assert_in_range(world_use(world, WTL_SLOT_UNSEEN), 150 * MS, 200 * MS);
-	/* Those that end make room. */
+	/* Those that end make room, not all at once. */
 	for (int i = 0; i < 90; i++)
 		world_end(world, pids[i]);
 	world_look(world, WTL_NS_PER_S);
 	world_look(world, WTL_NS_PER_S);
+	before = n_exited(world);
+	assert_in_range(before, 40, 60);
+	world_fork(world, 1);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(n_exited(world), before - before / 8 - 2);
 	for (int i = 0; i < 30; i++)
 		pids[i] = world_fork(world, 1);
 	world_look(world, WTL_NS_PER_S);
