@@ -602,6 +602,58 @@ static void test_machine_is_rubbish(void **state)
 	check_no_machine(*state);
 }
 
+/* The machine's file is gone for a look: afterwards the sums begin anew. */
+static void test_machine_vanishes(void **state)
+{
+	struct world *world = *state;
+	int pids[3];
+
+	start(world, pids);
+	for (int look = 0; look < 3; look++) {
+		world->no_stat = look == 0;
+		world_unseen(world, 500 * MS);
+		world_look(world, WTL_NS_PER_S);
+		assert_int_equal(wtl_workload_scan(world->workload)->machine.n_cpus,
+				 look == 0 ? 0 : 2);
+		assert_in_range(world_use(world, WTL_SLOT_UNSEEN), look < 2 ? 0 : 450 * MS,
+				look < 2 ? 0 : 500 * MS);
+	}
+}
+
+/* A new number whose clock shows more than the machine can have done: it was there before, unseen. */
+static void test_more_than_the_machine(void **state)
+{
+	struct world *world = *state;
+	int pids[3];
+
+	start(world, pids);
+	for (int i = 0; i < 2; i++) {
+		int pid = world_fork(world, 1);
+
+		world->no_stat = i == 1; /* then nobody knows */
+		world_at(world, pid)->cpu_ns = 5 * WTL_NS_PER_S;
+		world_look(world, WTL_NS_PER_S);
+		assert_int_equal(world_pid_use(world, pid), (i == 0 ? 2 : 5) * WTL_NS_PER_S);
+		world_run(world, pid, 100 * MS);
+		world_look(world, WTL_NS_PER_S);
+		assert_int_equal(world_pid_use(world, pid), 100 * MS);
+	}
+}
+
+/* Whoever is followed before the first look used nothing of its own until then. */
+static void test_followed_before_the_first_look(void **state)
+{
+	struct world *world = *state;
+	int pid = world_fork(world, 1);
+
+	world_run(world, pid, 300 * MS);
+	world_open(world, NULL);
+	assert_int_equal(wtl_workload_follow_tree(world->workload, pid), 0);
+	for (int i = 0; i < 2; i++)
+		world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world->billed_ns, 0);
+}
+
 static void test_many_cpus(void **state)
 {
 	struct world *world = *state;
@@ -763,6 +815,12 @@ static void test_ticks(void **state)
 	world_run(world, child, 20 * MS);
 	world_look(world, WTL_NS_PER_S);
 	assert_int_equal(world_pid_use(world, child), 20 * MS);
+	/* Nor does a step back by two ticks make another one of it. */
+	for (int i = 0; i < 2; i++) {
+		world_at(world, child)->cpu_ns -= (20 + 10 * i) * MS;
+		world_look(world, WTL_NS_PER_S);
+		assert_int_equal(wtl_workload_means(world->workload)->n_reused, i);
+	}
 }
 
 static void test_other_numbers(void **state)
@@ -896,6 +954,11 @@ int main(void)
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_no_machine, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_machine_is_rubbish, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_machine_vanishes, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_more_than_the_machine, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_followed_before_the_first_look, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_many_cpus, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_proc_vanishes, world_setup, world_teardown),
