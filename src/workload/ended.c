@@ -18,7 +18,6 @@ void wtl_ended_open(struct wtl_workload *workload)
 {
 	int rc = -EOPNOTSUPP;
 
-	workload->exits = -1;
 	if (workload->options.without_exits)
 		rc = -ECANCELED;
 	else if (workload->io->ops->exits_open)
@@ -32,7 +31,6 @@ void wtl_ended_open(struct wtl_workload *workload)
 void wtl_ended_close(struct wtl_workload *workload)
 {
 	wtl_io_exits_close(workload->io, workload->exits);
-	workload->exits = -1;
 }
 
 /* Is it the process that we know by that number, or one that had it before? */

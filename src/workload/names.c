@@ -269,9 +269,8 @@ static bool is_due(const struct wtl_workload *workload, uint32_t slot)
 {
 	const struct wtl_place *place = &workload->roster.places[slot];
 
-	if (place->kind != WTL_PLACE_PROCESS || place->live == WTL_NOT_LIVE)
-		return false;
-	return place->n_reads < READS_EARLY && place->scan_read < workload->n_scans;
+	return place->live != WTL_NOT_LIVE && place->n_reads < READS_EARLY &&
+	       place->scan_read < workload->n_scans;
 }
 
 /* A heap, the busiest first: qsort() may allocate. */

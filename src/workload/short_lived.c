@@ -74,7 +74,7 @@ static int64_t unseen(const struct wtl_workload *workload, int64_t use_ns)
 {
 	int64_t room_ns = wtl_busy_room(&workload->busy);
 
-	return use_ns < room_ns ? use_ns : room_ns > 0 ? room_ns : 0;
+	return use_ns < room_ns ? use_ns : room_ns;
 }
 
 static void children_key(struct wtl_workload *workload, uint32_t parent, struct wtl_row_key *key)
@@ -82,8 +82,7 @@ static void children_key(struct wtl_workload *workload, uint32_t parent, struct 
 	const struct wtl_roster *roster = &workload->roster;
 	const struct wtl_consumer *consumer = &roster->consumers[parent];
 
-	if (roster->places[parent].n_reads == 0)
-		wtl_names_read_all(workload, parent);
+	wtl_names_read_once(workload, parent);
 	memset(key, 0, sizeof(*key));
 	key->kind = WTL_ROW_PARENT;
 	key->is_in_tree = consumer->is_in_tree;
@@ -100,7 +99,7 @@ static void children_key(struct wtl_workload *workload, uint32_t parent, struct 
 static void children_bill(struct wtl_workload *workload, uint32_t parent, int64_t use_ns)
 {
 	const struct wtl_children *children = &workload->children;
-	bool is_lost = children->scan_lost > 0 && workload->n_scans <= children->scan_lost + 1;
+	bool is_lost = workload->n_scans <= children->scan_lost + 1;
 	struct wtl_row_key key;
 
 	if (!is_lost && wtl_children_count(workload, parent) > 0) {
@@ -146,8 +145,7 @@ static bool may_be_told(const struct wtl_workload *workload, const struct wtl_pl
 {
 	if (place->live == WTL_NOT_LIVE || !place->has_stat || place->is_kernel)
 		return false;
-	return workload->exits < 0 ||
-	       (place->scan_child > 0 && place->scan_child + 1 >= workload->n_scans);
+	return workload->exits < 0 || place->scan_child + 1 >= workload->n_scans;
 }
 
 /* A parent's child times rise when a child ends: one that we followed, or one that was born since. They need not be
@@ -228,11 +226,10 @@ static bool is_leaf(const struct wtl_groups *groups, const struct wtl_group *gro
 /* Negative: it is not there. */
 static int unit_open(struct wtl_workload *workload, const struct wtl_group *group)
 {
-	char path[600];
-	int len = snprintf(path, sizeof(path), "%s%s/cpu.stat", workload->cgroup_mount,
-			   group->cgroup);
+	char path[sizeof(workload->cgroup_mount) + sizeof(group->cgroup) + sizeof("/cpu.stat")];
 
-	return len > 0 && (size_t)len < sizeof(path) ? wtl_io_file_open(workload->io, path) : -1;
+	snprintf(path, sizeof(path), "%s%s/cpu.stat", workload->cgroup_mount, group->cgroup);
+	return wtl_io_file_open(workload->io, path);
 }
 
 static void unit_add(struct wtl_workload *workload, const struct wtl_group *group)
