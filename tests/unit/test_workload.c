@@ -475,6 +475,11 @@ static void test_no_phantoms(void **state)
 	assert_int_equal(world->accounts[WTL_SLOT_UNSEEN], 0);
 }
 
+static const char *busy_reason(const struct world *world)
+{
+	return wtl_workload_means(world->workload)->ways[WTL_WAY_BUSY_TIME].reason;
+}
+
 static void test_interrupts(void **state)
 {
 	struct world *world = *state;
@@ -495,6 +500,7 @@ static void test_interrupts(void **state)
 	world_look(world, WTL_NS_PER_S);
 	assert_true(world_use(world, WTL_SLOT_INTERRUPTS) <= 110 * MS);
 	assert_true(wtl_workload_scan(world->workload)->busy_ns <= 2 * WTL_NS_PER_S);
+	assert_non_null(strstr(busy_reason(world), ", interrupts apart"));
 }
 
 /* A kernel that does not count them apart: samples, which are nobody's. */
@@ -509,6 +515,7 @@ static void test_sampled_interrupts(void **state)
 	world_look(world, WTL_NS_PER_S);
 	assert_int_equal(world_use(world, WTL_SLOT_INTERRUPTS), 0);
 	assert_true(world_use(world, WTL_SLOT_UNSEEN) > 250 * MS);
+	assert_non_null(strstr(busy_reason(world), "does not count interrupts apart"));
 }
 
 static void test_stolen(void **state)
@@ -863,6 +870,39 @@ static void test_means(void **state)
 	}
 }
 
+/* Why there are no records of ends, and whether something can be done about it. */
+static void test_means_without_records(void **state)
+{
+	static const struct {
+		int error;
+		bool has_remedy;
+		const char *reason;
+	} cases[] = {
+		{EOPNOTSUPP, false, "the kernel has no taskstats"},
+		{ENOSYS, false, "the kernel has no taskstats"},
+		{ENOENT, false, "this machine is a directory, which has none"},
+		{ENODATA, false, "the tape has none"},
+		{EPERM, true, "not seen one by one"},
+		{EIO, true, "not seen one by one"},
+	};
+	struct world *world = *state;
+
+	for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+		const struct wtl_workload_way *way;
+
+		world->exits_errno = cases[i].error;
+		world_open(world, NULL);
+		way = &wtl_workload_means(world->workload)->ways[WTL_WAY_EXIT_RECORDS];
+		assert_false(way->is_used);
+		assert_non_null(strstr(way->reason, cases[i].reason));
+		assert_int_equal(way->remedy != NULL, cases[i].has_remedy);
+		/* What a first look will find is not denied before it. */
+		assert_true(wtl_workload_means(world->workload)->ways[WTL_WAY_BUSY_TIME].is_used);
+		wtl_workload_free(world->workload);
+		world->workload = NULL;
+	}
+}
+
 static void test_means_of_container(void **state)
 {
 	struct world *world = *state;
@@ -969,6 +1009,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_ticks, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_other_numbers, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_means, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_means_without_records, world_setup,
+						world_teardown),
 		cmocka_unit_test_setup_teardown(test_means_of_container, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_means_of_nobody, world_setup, world_teardown),

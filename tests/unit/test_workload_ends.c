@@ -107,6 +107,7 @@ static void test_ended_unread(void **state)
 		world_exec(world, children[i], "sleep", "sleep 1");
 	}
 	world_open(world, &options);
+	assert_int_equal(wtl_workload_choose_tree(world->workload, 0, shell), 0);
 	world_look(world, WTL_NS_PER_S);
 	for (int i = 0; i < 2; i++)
 		slots[i] = (uint32_t)wtl_workload_find(world->workload, children[i]);
@@ -122,6 +123,7 @@ static void test_ended_unread(void **state)
 		assert_string_equal(consumer->name, "sleep");
 		assert_int_equal(consumer->uid, 1000);
 		assert_int_equal(consumer->parent, shell);
+		assert_int_equal(consumer->sets, 1);
 		assert_non_null(consumer->group);
 		assert_string_equal(consumer->group->cgroup, "/user.slice/session-3.scope");
 		assert_int_equal(world_use(world, slots[i]), i == 0 ? 5 * MS : 0);
@@ -490,12 +492,16 @@ static void test_teardown_beside_lost_records(void **state)
 	world_look(world, WTL_NS_PER_S);
 	world_child(world, make, "ar", 5 * MS);
 	world_run(world, make, MS);
-	world_unseen(world, 300 * MS);
+	world_unseen(world, 400 * MS);
 	world_at(world, make)->child_ns += 300 * MS;
+	world_child(world, shell, "ranlib", 5 * MS);
+	world_run(world, shell, MS);
+	world_at(world, shell)->child_ns += 100 * MS;
 	world_look(world, WTL_NS_PER_S);
 	assert_in_range(world_row(world, "as", NULL)->cpu_ns, 95 * MS, 105 * MS);
 	assert_in_range(world_row(world, "ld", NULL)->cpu_ns, 95 * MS, 105 * MS);
 	assert_in_range(world_row(world, "ar", NULL)->cpu_ns, 95 * MS, 105 * MS);
+	assert_in_range(world_row(world, "ranlib", NULL)->cpu_ns, 95 * MS, 105 * MS);
 }
 
 /* A record of more than the machine can have done is of a process that was there before. */
@@ -626,6 +632,7 @@ static void test_parents(void **state)
 
 	world->exits_errno = EPERM;
 	shell = start(world);
+	assert_int_equal(wtl_workload_choose_tree(world->workload, 3, shell), 0);
 	world_run(world, shell, MS);
 	for (int i = 0; i < 40; i++)
 		world_child(world, shell, "cc1", 10 * MS);
@@ -635,6 +642,8 @@ static void test_parents(void **state)
 	assert_int_equal(row->cpu_ns, 400 * MS);
 	assert_int_equal(row->parent, shell);
 	assert_string_equal(row->command, "children of sh");
+	assert_string_equal(row->group->unit, "session-3.scope");
+	assert_int_equal(row->sets, 1 << 3);
 	assert_int_equal(row->uid, 1000);
 	assert_in_range(world->accounts[WTL_SLOT_UNSEEN], 0, 10 * MS);
 	/* A child that was seen is its own: only its last stretch is not. */
@@ -1025,15 +1034,15 @@ static void test_units(void **state)
 }
 
 /* A unit that is started again has its old path, and a new group: its total is another one, from 0. */
-static void test_unit_starts_again(void **state)
+static void unit_starts_again(struct world *world, const char *mount)
 {
-	static const char path[] = "/sys/fs/cgroup/user.slice/session-3.scope/cpu.stat";
-	struct world *world = *state;
-	char text[64];
+	char path[96], text[64];
 	int shell;
 
 	world->exits_errno = EPERM;
-	world_put(world, "/sys/fs/cgroup/cgroup.controllers", "cpu\n");
+	snprintf(path, sizeof(path), "%s/cgroup.controllers", mount);
+	world_put(world, path, "cpu\n");
+	snprintf(path, sizeof(path), "%s/user.slice/session-3.scope/cpu.stat", mount);
 	world_put(world, path, "usage_usec 9000000\n");
 	shell = start(world);
 	world_look(world, WTL_NS_PER_S);
@@ -1053,6 +1062,18 @@ static void test_unit_starts_again(void **state)
 	}
 	assert_non_null(world_row(world, "short-lived", NULL));
 	assert_in_range(world_row(world, "short-lived", NULL)->cpu_ns, 550 * MS, 610 * MS);
+}
+
+static void test_unit_starts_again(void **state)
+{
+	unit_starts_again(*state, "/sys/fs/cgroup");
+}
+
+/* Beside version 1. */
+static void test_unit_of_a_mixed_machine(void **state)
+{
+	world_put(*state, "/sys/fs/cgroup/user.slice/session-3.scope/cpu.stat", "nr_periods 0\n");
+	unit_starts_again(*state, "/sys/fs/cgroup/unified");
 }
 
 /* A group with groups below it counts them, too: its total says nothing of its own. */
@@ -1126,6 +1147,8 @@ static void test_not_asked_for(void **state)
 	assert_false(world->listens);
 	assert_false(wtl_workload_means(world->workload)->ways[WTL_WAY_EXIT_RECORDS].is_used);
 	assert_null(wtl_workload_means(world->workload)->ways[WTL_WAY_EXIT_RECORDS].remedy);
+	assert_string_equal(wtl_workload_means(world->workload)->ways[WTL_WAY_EXIT_RECORDS].reason,
+			    "not asked for");
 }
 
 /* ---- Rows ---- */
@@ -1462,6 +1485,8 @@ int main(void)
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_units, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_unit_starts_again, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_unit_of_a_mixed_machine, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_inner_units, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_order_of_units, world_setup, world_teardown),

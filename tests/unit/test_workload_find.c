@@ -848,6 +848,8 @@ static void test_full(void **state)
 	assert_int_equal(world_look(world, WTL_NS_PER_S), 0);
 	assert_int_equal(wtl_workload_capacity(world->workload), 64);
 	assert_true(wtl_workload_means(world->workload)->n_unfollowed >= 45);
+	assert_non_null(strstr(wtl_workload_means(world->workload)->ways[WTL_WAY_VISIBLE].reason,
+			       "for which there was no room"));
 	assert_int_equal(wtl_workload_find(world->workload, pids[99]), -ESRCH);
 	world_run(world, pids[0], 300 * MS);
 	world_run(world, pids[99], 300 * MS);
