@@ -588,9 +588,11 @@ static void check_no_machine(struct world *world)
 	world->no_stat = true;
 	start(world, pids);
 	world_run(world, pids[0], 10 * MS);
+	world_child(world, pids[1], "cc1", 5 * MS);
 	world_unseen(world, 500 * MS);
 	world_look(world, WTL_NS_PER_S);
 	assert_int_equal(world_pid_use(world, pids[0]), 10 * MS);
+	assert_int_equal(world_row(world, "cc1", NULL)->cpu_ns, 5 * MS);
 	assert_int_equal(world_use(world, WTL_SLOT_UNSEEN), 0);
 	assert_int_equal(wtl_workload_scan(world->workload)->capacity_ns, 0);
 	busy = &wtl_workload_means(world->workload)->ways[WTL_WAY_BUSY_TIME];

@@ -29,12 +29,15 @@ static int start(struct world *world)
 static void test_short_lives(void **state)
 {
 	struct world *world = *state;
-	int shell = start(world);
+	int shell = start(world), newest;
 	const struct wtl_consumer *row;
 
 	for (int i = 0; i < 100; i++)
 		world_child(world, shell, "cc1", 5 * MS + i);
-	world_child(world, shell, "ld", 7 * MS);
+	newest = world->newest;
+	world_child(world, shell, "ld", 3 * MS);
+	world->newest = newest; /* the same number again */
+	world_child(world, shell, "ld", 4 * MS);
 	world_look(world, WTL_NS_PER_S);
 	row = world_row(world, "cc1", NULL);
 	assert_non_null(row);
@@ -46,6 +49,7 @@ static void test_short_lives(void **state)
 	assert_null(row->command);
 	assert_string_equal(row->group->unit, "session-3.scope");
 	assert_int_equal(world_row(world, "ld", NULL)->cpu_ns, 7 * MS);
+	assert_int_equal(world_row(world, "ld", NULL)->n_processes, 2);
 	assert_int_equal(world->accounts[WTL_SLOT_UNSEEN], 0);
 	/* More of them go to the same row. */
 	world_child(world, shell, "cc1", 5 * MS);
@@ -80,9 +84,12 @@ static void test_last_stretch(void **state)
 	world_look(world, WTL_NS_PER_S);
 	slot = (uint32_t)wtl_workload_find(world->workload, child);
 	world_run(world, child, 33 * MS);
+	world_at(world, child)->uid = 77; /* by its record alone */
+	world_pass(world, WTL_NS_PER_S);
 	world_end(world, child);
-	world_look(world, WTL_NS_PER_S);
+	world_look(world, MS);
 	assert_int_equal(world_use(world, slot), 33 * MS);
+	assert_int_equal(wtl_workload_consumer(world->workload, slot)->uid, 1000);
 	assert_int_equal(wtl_workload_consumer(world->workload, slot)->state, WTL_CONSUMER_EXITED);
 	assert_int_equal(wtl_workload_consumer(world->workload, slot)->cpu_ns, 133 * MS);
 	assert_int_equal(wtl_workload_consumer(world->workload, slot)->pid, child);
@@ -294,20 +301,24 @@ static void test_before_first(void **state)
 static void test_unknown_elder(void **state)
 {
 	struct world *world = *state;
-	int elder;
+	int elder, other;
 
 	world->newest = 5000;
 	elder = world_fork(world, 1);
-	world_at(world, elder)->is_unlisted = true;
+	other = world_fork(world, 1);
+	world_at(world, elder)->is_unlisted = world_at(world, other)->is_unlisted = true;
 	world->newest += 1000;
 	start(world);
 	world_run(world, elder, 1500 * MS);
 	world_look(world, WTL_NS_PER_S);
 	assert_int_equal(wtl_workload_find(world->workload, elder), -ESRCH);
 	world_run(world, elder, 10 * MS);
+	world_run(world, other, 10 * MS);
 	world_end(world, elder);
+	world_end(world, other);
 	world_look(world, WTL_NS_PER_S / 10);
-	assert_true(world->billed_ns <= 1600 * MS);
+	assert_int_equal(world_row(world, "init", NULL)->cpu_ns, 110 * MS);
+	assert_true(world->billed_ns <= 1610 * MS);
 }
 
 /* What the kernel uses to take a process apart is in no record, but its parent is told. */
@@ -516,6 +527,7 @@ static void test_elder_with_threads(void **state)
 	world_at(world, elder)->n_threads = 8;
 	world->newest += 1000;
 	start(world);
+	world_look(world, WTL_NS_PER_S);
 	world_at(world, elder)->cpu_ns = 3600 * (int64_t)WTL_NS_PER_S;
 	world_end(world, elder);
 	world_look(world, WTL_NS_PER_S);
