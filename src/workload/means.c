@@ -43,7 +43,7 @@ static void way_set(struct wtl_workload *workload, enum wtl_workload_way_id id, 
 
 	at->way = way;
 	at->is_used = is_used;
-	at->remedy = is_used ? NULL : remedy;
+	at->remedy = remedy;
 	va_start(args, format);
 	vsnprintf(at->reason, sizeof(at->reason), format, args);
 	va_end(args);
