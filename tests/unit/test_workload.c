@@ -115,6 +115,8 @@ static void test_names(void **state)
 	assert_int_equal(consumer->rss_bytes, 1000 * 1024);
 	assert_true(consumer->pss_bytes == UINT64_MAX);
 	assert_int_equal(world_consumer(world, 2)->state, WTL_CONSUMER_KERNEL);
+	assert_int_equal(world_consumer(world, 2)->rss_bytes, 0);
+	assert_null(world_consumer(world, 2)->command);
 	/* Equal groups are one. */
 	assert_ptr_equal(world_consumer(world, 1)->group, world_consumer(world, 2)->group);
 }
@@ -284,6 +286,15 @@ static void test_unreadable(void **state)
 	assert_true(world_consumer(world, pids[1])->uid == UINT32_MAX);
 	assert_true(world_consumer(world, pids[2])->is_readable);
 	assert_int_equal(wtl_workload_means(world->workload)->n_unreadable, 1);
+	/* Until it becomes another program, which is not. */
+	world_at(world, pids[1])->is_closed = false;
+	for (int i = 0; i < 3; i++) {
+		world_run(world, pids[1], 50 * MS);
+		world_look(world, WTL_NS_PER_S);
+	}
+	assert_true(world_consumer(world, pids[1])->is_readable);
+	assert_string_equal(world_consumer(world, pids[1])->name, "init");
+	assert_int_equal(wtl_workload_means(world->workload)->n_unreadable, 0);
 }
 
 /* ---- Trees ---- */
@@ -808,6 +819,7 @@ static void test_ticks(void **state)
 	world->no_clocks = true;
 	start(world, pids);
 	assert_false(wtl_workload_means(world->workload)->ways[WTL_WAY_CPU_CLOCKS].is_used);
+	assert_false(wtl_workload_means(world->workload)->ways[WTL_WAY_NEWEST_PID].is_used);
 	world_run(world, pids[0], 205 * MS);
 	child = world_fork(world, pids[1]);
 	world_run(world, child, 31 * MS);
@@ -938,6 +950,7 @@ static void test_means_of_nobody(void **state)
 	world->no_proc = true;
 	world_open(world, NULL);
 	assert_true(wtl_workload_means(world->workload)->ways[WTL_WAY_PARENTS].is_used);
+	assert_false(wtl_workload_means(world->workload)->ways[WTL_WAY_BUSY_TIME].is_used);
 	world_look(world, WTL_NS_PER_S);
 	means = wtl_workload_means(world->workload);
 	assert_int_equal(means->n_live, 0);
