@@ -274,8 +274,12 @@ static void tell_domain(const struct wattle_meter *meter, const struct wtl_windo
 		return;
 	}
 	wtl_domain_state_energy(state, &window->marks[i], now_ns, &ret->energy, &ret->budget);
-	if (told)
-		ret->energy.samples = told->energy.samples;
+	if (!told)
+		return;
+	/* So many readings came since that the newest ones no longer reach back to the window. */
+	if (!ret->energy.has_energy)
+		*ret = *told;
+	ret->energy.samples = told->energy.samples;
 }
 
 int64_t wtl_window_tell(struct wattle_meter *meter, const struct wtl_window *window,

@@ -692,6 +692,33 @@ static void test_hold(void **state)
 	wattle_meter_close(meter);
 }
 
+/* Readings that each show another value fill what is kept of the newest ones, long before they are settled. */
+static void test_hold_of_fast_readings(void **state)
+{
+	struct wattle_meter *meter = fed_meter(0);
+	struct wattle_window window, later;
+	struct wattle_energy held[3], last[3];
+	int64_t t_ns = 10 * S, wait_ns;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		feed(meter, t_ns += MS, 100 + (uint64_t)i % 2);
+	assert_return_code(wattle_window_begin(meter, "w"), 0);
+	for (int i = 0; i < 100; i++)
+		feed(meter, t_ns += MS, 100 + (uint64_t)i % 2);
+	assert_return_code(wtl_window_hold(meter, "w", &wait_ns), 0);
+	assert_return_code(wtl_window_read(meter, "w", &window, held, 3), 0);
+	for (int i = 0; i < 400; i++)
+		feed(meter, t_ns += MS, 100 + (uint64_t)i % 2);
+	assert_return_code(wtl_window_end(meter, "w", &later, last, 3), 0);
+	for (int i = 1; i < 3; i++) {
+		assert_true(last[i].has_energy);
+		assert_int_equal(last[i].energy_uj, held[i].energy_uj);
+		assert_int_equal(last[i].uncertainty_uj, held[i].uncertainty_uj);
+	}
+	wattle_meter_close(meter);
+}
+
 /* It is not waited for a sensor that takes long, nor for one whose newest values are little of what is not known. */
 static void test_hold_is_worth_it(void **state)
 {
@@ -806,6 +833,7 @@ int main(void)
 		cmocka_unit_test(test_any_order),
 		cmocka_unit_test(test_invariants),
 		cmocka_unit_test(test_hold),
+		cmocka_unit_test(test_hold_of_fast_readings),
 		cmocka_unit_test(test_hold_is_worth_it),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_model_between_fast_samples),
