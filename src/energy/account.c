@@ -229,7 +229,8 @@ static int64_t span_needed_ns(const struct wtl_account *account)
 	return longer_ns(needed_ns, WTL_POWER_MIN_NS);
 }
 
-/* Up to when the energy is final; a power sensor's newest stretch is a guess. */
+/* Up to when the energy is final, as a power sensor's newest stretch is a guess; but not before what its newest
+ * readings still reach. */
 static int64_t told_ns(const struct wtl_account *account, int64_t t_ns)
 {
 	if (is_counter(account))
@@ -238,6 +239,7 @@ static int64_t told_ns(const struct wtl_account *account, int64_t t_ns)
 			 wtl_integral_known_ns(account->integral));
 }
 
+/* t_ns is that of told_ns(), so it can be marked. */
 static uint64_t told_uj(const struct wtl_account *account, int64_t t_ns)
 {
 	struct wtl_integral_mark mark;

@@ -379,7 +379,7 @@ static double step_uw(const struct wtl_integral *in)
 	double last = 0;
 	unsigned n = 0;
 
-	/* The very first one is after a gap. */
+	/* It ends at the first knot of all at the latest, which is marked as behind a gap. */
 	for (; n < RECENT_STEPS && !knot(in, n)->after_gap; n++) {
 		double step = difference(knot(in, n)->power_uw, knot(in, n + 1)->power_uw);
 

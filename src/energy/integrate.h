@@ -122,6 +122,7 @@ int wtl_integral_add(struct wtl_integral *integral, int64_t t_ns, uint64_t power
  */
 int wtl_integral_mark(const struct wtl_integral *integral, int64_t t_ns,
 		      struct wtl_integral_mark *ret_mark);
+
 /* The earliest time that can be marked, if there was a sample. */
 int64_t wtl_integral_known_ns(const struct wtl_integral *integral);
 

@@ -288,7 +288,7 @@ static struct wtl_code_plan shortest_plan(const int64_t values[], size_t n)
 	return plan.len <= best.len ? plan : best;
 }
 
-/* Of no values: by themselves. */
+/* Of no values: HOW_VALUES. */
 static struct wtl_code_plan find_plan(const int64_t values[], size_t n)
 {
 	struct wtl_code_plan plan = {.how = HOW_VALUES, .step = 1};

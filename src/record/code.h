@@ -46,6 +46,7 @@ struct wtl_code_plan {
 };
 
 int wtl_code_plan(const int64_t values[], size_t n, struct wtl_code_plan *ret_plan);
+/* The plan is of the same values. */
 int wtl_code_put_by(struct wtl_buf *buf, const struct wtl_code_plan *plan, const int64_t values[],
 		    size_t n);
 int wtl_code_put_planes_by(struct wtl_buf *buf, const struct wtl_code_plan *plan,

@@ -192,7 +192,7 @@ int wtl_reader_load_parts(struct wtl_store_reader *reader, const struct wtl_read
 		reader->n_bytes_read += rows->n_bytes;
 	}
 	if (rc == 0 && parts->n != period->n_parts)
-		rc = code == SQLITE_NOMEM ? -ENOMEM : -EBADMSG;
+		rc = wtl_database_errno(reader->db, code) == -ENOMEM ? -ENOMEM : -EBADMSG;
 	sqlite3_reset(rows->stmt);
 	return rc;
 }
@@ -352,7 +352,7 @@ static int unpack(struct wtl_store_reader *reader, const struct wtl_row_chunk *c
 	len = ZSTD_decompressDCtx(reader->zstd, reader->block, chunk->size, chunk->data.data,
 				  chunk->data.len);
 	*ret_block = reader->block;
-	/* Its errors are larger than any size. */
+	/* zstd's errors are larger than any size. */
 	return len == chunk->size ? 0 : -EBADMSG;
 }
 

@@ -201,7 +201,7 @@ static int set_number(const struct wtl_field *field, void *at, int64_t number)
 	return 0;
 }
 
-/* What a field has where the table has no value: zeros, as all of the row before it is read, or "not known". */
+/* What a field has where the table has no value: the zeros that its row begins with, or "not known". */
 static void set_nothing(const struct wtl_field *field, void *at)
 {
 	if (field->is_optional)

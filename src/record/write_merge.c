@@ -58,7 +58,7 @@ static int pack(struct wtl_packer *packer, struct wtl_row_chunk *chunk, size_t l
 		return SQLITE_NOMEM;
 	to = data->data + data->len;
 	len = ZSTD_compressCCtx(packer->zstd, to, bound, block->data, block->len, packer->level);
-	is_packed = len < block->len; /* zstd's errors are larger than any */
+	is_packed = len < block->len; /* zstd's errors are larger than any size */
 	if (!is_packed)
 		len = block->len;
 	if (len >= less_than)

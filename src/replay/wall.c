@@ -60,7 +60,7 @@ static int add_period(struct wtl_wall *wall, struct wtl_store_reader *reader, si
 	int64_t ahead_ns, end_ns;
 	int rc;
 
-	wtl_store_period(reader, i, &period); /* its times are sound */
+	wtl_store_period(reader, i, &period); /* there is one, and its times are sound */
 	ahead_ns = period.begin_utc_ns - period.begin_mono_ns;
 	end_ns = period.end_utc_ns - period.end_mono_ns;
 	rc = add(wall, period.begin_mono_ns, ahead_ns);

@@ -293,7 +293,7 @@ static void scan_begin(const struct wtl_roster *roster, struct wtl_counters *cou
 		struct wtl_counted *counted = &counters->counted[i];
 		const struct wtl_place *place = &roster->places[counted->slot];
 
-		/* The place is its own until wtl_counters_follow() has seen it end. */
+		/* Nobody else gets its place before wtl_counters_follow() has seen it end. */
 		counted->used_ns = (int64_t)place->weight_ns;
 		counted->count_now = 0;
 		counted->over_now_ns = 0;

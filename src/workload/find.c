@@ -200,7 +200,7 @@ void wtl_find_new(struct wtl_workload *workload)
 		workload->scan_stirred = workload->n_scans;
 	find->scans_since++;
 	sweep(workload);
-	/* 0 is less, too. */
+	/* No newest number (0) is less than any. */
 	if (!workload->has_clocks || find->newest == 0 || newest < find->newest ||
 	    newest - find->newest > WTL_PROBE_MAX - OVERLAP) {
 		list_all(workload, newest, false);

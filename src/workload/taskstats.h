@@ -37,7 +37,7 @@ struct wtl_taskstats {
 
 void wtl_taskstats_start(struct wtl_taskstats *reader, const void *datagram, size_t len);
 
-/* The next task of the datagram; false when there is none. */
+/* The next task of the datagram; false when there is none, and then it is not called again. */
 bool wtl_taskstats_next(struct wtl_taskstats *reader, struct wtl_exit *ret_exit);
 
 #endif

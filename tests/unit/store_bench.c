@@ -151,6 +151,17 @@ static uint64_t verify_period(struct wtl_store_reader *reader, size_t period, ui
 	return n_clock;
 }
 
+int64_t store_bench_number(const struct store_bench *bench, const char *sql)
+{
+	struct wtl_file file = {.lock = -1, .folder = -1};
+	int64_t number = -1;
+
+	assert_int_equal(sqlite3_open(bench->path, &file.db), SQLITE_OK);
+	assert_int_equal(wtl_file_number(&file, sql, &number), SQLITE_OK);
+	wtl_file_close(&file, true);
+	return number;
+}
+
 uint64_t store_bench_verify(struct wtl_store_reader *reader, uint64_t *lost)
 {
 	uint64_t sum = 0, end = 0;

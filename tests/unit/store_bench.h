@@ -51,6 +51,9 @@ int store_bench_teardown(void **state);
 #define STORE_TEST(name) \
 	cmocka_unit_test_setup_teardown(name, store_bench_setup, store_bench_teardown)
 
+/* What a query finds in the file, a number; -1: nothing. */
+int64_t store_bench_number(const struct store_bench *bench, const char *sql);
+
 /* Reads all three series; each value must be as it was put, from first on (of the first period). Returns how
  * many there are, the same for all. Periods that are damaged are passed over, if `lost` is not NULL, and
  * counted. */

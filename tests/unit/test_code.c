@@ -424,6 +424,7 @@ static void test_varints(void **state)
 			assert_true(signed_back == (int64_t)value);
 			wtl_buf_puts(&buf, "----------");
 			wtl_buf_clear(&buf);
+			buf.max = WTL_VARINT_MAX;
 			assert_int_equal(wtl_varint_put(&buf, value), 0);
 			assert_int_equal(buf.data[buf.len], '\0');
 			at = (const uint8_t *)buf.data;

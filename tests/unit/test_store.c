@@ -236,8 +236,6 @@ static void test_growth(void **state)
 	struct wtl_store_period last;
 	struct wtl_store_reader *reader;
 	unsigned n_small = 0;
-	struct wtl_file file = {.lock = -1, .folder = -1};
-	int64_t n = -1;
 
 	bench->options.values_per_commit = 0;
 	store_bench_create(bench);
@@ -260,12 +258,8 @@ static void test_growth(void **state)
 	assert_true(n_small > 0);
 	wtl_store_close(reader);
 	/* What periods were made of is gone, and its room was given back. */
-	assert_int_equal(sqlite3_open(bench->path, &file.db), SQLITE_OK);
-	assert_int_equal(wtl_file_number(&file, "SELECT count(*) FROM part", &n), 0);
-	assert_int_equal(n, 0);
-	assert_int_equal(wtl_file_number(&file, "PRAGMA freelist_count", &n), 0);
-	assert_int_equal(n, 0);
-	wtl_file_close(&file, true);
+	assert_int_equal(store_bench_number(bench, "SELECT count(*) FROM part"), 0);
+	assert_int_equal(store_bench_number(bench, "PRAGMA freelist_count"), 0);
 }
 
 /* As planes, as tokens, or packed, whichever is the smallest; planes are read faster. */
@@ -284,7 +278,6 @@ static void test_chunks(void **state)
 	};
 	struct store_bench *bench = *state;
 	uint64_t any = 88172645463325252;
-	struct wtl_file file = {.lock = -1, .folder = -1};
 
 	store_bench_create(bench);
 	for (size_t i = 0; i < UNIT_COUNT(cases); i++)
@@ -301,21 +294,19 @@ static void test_chunks(void **state)
 			wtl_store_put(bench->writer, STORE_SERIES + k, values[k]);
 	}
 	store_bench_end(bench);
-	assert_int_equal(sqlite3_open(bench->path, &file.db), SQLITE_OK);
 	for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
-		int64_t packed = -1, size = -1;
+		int64_t packed, size;
 		char sql[128];
 
 		snprintf(sql, sizeof(sql), "SELECT packed FROM chunk WHERE series = %zu",
 			 STORE_SERIES + i);
-		assert_int_equal(wtl_file_number(&file, sql, &packed), 0);
+		packed = store_bench_number(bench, sql);
 		snprintf(sql, sizeof(sql), "SELECT size FROM chunk WHERE series = %zu",
 			 STORE_SERIES + i);
-		assert_int_equal(wtl_file_number(&file, sql, &size), 0);
+		size = store_bench_number(bench, sql);
 		if (packed != cases[i].packed || size < cases[i].least || size > cases[i].most)
 			fail_msg("%s: %d %d", cases[i].name, (int)packed, (int)size);
 	}
-	wtl_file_close(&file, true);
 }
 
 /* A transaction that fails is undone, and another one can begin. */

@@ -126,7 +126,7 @@ static void run_ring(struct store_bench *bench, uint64_t max_bytes, size_t secon
 	assert_int_equal(
 		wtl_store_account(bench->writer, &(struct wtl_stored_account){0, 5, 9, 1, 1, 0}),
 		0);
-	/* Whoever reads is not waited for as long as whoever writes. */
+	/* The short wait for readers, while the WAL is emptied, is over: the usual one holds again. */
 	assert_int_equal(wtl_file_number(&bench->writer->file, "PRAGMA busy_timeout", &busy_ms), 0);
 	assert_int_equal(busy_ms, 10000);
 	store_bench_end(bench);

@@ -391,15 +391,10 @@ static void test_schema_changes_later(void **state)
 
 static uint32_t root_of(const struct store_bench *bench, const char *table)
 {
-	struct wtl_file file = {.lock = -1};
 	char sql[128];
-	int64_t page = 0;
 
 	snprintf(sql, sizeof(sql), "SELECT rootpage FROM sqlite_schema WHERE name = '%s'", table);
-	assert_int_equal(sqlite3_open(bench->path, &file.db), SQLITE_OK);
-	assert_int_equal(wtl_file_number(&file, sql, &page), SQLITE_OK);
-	wtl_file_close(&file, true);
-	return (uint32_t)page;
+	return (uint32_t)store_bench_number(bench, sql);
 }
 
 static void put16(uint8_t *at, size_t value)

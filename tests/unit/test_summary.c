@@ -398,6 +398,10 @@ static void test_a_baseline_of_none(void **state)
 	replay_bench_stop(&f);
 	player = summary_of(f.path, &second);
 	assert_non_null(player);
+	for (size_t i = 0; i < wattle_meter_domains(wtl_player_meter(player)); i++) {
+		wtl_consumers_baseline(wtl_player_consumers(player), i, &baseline.baseline);
+		assert_false(baseline.baseline.is_known);
+	}
 	wtl_player_close(player);
 	replay_bench_finish(&f);
 }
