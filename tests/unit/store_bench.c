@@ -11,7 +11,6 @@
 #include "store_bench.h"
 
 #define FIRST_NS (1000 * WTL_NS_PER_S)
-#define UTC_NS	 (1763712000 * WTL_NS_PER_S)
 
 static const char *const names[STORE_SERIES] = {"clock", "noise", "steps"};
 
@@ -76,7 +75,7 @@ int store_bench_second(struct store_bench *bench, size_t n, struct wtl_err *err)
 			wtl_store_put(bench->writer, bench->series[k],
 				      store_bench_value(k, bench->n_put));
 	bench->now_ns += WTL_NS_PER_S;
-	return wtl_store_commit(bench->writer, bench->now_ns, UTC_NS + bench->now_ns, err);
+	return wtl_store_commit(bench->writer, bench->now_ns, STORE_UTC_NS + bench->now_ns, err);
 }
 
 void store_bench_seconds(struct store_bench *bench, size_t seconds, size_t n)
@@ -149,6 +148,12 @@ static uint64_t verify_period(struct wtl_store_reader *reader, size_t period, ui
 		assert_int_equal(first, *ret_end);
 	*ret_end = first + n_clock;
 	return n_clock;
+}
+
+int64_t store_bench_still_ns(struct wtl_io *io, enum wtl_clock clock)
+{
+	(void)io;
+	return clock == WTL_CLOCK_REAL ? STORE_UTC_NS : WTL_NS_PER_S;
 }
 
 int64_t store_bench_number(const struct store_bench *bench, const char *sql)

@@ -51,6 +51,10 @@ int store_bench_teardown(void **state);
 #define STORE_TEST(name) \
 	cmocka_unit_test_setup_teardown(name, store_bench_setup, store_bench_teardown)
 
+/* A clock that stands still, for an io: at one second, and at that UTC. */
+#define STORE_UTC_NS (1763712000 * WTL_NS_PER_S)
+int64_t store_bench_still_ns(struct wtl_io *io, enum wtl_clock clock);
+
 /* What a query finds in the file, a number; -1: nothing. */
 int64_t store_bench_number(const struct store_bench *bench, const char *sql);
 

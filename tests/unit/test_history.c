@@ -181,7 +181,7 @@ static void test_own_time_before_the_run(void **state)
 	replay_bench_finish(&f);
 }
 
-/* An end that cannot be read is damage, also where the recording is played instead. */
+/* A recording whose end cannot be read is damaged, even if all else can be played. */
 static void test_a_damaged_end(void **state)
 {
 	struct replay_bench f;

@@ -23,8 +23,6 @@
 
 enum { STEPS_MAX = 20000 };
 
-#define UTC_NS (1763712000 * WTL_NS_PER_S)
-
 /* ---- A recorder that is killed while it begins ---- */
 
 static void create_under_trace(struct store_bench *bench)
@@ -286,7 +284,7 @@ static void test_folder_that_is_swapped(void **state)
 	free(ours);
 }
 
-/* What somebody was killed over a while ago goes; what is new may be somebody's who is about to begin. */
+/* Old temporary files are left over and go; new ones may be another program's, which is about to begin. */
 static void test_old_beginnings(void **state)
 {
 	static const char *const names[] = {".wattle-1-0.tmp", ".wattle-1-1.tmp"};
@@ -330,13 +328,7 @@ static void test_rights(void **state)
 	assert_int_equal(unit_entries(bench->dir, ""), 3);
 }
 
-static int64_t stand_still(struct wtl_io *io, enum wtl_clock clock)
-{
-	(void)io;
-	return clock == WTL_CLOCK_REAL ? UTC_NS : WTL_NS_PER_S;
-}
-
-static const struct wtl_io_ops ops = {.clock_ns = stand_still};
+static const struct wtl_io_ops ops = {.clock_ns = store_bench_still_ns};
 
 static void test_rights_given(void **state)
 {
@@ -370,16 +362,16 @@ static void test_begins_as_it_is_made(void **state)
 	reader = store_bench_open(bench);
 	assert_int_equal(wtl_store_period(reader, 0, &period), 0);
 	assert_int_equal(period.begin_mono_ns, WTL_NS_PER_S);
-	assert_int_equal(period.begin_utc_ns, UTC_NS);
+	assert_int_equal(period.begin_utc_ns, STORE_UTC_NS);
 	assert_true(period.end_mono_ns > WTL_NS_PER_S);
 	assert_int_equal(reader->recording.begin_mono_ns, WTL_NS_PER_S);
-	assert_int_equal(reader->recording.begin_utc_ns, UTC_NS);
+	assert_int_equal(reader->recording.begin_utc_ns, STORE_UTC_NS);
 	assert_int_equal(reader->recording.end_mono_ns, period.end_mono_ns);
 	assert_int_equal(reader->recording.end_utc_ns, period.end_utc_ns);
 	wtl_store_close(reader);
 }
 
-/* What was put is kept as of the beginning where nothing was committed. */
+/* Without a commit, values have the time of the beginning. */
 static void test_nothing_committed(void **state)
 {
 	struct wtl_io io = {.ops = &ops};
@@ -396,7 +388,7 @@ static void test_nothing_committed(void **state)
 	reader = store_bench_open(bench);
 	assert_int_equal(wtl_store_period(reader, 0, &period), 0);
 	assert_int_equal(period.end_mono_ns, WTL_NS_PER_S);
-	assert_int_equal(period.end_utc_ns, UTC_NS);
+	assert_int_equal(period.end_utc_ns, STORE_UTC_NS);
 	wtl_store_close(reader);
 }
 
@@ -410,7 +402,7 @@ static void test_first_period(void **state)
 	store_bench_create(bench);
 	for (int64_t second = 2; second < 14; second++) {
 		assert_int_equal(wtl_store_commit(bench->writer, second * WTL_NS_PER_S,
-						  UTC_NS + second * WTL_NS_PER_S, NULL),
+						  STORE_UTC_NS + second * WTL_NS_PER_S, NULL),
 				 second == 11);
 		wtl_writer_wait(bench->writer);
 	}

@@ -122,16 +122,10 @@ static int cut_as_asked(struct wtl_io *io)
 	return ++asking.n == asking.cuts_at ? cut(asking.bench) : 0;
 }
 
-static int64_t stand_still(struct wtl_io *io, enum wtl_clock clock)
-{
-	(void)io;
-	(void)clock;
-	return WTL_NS_PER_S;
-}
-
 static void test_at_the_very_end(void **state)
 {
-	static const struct wtl_io_ops ops = {.out_check = cut_as_asked, .clock_ns = stand_still};
+	static const struct wtl_io_ops ops = {.out_check = cut_as_asked,
+					      .clock_ns = store_bench_still_ns};
 	struct store_bench *bench = *state;
 	struct wtl_err err = {.text = ""};
 

@@ -1338,7 +1338,7 @@ static void test_many_names(void **state)
 	assert_int_equal(world->accounts[WTL_SLOT_UNSEEN], 0);
 }
 
-/* Where there is no row of others left, nobody is told of: there is one of the tree, one of a set, and none apart. */
+/* When rows run out, others share one row for the tree and one for a set; the rest have none. */
 static void test_many_names_of_a_tree(void **state)
 {
 	struct world *world = *state;
