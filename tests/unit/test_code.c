@@ -298,6 +298,7 @@ static void test_bad_blocks(void **state)
 		{"\0\2\1\2", 4},					/* a value is missing */
 		{"\0\2\1\0", 4},					/* a run's length is */
 		{"\0\2\1\0\2", 5},					/* a run is too long */
+		{"\0\2\1\0\2\2\2", 7},					/* and values follow */
 		{"\0\2\1\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\1", 14}, /* by far */
 		{"\0\1\1\x80\x80\x80\x80\x80\x80\x80\x80\x80\2", 13},	/* more than 64 bits */
 		{"\0\1\1\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\1", 14},

@@ -390,24 +390,27 @@ static void test_kernel_thread_ends(void **state)
 /* A row is readable once one process in it was. */
 static void test_unreadable_are_folded(void **state)
 {
-	static const bool readable[] = {false, false, true, false};
-	struct wtl_roster roster;
-	uint32_t row;
-	bool is_known = false;
+	static const bool readable[][4] = {{false, false, true, false}, {true, false, false, true}};
 
 	(void)state;
-	assert_int_equal(wtl_roster_init(&roster, 16), 0);
-	row = (uint32_t)wtl_roster_add(&roster, WTL_PLACE_ROW);
-	for (size_t i = 0; i < UNIT_COUNT(readable); i++) {
-		uint32_t slot = (uint32_t)wtl_roster_add_process(&roster, 7);
+	for (size_t k = 0; k < UNIT_COUNT(readable); k++) {
+		struct wtl_roster roster;
+		uint32_t row;
+		bool is_known = false;
 
-		roster.consumers[slot].is_readable = readable[i];
-		wtl_roster_end(&roster, slot);
-		wtl_roster_fold(&roster, slot, row);
-		is_known |= readable[i];
-		assert_int_equal(roster.consumers[row].is_readable, is_known);
+		assert_int_equal(wtl_roster_init(&roster, 16), 0);
+		row = (uint32_t)wtl_roster_add(&roster, WTL_PLACE_ROW);
+		for (size_t i = 0; i < UNIT_COUNT(readable[k]); i++) {
+			uint32_t slot = (uint32_t)wtl_roster_add_process(&roster, 7);
+
+			roster.consumers[slot].is_readable = readable[k][i];
+			wtl_roster_end(&roster, slot);
+			wtl_roster_fold(&roster, slot, row);
+			is_known |= readable[k][i];
+			assert_int_equal(roster.consumers[row].is_readable, is_known);
+		}
+		wtl_roster_done(&roster);
 	}
-	wtl_roster_done(&roster);
 }
 
 int main(void)
