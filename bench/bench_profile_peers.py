@@ -3,7 +3,7 @@
 """
 What wattle profile and other profilers cost a program at 1000 Hz, and what they use themselves: Markdown for docs/profile.md.
 
-    bench_profile_peers.py [--seconds S] [--repeat N] [--python PYTHON] [--only REGEX]
+    bench_profile_peers.py [--seconds S] [--repeat N] [--python PYTHON] [--only REGEX] [--gaps]
 
 One program is native code, one Python that does little else than call functions, and one Python whose work C functions do. Each does a fixed
 amount of work, and tells its own CPU time and the time on the clock for it, its start left out, and for how long it waited for a
@@ -11,6 +11,10 @@ processor meanwhile (/proc/self/schedstat): what a profiler does in its place sh
 again: the ratios are those to the mean of both, and their medians are told. A profiler's own CPU time, of those that are a process of their own, is from a short and a long run, so that what it does
 once is not in it; it is told per second of the program's. Others are looked for on PATH and beside PYTHON: perf, py-spy, austin, pyinstrument,
 scalene; those that are not there are left out. What perf costs without stacks is the interrupt's own cost, which no profiler of that rate can avoid.
+
+Where the machine's own speed changes by more than a profiler costs, --gaps tells more: a program that only reads the clock, in native code or in small
+Python functions, adds up the gaps of more than 2.5 us between two readings. They are the time that was taken from it, whatever its speed is. Shares
+of its time on the clock: the median, the least and the most of N runs of S seconds.
 """
 
 import argparse
@@ -92,6 +96,50 @@ run(int(sys.argv[1]))
 print("took %.6f %.6f %.6f all %.6f" % (time.process_time() - cpu, time.monotonic() - wall, waited() - wait, time.process_time()), flush=True)
 """
 
+GAPS_NATIVE = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+static long long now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+__attribute__((noipa)) static int deep(int n, long long ns)
+{
+	long long start, last, gaps = 0;
+	if (n > 0)
+		return deep(n - 1, ns) + 1;
+	for (start = last = now(); last - start < ns;) {
+		long long t = now();
+		gaps += t - last > 2500 ? t - last : 0;
+		last = t;
+	}
+	printf("taken %.6f\\n", (double)gaps / (double)(last - start));
+	return 0;
+}
+int main(int argc, char **argv) { return argc > 1 ? deep(20, (long long)(atof(argv[1]) * 1e9)) == 0 : 1; }
+"""
+
+GAPS_PYTHON = """
+import sys
+from time import monotonic_ns as now
+def leaf(): return now()
+def middle(): return leaf()
+def run(ns):
+    gaps, start = 0, now()
+    last = start
+    while last - start < ns:
+        t = middle()
+        if t - last > 2500:
+            gaps += t - last
+        last = t
+    print("taken %.6f" % (gaps / (last - start)))
+def deep(n, ns): return deep(n - 1, ns) if n else run(ns)
+deep(10, float(sys.argv[1]) * 1e9)
+"""
+
 
 def tools(python, is_python):
     """Name, the words before the program, and whether it is a process of its own."""
@@ -164,19 +212,39 @@ def measure(options, name, program, folder):
               f"{100 * statistics.median(waits):+.2f} % | {share} |", flush=True)
 
 
+def measure_gaps(options, name, program, folder):
+    """All take turns, so that a change of the machine meets each of them."""
+    below = [("alone", []), *((tool, words) for tool, words, is_apart in tools(options.python, name != "native") if is_apart)]
+    taken = {tool: [] for tool, _ in below if tool == "alone" or re.search(options.only, f"{name} {tool}")}
+    for _ in range(options.repeat):
+        for tool, words in below:
+            if tool in taken:
+                words = [str(word).replace("OUT", str(folder / "out")) for word in [*words, *program, options.seconds]]
+                done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True, timeout=300)
+                taken[tool].append(100 * float(re.search(r"taken (\S+)", done.stdout)[1]))
+    for tool, shares in taken.items():
+        print(f"| {name} | {tool} | {statistics.median(shares):.1f} % ({min(shares):.1f} to {max(shares):.1f}) |", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=3)
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--only", default="", help="of rows whose first two cells have that: a regular expression")
+    parser.add_argument("--gaps", action="store_true", help="the time that is taken from a program that reads the clock")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "program.c").write_text(NATIVE)
-        for name, text in (("calls.py", CALLS), ("in_c.py", IN_C)):
-            (folder / name).write_text(text + TIMED)
+        (folder / "program.c").write_text(GAPS_NATIVE if options.gaps else NATIVE)
+        for name, text in (("calls.py", CALLS + TIMED), ("in_c.py", IN_C + TIMED), ("gaps.py", GAPS_PYTHON)):
+            (folder / name).write_text(text)
         subprocess.run(["gcc", "-O2", "-g", "-o", folder / "program", folder / "program.c"], check=True)
+        if options.gaps:
+            print("| program | below | time that is taken from it |\n|---|---|---|")
+            measure_gaps(options, "native", [folder / "program"], folder)
+            measure_gaps(options, "Python", [options.python, folder / "gaps.py"], folder)
+            return
         print("| program | profiler | its CPU time, more | its time on the clock, more | of that, waiting for a processor | the profiler's own CPU time |\n|---|---|---|---|---|---|")
         measure(options, "native", [folder / "program"], folder)
         measure(options, "Python", [options.python, folder / "calls.py"], folder)

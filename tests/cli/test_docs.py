@@ -34,6 +34,7 @@ FOREIGN_OPTIONS = {"--web", "--long",   # docker, groupadd, nvidia-smi, udevadm,
     "--gpus", "--cap-add", "--cgroup-parent", "--security-opt", "--gpu-reset", "--reload", "--subsystem-match", "--action",
     "--cflags", "--libs", "--paste", "--epochs", "--name", "--m", "--pid", "--wattle", "--load", "--system", "--perf-basic-prof",
     "--allocations", "--rows", "--sort", "--torch",  # of python -m wattle.profile, and of examples/autoencoder.py
+    "--gaps", "--seconds", "--repeat", "--only",  # of bench/bench_profile_peers.py
 }
 FAKE_NVML = "build/tests/fake/libnvidia-ml.so.1"  # as a reader has it
 
