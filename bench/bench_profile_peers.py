@@ -12,9 +12,9 @@ again: the ratios are those to the mean of both, and their medians are told. A p
 once is not in it; it is told per second of the program's. Others are looked for on PATH and beside PYTHON: perf, py-spy, austin, pyinstrument,
 scalene; those that are not there are left out. What perf costs without stacks is the interrupt's own cost, which no profiler of that rate can avoid.
 
-Where the machine's own speed changes by more than a profiler costs, --gaps tells more: a program that only reads the clock, in native code or in small
-Python functions, adds up the gaps of more than 2.5 us between two readings. They are the time that was taken from it, whatever its speed is. Shares
-of its time on the clock: the median, the least and the most of N runs of S seconds.
+With --gaps, a program that only reads the clock, in native code or in small Python functions, adds up the gaps of more than 2.5 us between two
+readings. That is the time that was taken from it. It does not depend on the machine's speed, which may change by more than a profiler costs. It is
+told as a share of the time on the clock: the median, the least and the most of N runs of S seconds.
 """
 
 import argparse
@@ -119,7 +119,11 @@ __attribute__((noipa)) static int deep(int n, long long ns)
 	printf("taken %.6f\\n", (double)gaps / (double)(last - start));
 	return 0;
 }
-int main(int argc, char **argv) { return argc > 1 ? deep(20, (long long)(atof(argv[1]) * 1e9)) == 0 : 1; }
+int main(int argc, char **argv)
+{
+	deep(20, argc > 1 ? (long long)(atof(argv[1]) * 1e9) : 0);
+	return 0;
+}
 """
 
 GAPS_PYTHON = """
@@ -213,7 +217,7 @@ def measure(options, name, program, folder):
 
 
 def measure_gaps(options, name, program, folder):
-    """All take turns, so that a change of the machine meets each of them."""
+    """The profilers take turns, so that each meets the machine at all of its speeds."""
     below = [("alone", []), *((tool, words) for tool, words, is_apart in tools(options.python, name != "native") if is_apart)]
     taken = {tool: [] for tool, _ in below if tool == "alone" or re.search(options.only, f"{name} {tool}")}
     for _ in range(options.repeat):
