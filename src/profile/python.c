@@ -201,7 +201,7 @@ struct wtl_python_seen *wtl_python_seen_of(struct wtl_python_process *process, i
 static void forget_readings(struct wtl_python_seen *seen, const struct wtl_python_when *when)
 {
 	for (size_t i = 0; i < seen->n; i++)
-		if (seen->readings[i].t_ns > when->apart_ns &&
+		if (seen->readings[i].since_ns > when->apart_ns &&
 		    seen->readings[i].gone_ns > when->back_ns)
 			seen->readings[i].gone_ns = when->back_ns;
 }
@@ -276,6 +276,7 @@ static void keep(const struct wtl_python *python, struct wtl_python_seen *seen, 
 		 bool may_run)
 {
 	const struct wtl_python_stack *stack = python->stack;
+	struct wtl_python_reading *reading;
 	struct wtl_python_named *frames;
 	size_t size = stack->n * sizeof(*frames), at = 0;
 
@@ -296,11 +297,14 @@ static void keep(const struct wtl_python *python, struct wtl_python_seen *seen, 
 		for (size_t i = 0; i < stack->n && i < WTL_PYTHON_LEFT; i++)
 			seen->readings[at].marks[i] = wtl_python_mark(frames[i].address);
 	}
-	seen->readings[at].n_read++;
-	seen->readings[at].is_still |= !may_run || python->n_still >= STILL_READINGS;
-	seen->readings[at].gone_ns = INT64_MAX;
-	seen->readings[at].is_cut = stack->is_cut;
-	seen->readings[at].t_ns = t_ns;
+	reading = &seen->readings[at];
+	if (reading->gone_ns != INT64_MAX)
+		reading->since_ns = t_ns;
+	reading->n_read++;
+	reading->is_still |= !may_run || python->n_still >= STILL_READINGS;
+	reading->gone_ns = INT64_MAX;
+	reading->is_cut = stack->is_cut;
+	reading->t_ns = t_ns;
 	seen->log[seen->n_logged % WTL_PYTHON_LOG].t_ns = t_ns;
 	seen->log[seen->n_logged++ % WTL_PYTHON_LOG].reading = at;
 }

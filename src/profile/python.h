@@ -43,9 +43,10 @@ static inline uint16_t wtl_python_mark(uint64_t address)
 }
 
 struct wtl_python_reading {
-	int64_t t_ns;	 /* when it was read last */
-	int64_t gone_ns; /* not valid for samples after this; INT64_MAX: still valid */
-	bool is_cut;	 /* the outermost frames are missing */
+	int64_t since_ns; /* when it was read first, or first again after it was not valid */
+	int64_t t_ns;	  /* when it was read last */
+	int64_t gone_ns;  /* not valid for samples after this; INT64_MAX: still valid */
+	bool is_cut;	  /* the outermost frames are missing */
 	unsigned
 		n_read; /* how often it was read: one that was read rarely may be of two moments, */
 	bool is_still; /* but not if its thread could not run, or had kept still for some readings */
@@ -141,7 +142,7 @@ void wtl_python_glance(struct wtl_python *python, int pid, int tid, int64_t t_ns
  */
 void wtl_python_catch_up(struct wtl_python *python, struct wtl_python_process *process, int tid,
 			 int64_t t_ns, int64_t now_ns, bool is_asleep);
-/* What was read since when.apart_ns is not used for samples after when.back_ns. */
+/* What was read first since when.apart_ns is not used for samples after when.back_ns. */
 void wtl_python_forget(struct wtl_python *python);
 /* The node of a sample's stack; negative: no memory. */
 int64_t wtl_python_merge(struct wtl_python *python, struct wtl_python_process *process,

@@ -877,6 +877,7 @@ static void test_readings_of_several_moments(void **state)
 	for (unsigned i = 0; i < WTL_PYTHON_HASTE + 128; i++)
 		MERGE(true, true, LOOP, START);
 	assert_true(merging.python.when.is_apart);
+	MERGE(true, true, LOOP, START);
 	put_u64(merging.memory, merging.memory->top, FRAMES);
 	run_codes(&merging, INNER, MAIN, UNKNOWN);
 	assert_string_equal(MERGE(true, true, LOOP, LOOP, START), whole);
@@ -892,9 +893,23 @@ static void test_readings_of_several_moments(void **state)
 	}
 	assert_false(merging.python.when.is_apart);
 	assert_string_equal(MERGE(true, false, LOOP, LOOP, START), "[python: unresolved]");
-	/* What was read before is. */
+	/* What was read before is, though it was read apart as well. */
 	run_codes(&merging, MAIN, UNKNOWN, UNKNOWN);
 	assert_string_equal(MERGE(true, false, LOOP, START), "main (/a/b.py:30)");
+	/* So is what was read again in the thread's place. */
+	merging.may_run = false;
+	merging.memory->moves = 0;
+	run_codes(&merging, INNER, MAIN, UNKNOWN);
+	for (unsigned i = 0; i < WTL_PYTHON_HASTE + 2 * 128; i++)
+		MERGE(true, true, LOOP, LOOP, START);
+	assert_true(merging.python.when.is_apart);
+	MERGE(true, true, LOOP, LOOP, START);
+	merging.may_run = true;
+	merging.memory->moves = UINT_MAX;
+	for (unsigned i = 0; i < 2; i++)
+		MERGE(true, true, LOOP, LOOP, START);
+	assert_false(merging.python.when.is_apart);
+	assert_string_equal(MERGE(true, false, LOOP, LOOP, START), whole);
 	end_merging(&merging);
 }
 
