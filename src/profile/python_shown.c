@@ -52,8 +52,10 @@ static void note_frame(struct wtl_python_shown *shown, const struct wtl_python_n
 	struct wtl_python_shown_frame *known = frame_at(shown, named->address);
 
 	if (known) {
-		if (known->named.frame != named->frame || known->named.begin != named->begin)
-			known->since_ns = t_ns;
+		if (known->named.begin != named->begin)
+			known->since_ns = t_ns > known->since_ns ? t_ns : known->since_ns;
+		else if (known->named.frame != named->frame)
+			known->since_ns = INT64_MAX; /* no instruction tells them apart */
 		known->named = *named;
 		return;
 	}

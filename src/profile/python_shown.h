@@ -33,7 +33,9 @@ struct wtl_python_spots {
 
 struct wtl_python_shown_frame {
 	struct wtl_python_named named; /* as it was read last */
-	int64_t since_ns; /* until then it was another function's, or that is not known; 0: it never was */
+	/* Until then it was another function's, or that is not known; 0: it never was; INT64_MAX: of one with the same
+	 * code. */
+	int64_t since_ns;
 };
 
 struct wtl_python_shown {

@@ -1077,6 +1077,40 @@ static void test_stacks_that_a_sample_shows(void **state)
 	}
 }
 
+/* Functions that are alike have one code: whose frame it is, their instructions do not tell. */
+static void test_functions_with_one_code(void **state)
+{
+	struct merging merging;
+	uint32_t code;
+
+	(void)state;
+	begin_merging(&merging, 10);
+	code = merging.memory->layout.code_instructions;
+	merging.has_registers = true;
+	run_codes(&merging, INNER, OUTER, MAIN);
+	for (unsigned i = 0; i < 130; i++) {
+		put_u64(merging.memory, merging.memory->top, FRAMES + 0x100 * (i % 2));
+		run_codes(&merging, i % 2 ? OUTER : INNER, i % 2 ? MAIN : OUTER,
+			  i % 2 ? UNKNOWN : MAIN);
+		if (i % 2)
+			MERGE(true, true, LOOP, LOOP, START);
+		else
+			MERGE(true, true, LOOP, LOOP, LOOP, START);
+	}
+	put_code(merging.memory, UNKNOWN, "twin", 40);
+	put_u64(merging.memory, code_at(UNKNOWN) + code,
+		get_u64(merging.memory, code_at(INNER) + code));
+	put_u64(merging.memory, FRAMES + merging.memory->layout.frame_code, code_at(UNKNOWN));
+	put_u64(merging.memory, merging.memory->top, FRAMES);
+	run_codes(&merging, INNER, OUTER, MAIN);
+	assert_string_equal(MERGE(true, true, LOOP, LOOP, LOOP, START),
+			    "main (/a/b.py:30);outer (/a/b.py:20);twin (/a/b.py:40)");
+	merging.t_ns += 2000000000;
+	MERGE(true, false, LOOP, LOOP, LOOP, START);
+	assert_true(merging.python.is_unsure);
+	end_merging(&merging);
+}
+
 /* One call a sample, in which a module's own code is looked at too; and one for all functions, some times a second. */
 static void test_calls_that_a_sample_takes(void **state)
 {
@@ -1206,6 +1240,7 @@ int main(void)
 		cmocka_unit_test(test_callers_that_alternate),
 		cmocka_unit_test(test_code_that_is_freed),
 		cmocka_unit_test(test_stacks_that_a_sample_shows),
+		cmocka_unit_test(test_functions_with_one_code),
 		cmocka_unit_test(test_calls_that_a_sample_takes),
 		cmocka_unit_test(test_calls_by_c),
 		cmocka_unit_test(test_unresolved),
