@@ -126,8 +126,11 @@ static enum place kind_of(struct wtl_python *python, const struct wtl_python_pro
 
 /* ---- Merging ---- */
 
-/* Which of the two pointers of a loop, to its frame and into its instructions, must be where the loop usually keeps it. */
-enum need { NEEDS_BOTH, NEEDS_FRAME, NEEDS_NONE };
+/*
+ * Which of the two pointers of a loop, to its frame and into its instructions, must be where the loop usually keeps it.
+ * NEEDS_NEXT: both, but it calls or returns: one pointer is already the next function's.
+ */
+enum need { NEEDS_BOTH, NEEDS_FRAME, NEEDS_NEXT, NEEDS_NONE };
 
 struct merge {
 	struct wtl_python *python;
@@ -197,21 +200,47 @@ static bool runs(const struct wtl_python_loop *loop, const struct wtl_python_nam
 	       wtl_python_loop_has(loop, frame->begin, frame->end - frame->begin);
 }
 
+static bool is_at(const struct merge *merge, const struct wtl_python_loop *loop,
+		  const struct wtl_python_named *frame)
+{
+	return wtl_python_loop_has_as_usual(loop, &merge->process->frame, frame->address, 0);
+}
+
+static bool executes(const struct merge *merge, const struct wtl_python_loop *loop,
+		     const struct wtl_python_named *frame)
+{
+	return frame->end > frame->begin &&
+	       wtl_python_loop_has_as_usual(loop, &merge->process->instruction, frame->begin,
+					    frame->end - frame->begin);
+}
+
 /* Whether it does so in exactly that frame. */
 static bool runs_frame(const struct merge *merge, const struct wtl_python_loop *loop,
 		       const struct wtl_python_named *frame)
 {
-	const struct wtl_python_process *process = merge->process;
-
 	if (merge->need == NEEDS_NONE)
 		return wtl_python_loop_has(loop, frame->address, 0) && runs(loop, frame);
-	if (frame->end <= frame->begin ||
-	    !wtl_python_loop_has_as_usual(loop, &process->frame, frame->address, 0))
+	if (!is_at(merge, loop, frame))
 		return false;
-	return merge->need == NEEDS_FRAME
-		       ? runs(loop, frame)
-		       : wtl_python_loop_has_as_usual(loop, &process->instruction, frame->begin,
-						      frame->end - frame->begin);
+	return merge->need == NEEDS_FRAME ? runs(loop, frame) : executes(merge, loop, frame);
+}
+
+/*
+ * The loop calls or returns, and has frame `at`: the frame next to it that has the loop's instruction; SIZE_MAX: none
+ * has. While C runs, the usual place may have an instruction of before: then that of the loop's frame is elsewhere.
+ */
+static size_t find_next(const struct merge *merge, const struct wtl_python_loop *loop,
+			const struct wtl_python_reading *reading, size_t at)
+{
+	const struct wtl_python_named *frame = &reading->frames[at];
+
+	if (merge->process->frame.usual < 0 || merge->process->instruction.usual < 0 ||
+	    !loop->has_end || !is_at(merge, loop, frame) || runs(loop, frame))
+		return SIZE_MAX;
+	if (!frame->is_entry && at + 1 < reading->n && executes(merge, loop, frame + 1))
+		return at + 1;
+	return at > 0 && !frame[-1].is_entry && executes(merge, loop, frame - 1) ? at - 1
+										 : SIZE_MAX;
 }
 
 static void learn_habits(const struct merge *merge)
@@ -219,6 +248,8 @@ static void learn_habits(const struct merge *merge)
 	const struct wtl_python_named *frame = &merge->reading->frames[merge->innermost];
 	struct wtl_python_loop loop = wtl_python_loop_see(&merge->sample, merge->sample.loops[0]);
 
+	if (merge->need == NEEDS_NEXT)
+		return;
 	wtl_python_habit_learn(&merge->process->frame, &loop, frame->address, 0);
 	wtl_python_habit_learn(&merge->process->instruction, &loop, frame->begin,
 			       frame->end - frame->begin);
@@ -226,16 +257,16 @@ static void learn_habits(const struct merge *merge)
 			       merge->reading->n - merge->innermost);
 }
 
-/* Whether the sample's loops match the reading from frame `innermost` outward: each runs the innermost frame of its
- * group. */
+/* Whether the sample's other loops match the reading from frame `innermost` outward: each runs the innermost frame of
+ * its group. */
 static bool has_loops(const struct merge *merge, const struct wtl_python_reading *reading,
 		      size_t innermost)
 {
 	size_t n = 0;
 
 	for (size_t i = innermost; i < reading->n; n++) {
-		if (n < merge->sample.n_loops &&
-		    (n == 0 || wtl_python_loop_is_seen(&merge->sample, merge->sample.loops[n]))) {
+		if (n > 0 && n < merge->sample.n_loops &&
+		    wtl_python_loop_is_seen(&merge->sample, merge->sample.loops[n])) {
 			struct wtl_python_loop loop =
 				wtl_python_loop_see(&merge->sample, merge->sample.loops[n]);
 
@@ -259,9 +290,14 @@ static bool fits(const struct merge *merge, const struct wtl_python_reading *rea
 	for (size_t i = 0; i < reading->n && i < WTL_PYTHON_LEFT; i++) {
 		unsigned mark = reading->marks[i];
 
+		if (!(merge->words[mark / 64] >> mark % 64 & 1))
+			continue;
 		*ret_innermost = i;
-		if ((merge->words[mark / 64] >> mark % 64 & 1) &&
-		    runs_frame(merge, &loop, &reading->frames[i]) && has_loops(merge, reading, i))
+		if (merge->need == NEEDS_NEXT)
+			*ret_innermost = find_next(merge, &loop, reading, i);
+		else if (!runs_frame(merge, &loop, &reading->frames[i]))
+			continue;
+		if (*ret_innermost < reading->n && has_loops(merge, reading, *ret_innermost))
 			return true;
 	}
 	return false;

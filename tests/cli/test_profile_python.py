@@ -411,6 +411,20 @@ def test_small_functions_are_read_seldom(python, tmp_path):
     assert done.code == 0 and told["samples"] > 2000 and turns < told["samples"] / 2, (told["samples"], turns)
 
 
+@pytest.mark.parametrize("python", FOUND)
+def test_callers_of_a_function_that_calls_c(python, tmp_path):
+    """While C runs, the interpreter's loop still has pointers of before, into code of callers."""
+    script = script_to_profile(python, tmp_path / "burn.py", (
+        "import time\ndef burn(s):\n    end = time.process_time() + s\n    while time.process_time() < end: pass\n"
+        "def forward(): burn(0.1)\ndef backward(): burn(0.05)\nfor _ in range(10): forward(); backward()\n"))
+    done = run_wattle("profile", "-q", "--rate", "1000", "-o", tmp_path / "p.json", "--", python, script)
+    assert done.code == 0, done
+    calls = parse_json((tmp_path / "p.json").read_text())["calls"]
+    names = [call["function"].split(" (")[0] for call in calls]
+    chains = {(names[call["parent"]], name): float(call["cpu_s"]) for call, name in zip(calls, names) if call.get("parent") is not None and name == "burn"}
+    assert chains["forward", "burn"] == pytest.approx(1, rel=0.2) and chains["backward", "burn"] == pytest.approx(0.5, rel=0.2), chains
+
+
 def calls_by_others(path, callers):
     """How many samples are of these functions with a caller that is known; and those whose caller is another one: (caller, function, samples)."""
     calls = parse_json(path.read_text())["calls"]

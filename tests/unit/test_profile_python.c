@@ -500,9 +500,9 @@ struct merging {
 	bool is_turn;
 	int64_t ran_ns, late_ns; /* it left so long after its sample; and was read then, 0: soon */
 	bool has_outer; /* the innermost loop has what outer left there, and its instruction elsewhere */
-	bool has_registers; /* all loops have their pointers in registers, too */
-	bool has_begun; /* the innermost loop has its frame, but still its caller's instruction */
-	bool runs_main; /* the innermost loop is elsewhere in main than its caller */
+	bool has_registers;	/* all loops have their pointers in registers, too */
+	enum function executes; /* UNKNOWN, or whose instruction the innermost loop has */
+	bool runs_main;		/* the innermost loop is elsewhere in main than its caller */
 	bool is_joined;
 	enum function runs[4]; /* in its loops, the innermost first */
 	char path[512];
@@ -516,6 +516,7 @@ static void begin_merging(struct merging *merging, unsigned minor)
 	module.python.minor = minor;
 	merging->memory = make_memory(minor);
 	merging->t_ns = 1000000000;
+	merging->executes = UNKNOWN;
 	assert_int_equal(wtl_tree_init(&merging->tree), 0);
 	assert_int_equal(wtl_python_init(&merging->python, &merging->modules, &merging->tree), 0);
 	merging->python.memory = (struct wtl_python_memory){read_memory, merging->memory};
@@ -594,8 +595,8 @@ static const char *merge(struct merging *merging, const uint64_t addresses[], si
 			memset(words[i], 0, sizeof(words[i]));
 			if (merging->runs_main)
 				places[i].kept[0] = instructions(merging, MAIN) + 2;
-			if (merging->has_begun)
-				places[i].kept[0] = instructions(merging, merging->runs[1]);
+			if (merging->executes != UNKNOWN)
+				places[i].kept[0] = instructions(merging, merging->executes);
 			if (merging->has_outer) {
 				places[i].kept[2] = places[i].kept[0];
 				places[i].kept[0] = 0;
@@ -841,6 +842,36 @@ static void test_where_frames_are_read(void **state)
 	assert_int_equal(wtl_python_when_awaits(&when), 1);
 }
 
+/* A loop that calls or returns has the frame of one function, and still the instruction of the other one. */
+static void test_a_loop_that_calls(void **state)
+{
+	struct merging merging;
+
+	(void)state;
+	begin_merging(&merging, 12);
+	merging.has_registers = true;
+	run_codes(&merging, INNER, MAIN, UNKNOWN);
+	for (unsigned i = 0; i < WTL_PYTHON_HASTE; i++)
+		MERGE(true, true, LOOP, LOOP, START);
+	merging.executes = OUTER;
+	assert_string_equal(MERGE(true, false, PLUGIN, LOOP, LOOP, START),
+			    "main (/a/b.py:30);outer (/a/b.py:20);sha256");
+	run_codes(&merging, OUTER, MAIN, UNKNOWN);
+	merging.executes = INNER;
+	assert_string_equal(MERGE(true, false, PLUGIN, LOOP, LOOP, START),
+			    "main (/a/b.py:30);outer (/a/b.py:20);inner (/a/b.py:10);sha256");
+	assert_int_equal(merging.python.when.n_misfits, 0);
+	/* These two do not call each other in one loop; the loop around is another one. */
+	merging.executes = MAIN;
+	MERGE(true, false, LOOP, LOOP, START);
+	assert_int_equal(merging.python.when.n_misfits, 1);
+	run_codes(&merging, INNER, UNKNOWN, UNKNOWN);
+	merging.executes = OUTER;
+	MERGE(true, false, LOOP, LOOP, START);
+	assert_int_equal(merging.python.when.n_misfits, 2);
+	end_merging(&merging);
+}
+
 /* Callers left pointers where they called from, and were seen without what they call: a callee is not left out for that. */
 static void test_what_callers_left(void **state)
 {
@@ -1040,9 +1071,9 @@ static void test_stacks_that_a_sample_shows(void **state)
 				    "main (/a/b.py:30);builtin_sorted;inner (/a/b.py:10);sha256");
 		assert_false(merging.python.is_unsure);
 		/* It is not in the function's code yet; has its caller's frame; or a loop's function is not known. */
-		merging.has_begun = true;
+		merging.executes = MAIN;
 		assert_string_not_equal(MERGE(true, false, LOOP, LOOP, START), called);
-		merging.has_begun = false;
+		merging.executes = UNKNOWN;
 		merging.runs_main = true;
 		run_codes(&merging, MAIN, MAIN, UNKNOWN);
 		assert_string_not_equal(MERGE(true, false, LOOP, LOOP, START),
@@ -1070,7 +1101,7 @@ static void test_stacks_that_a_sample_shows(void **state)
 		assert_string_equal(MERGE(true, false, LOOP, LOOP, START),
 				    "main (/a/b.py:30);main (/a/b.py:30)");
 		/* A loop that begins in that frame still has its caller's instruction. */
-		merging.has_begun = true;
+		merging.executes = MAIN;
 		assert_string_not_equal(MERGE(true, false, LOOP, LOOP, START),
 					"main (/a/b.py:30);main (/a/b.py:30)");
 		end_merging(&merging);
@@ -1234,6 +1265,7 @@ int main(void)
 		cmocka_unit_test(test_a_thread_that_sleeps),
 		cmocka_unit_test(test_samples_that_are_not_read),
 		cmocka_unit_test(test_where_frames_are_read),
+		cmocka_unit_test(test_a_loop_that_calls),
 		cmocka_unit_test(test_what_callers_left),
 		cmocka_unit_test(test_readings_of_several_moments),
 		cmocka_unit_test(test_a_reading_that_is_not_made_again),
