@@ -17,7 +17,7 @@
  */
 
 enum {
-	WTL_PYTHON_HASTE = 256, /* samples before the first try without haste */
+	WTL_PYTHON_HASTE = 144, /* samples before the first try without haste */
 	WTL_PYTHON_TOGETHER = 8,
 	WTL_PYTHON_MOVES =
 		2, /* a thread that moved in so many tries is too fast to be read while it runs */
