@@ -279,7 +279,7 @@ void wtl_recorder_window(struct wtl_recorder *recorder, const char *name, bool i
 {
 	struct wtl_known_window *known = wtl_known_windows_find(&recorder->windows, name);
 
-	if (!known || recorder->is_stopped)
+	if (!known)
 		return;
 	known->is_open = is_open;
 	store_window(recorder, known, window, energies, wattle_meter_domains(recorder->meter));
@@ -301,7 +301,7 @@ void wtl_recorder_marked_by(struct wtl_recorder *recorder, const char *name, int
 {
 	struct wtl_known_window *known = wtl_known_windows_find(&recorder->windows, name);
 
-	if (!known || recorder->is_stopped)
+	if (!known)
 		return;
 	known->pid = pid;
 	store_window(recorder, known, NULL, NULL, 0);
@@ -434,8 +434,7 @@ void wtl_recorder_stop(struct wtl_recorder *recorder)
 
 void wtl_recorder_fact(struct wtl_recorder *recorder, const char *key, const char *value)
 {
-	if (!recorder->is_stopped)
-		wtl_store_fact(recorder->writer, key, value);
+	wtl_store_fact(recorder->writer, key, value);
 }
 
 void wtl_recorder_devices(struct wtl_recorder *recorder, const struct wtl_device_value values[],
