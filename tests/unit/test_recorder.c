@@ -264,26 +264,26 @@ static void open_meter(struct fixture *f)
 	meter_bench_open(&f->bench);
 }
 
-static void open_recorder(struct fixture *f, bool is_late)
+static void open_recorder(struct fixture *f, struct wtl_recorder_options options)
 {
-	struct wtl_recorder_options options = {.interval_ns = 100 * MS, .is_late = is_late};
 	struct wtl_err err = {.code = 0};
 
 	f->dir = unit_tmpdir();
+	options.interval_ns = 100 * MS;
 	options.path = f->path = unit_path(f->dir, "test.wattle");
 	if (wtl_recorder_new(f->bench.meter, NULL, &options, &f->recorder, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
-static void start_late(struct fixture *f, bool is_late)
+static void start_with(struct fixture *f, struct wtl_recorder_options options)
 {
 	open_meter(f);
-	open_recorder(f, is_late);
+	open_recorder(f, options);
 }
 
 static void start(struct fixture *f)
 {
-	start_late(f, false);
+	start_with(f, (struct wtl_recorder_options){.is_late = false});
 }
 
 static void stop(struct fixture *f)
@@ -376,7 +376,7 @@ static void test_start(void **state)
 	unit_write(f.bench.copy, "calibration", kept);
 	assert_int_equal(wtl_calibrated_load(f.bench.meter, idle), 0);
 	free(idle);
-	open_recorder(&f, false);
+	open_recorder(&f, (struct wtl_recorder_options){.is_late = false});
 	wtl_recorder_idle(f.recorder, 0, &rest);
 	wtl_recorder_idle(NULL, 0, &rest);
 	rest.idle_uw = UINT64_MAX; /* out of range */
@@ -705,6 +705,27 @@ static void test_between_samples(void **state)
 	finish(&f);
 }
 
+/* By itself it commits before a sample, when it is time. */
+static void test_commits_by_itself(void **state)
+{
+	unsigned seconds = 0;
+	struct wtl_player *player;
+	struct wtl_played played;
+	struct fixture f;
+
+	(void)state;
+	start_with(&f, (struct wtl_recorder_options){.commit_ns = 10 * S});
+	for (int i = 0; i < 35; i++)
+		meter_bench_tick(&f.bench, S);
+	stop(&f);
+	assert_int_equal(wtl_player_open(f.path, NULL, &player, NULL), 0);
+	while (wtl_player_step(player, &played, NULL) > 0)
+		seconds += played.kind == WTL_PLAYED_SECOND;
+	wtl_player_close(player);
+	assert_int_equal(seconds, 5); /* the first sample, three times, and the end */
+	finish(&f);
+}
+
 /* What measuring took: of a process that does nothing else its CPU time, of one that others use what samples took. */
 static void test_own_cpu_time(void **state)
 {
@@ -717,7 +738,7 @@ static void test_own_cpu_time(void **state)
 		int64_t cpu_ns = -1;
 		struct fixture f;
 
-		start_late(&f, is_late);
+		start_with(&f, (struct wtl_recorder_options){.is_late = is_late});
 		f.bench.meter->self.tick_sum_ns = 0;
 		f.bench.clock_step_ns = 1234;
 		meter_bench_tick(&f.bench, S);
@@ -863,24 +884,41 @@ static void test_no_rows(void **state)
 	finish(&f);
 }
 
-/* It is said once that the recording has stopped, and once more at the end. */
+static size_t n_kept(const struct wtl_store_writer *writer)
+{
+	size_t n = writer->front->n_rows;
+
+	for (size_t i = 0; i < writer->front->n_runs; i++)
+		n += writer->front->runs[i].n;
+	return n;
+}
+
+/* It is said once that the recording has stopped, and once more at the end. Nothing is kept for it any more. */
 static void test_stopped(void **state)
 {
+	const struct wtl_device_value device = {0, WTL_DEVICE_TEMPERATURE_C, 61};
 	struct wtl_recorder_options options = {.interval_ns = 100 * MS};
 	struct wtl_recorder *next;
 	char *path;
 	struct wtl_err err = {.code = 0};
 	struct fixture f;
+	size_t kept;
 
 	(void)state;
 	start(&f);
 	wtl_recorder_fact(f.recorder, "marked", "before");
+	assert_int_equal(wattle_window_begin(f.bench.meter, "w"), 0);
 	meter_bench_tick(&f.bench, S);
 	wtl_recorder_writer(f.recorder)->error = -ENOSPC;
 	assert_int_equal(wtl_recorder_commit(f.recorder, NULL), -ENOSPC);
+	kept = n_kept(wtl_recorder_writer(f.recorder));
 	wtl_recorder_fact(f.recorder, "marked", "after");
 	wtl_recorder_bytes(f.recorder, WTL_SERIES_PROFILE, "x", 1);
+	wtl_recorder_marked_by(f.recorder, "w", 77);
+	wtl_recorder_window(f.recorder, "w", true, NULL, NULL);
+	wtl_recorder_devices(f.recorder, &device, 1);
 	meter_bench_tick(&f.bench, S);
+	assert_int_equal(n_kept(wtl_recorder_writer(f.recorder)), kept);
 	assert_int_equal(wtl_recorder_commit(f.recorder, &err), 0);
 	assert_int_equal(err.code, 0);
 	options.path = path = unit_path(f.dir, "next.wattle");
@@ -958,6 +996,7 @@ int main(void)
 		cmocka_unit_test(test_cancelled),
 		cmocka_unit_test(test_figures_by_the_header),
 		cmocka_unit_test(test_between_samples),
+		cmocka_unit_test(test_commits_by_itself),
 		cmocka_unit_test(test_own_cpu_time),
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_no_rows),
