@@ -490,6 +490,7 @@ static void test_marked(void **state)
 	assert_int_equal(wattle_window_begin(f.bench.meter, "b"), 0);
 	wtl_recorder_marked_by(f.recorder, "b", 78);
 	wtl_recorder_marked_by(f.recorder, "nobody", 79);
+	wtl_recorder_window(f.recorder, "nobody", true, NULL, NULL);
 	meter_bench_write(&f.bench, PACKAGE0, "3000000\n");
 	meter_bench_tick(&f.bench, S);
 	assert_int_equal(wtl_window_end(f.bench.meter, "a", &window, energies, 8), 0);

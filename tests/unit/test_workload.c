@@ -761,6 +761,7 @@ static void test_few_slots(void **state)
 
 static void test_slots(void **state)
 {
+	static const uint32_t nobody[] = {WTL_SLOT_UNSEEN, UINT32_MAX};
 	struct world *world = *state;
 	int pids[3];
 	size_t capacity;
@@ -782,7 +783,10 @@ static void test_slots(void **state)
 			    "x?y");
 	assert_int_equal(wtl_workload_find(world->workload, 54321), -ESRCH);
 	wtl_workload_set_gpu(world->workload, (uint32_t)outsider, 4096, 500000);
-	wtl_workload_set_gpu(world->workload, WTL_SLOT_UNSEEN, 1, 1);
+	for (size_t i = 0; i < UNIT_COUNT(nobody); i++) {
+		wtl_workload_set_gpu(world->workload, nobody[i], 1, 1);
+		wtl_workload_set_watts_key(world->workload, nobody[i], 1);
+	}
 	assert_int_equal(wtl_workload_consumer(world->workload, (uint32_t)outsider)->gpu_ppm,
 			 500000);
 	assert_int_equal(
