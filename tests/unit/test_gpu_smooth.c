@@ -328,6 +328,26 @@ static void test_forget(void **state)
 	wtl_gpu_smooth_done(&smooth);
 }
 
+/* One who has the number of someone forgotten has an average of its own. */
+static void test_a_number_used_again(void **state)
+{
+	struct wtl_gpu_smooth smooth = {0};
+
+	(void)state;
+	assert_true(wtl_gpu_smooth_sample(&smooth, 1, ALL, second_ns));
+	wtl_gpu_smooth_step(&smooth, second_ns, true);
+	assert_int_equal(wtl_gpu_smooth_get(&smooth, 1), ALL);
+	for (int i = 0; i < 2; i++)
+		wtl_gpu_smooth_forget(&smooth);
+	assert_true(wtl_gpu_smooth_sample(&smooth, 1, 400000, 3 * second_ns));
+	wtl_gpu_smooth_step(&smooth, 3 * second_ns, true);
+	assert_int_equal(wtl_gpu_smooth_get(&smooth, 1), 400000);
+	assert_true(wtl_gpu_smooth_sample(&smooth, 1, 800000, 4 * second_ns));
+	wtl_gpu_smooth_step(&smooth, 4 * second_ns, true);
+	assert_int_equal(wtl_gpu_smooth_get(&smooth, 1), 600000);
+	wtl_gpu_smooth_done(&smooth);
+}
+
 static void test_too_many(void **state)
 {
 	struct wtl_gpu_smooth smooth = {0};
@@ -357,6 +377,7 @@ int main(void)
 		cmocka_unit_test(test_old_samples),
 		cmocka_unit_test(test_between),
 		cmocka_unit_test(test_forget),
+		cmocka_unit_test(test_a_number_used_again),
 		cmocka_unit_test(test_too_many),
 	};
 

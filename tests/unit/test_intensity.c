@@ -35,7 +35,7 @@ static void test_lines(void **state)
 		"\xef\xbb\xbf"
 		"2026-11-21T14:00Z,56.04\n2026-11-21T15:00Z,120\n",
 		"# from the grid\n\n2026-11-21T15:00+01:00 , 56.040 \n# later\n"
-		"  2026-11-21T15:00:00.000Z,\t120\n\n",
+		" \t \n\t  2026-11-21T15:00:00.000Z,\t120\n\n",
 	};
 
 	(void)state;
@@ -62,6 +62,8 @@ static void test_rubbish_is_named_by_its_line(void **state)
 		{"t,g\n", "it holds no line"},
 		{"\xef\xbb\xbe\n\xef\xbb\xbf\n", "line 2: a time"},
 		{"# nothing\n", "it holds no line"},
+		{"0026-11-21T14:00Z,56\n", "line 1: this is no time"},
+		{"9026-11-21T14:00Z,56\n", "line 1: this is no time"},
 		{"2026-11-21T14:00Z\n", "line 1: a time, a comma"},
 		{"time,g\n2026-11-21T14:00Z,56\nlater,57\n", "line 3: this is no time"},
 		{"2026-11-21T14:00Z,56\n2026-11-21T25:00Z,57\n", "line 2: this is no time"},
