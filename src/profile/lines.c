@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "profile/cxx_local.h"
 #include "profile/module.h"
+#include "profile/python.h"
 
 /* ---- One frame ---- */
 
@@ -50,6 +51,12 @@ static void name_call(const struct wtl_modules *modules, const struct wtl_frame 
 	line->name = room;
 }
 
+/* CPython's own calling code is left out. */
+static bool is_shown(const struct wtl_module *module, const char *name)
+{
+	return name && !(module->python.runtime && wtl_python_is_calling(name));
+}
+
 static size_t ask(const struct wtl_modules *modules, const struct wtl_frame *frame, names_room room,
 		  struct wtl_line lines[WTL_LINES_MAX])
 {
@@ -58,6 +65,7 @@ static size_t ask(const struct wtl_modules *modules, const struct wtl_frame *fra
 	Dwarf_Line *line;
 	size_t n = 0,
 	       n_scopes = wtl_module_scopes(modules, frame->module, frame->address, &unit, scopes);
+	bool is_left_out = false; /* the call before */
 	int number;
 
 	for (size_t i = 0; i < n_scopes; i++) {
@@ -67,10 +75,11 @@ static size_t ask(const struct wtl_modules *modules, const struct wtl_frame *fra
 		*at = (struct wtl_line){.file = file_of(dw, &unit, place)};
 		if (i > 0)
 			name_call(modules, frame, place, room[n], at);
-		if (i > 0 && !at->name)
-			continue;
-		if (n > 0) /* the outer function is at this call */
+		if (n > 0 && !is_left_out) /* the outer function is at this call */
 			lines[n - 1].line = wtl_dw_number(dw, place, DW_AT_call_line);
+		is_left_out = i > 0 && !is_shown(frame->module, at->name);
+		if (is_left_out)
+			continue;
 		if (!at->file && wtl_cxx_local_class(dw, place, &class)) {
 			place = &class; /* as of a lambda, or of a destructor that nobody wrote */
 			at->file = file_of(dw, &unit, place);
@@ -78,7 +87,7 @@ static size_t ask(const struct wtl_modules *modules, const struct wtl_frame *fra
 		at->begin = wtl_dw_number(dw, place, DW_AT_decl_line);
 		n++;
 	}
-	line = n > 0 ? dw->dwarf_getsrc_die(&unit, frame->address) : NULL;
+	line = n > 0 && !is_left_out ? dw->dwarf_getsrc_die(&unit, frame->address) : NULL;
 	if (line && dw->dwarf_lineno(line, &number) == 0 && number > 0)
 		lines[n - 1].line = (uint32_t)number;
 	return n;

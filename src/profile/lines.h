@@ -43,8 +43,9 @@ int wtl_lines_make(struct wtl_lines *lines, struct wtl_modules *modules,
 void wtl_lines_done(struct wtl_lines *lines);
 
 /*
- * A frame's lines: its function's, then those of the calls inlined there, the outermost first. Returns how many; 0:
- * there is no debug information.
+ * A frame's lines: its function's, then those of the calls inlined there, the outermost first. CPython's own calling
+ * code is left out: the function around it is at the line of the call. Returns how many; 0: there is no debug
+ * information.
  */
 size_t wtl_lines_of(const struct wtl_lines *lines, size_t frame, const struct wtl_line **ret_lines);
 

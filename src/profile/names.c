@@ -144,7 +144,7 @@ static void name_inlined(const struct naming *naming, const struct wtl_frame *fr
 	free(mangled);
 }
 
-/* A call that was inlined at the frame: a function of the same module. Negative: not one of the program's. */
+/* A call that was inlined at the frame: a function of the same module. */
 static int64_t add_inlined(struct naming *naming, const struct wtl_frame *frame,
 			   const struct wtl_line *line)
 {
@@ -154,9 +154,6 @@ static int64_t add_inlined(struct naming *naming, const struct wtl_frame *frame,
 					.module = frame->module->path,
 					.of = frame->module};
 
-	/* CPython's own calling code is left out. */
-	if (!line->name || (frame->module->python.runtime && wtl_python_is_calling(line->name)))
-		return -ENOENT;
 	name_inlined(naming, frame, line, clean);
 	return wtl_functions_add(&naming->functions, &function);
 }

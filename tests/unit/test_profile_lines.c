@@ -20,17 +20,18 @@
 
 static struct wtl_modules modules;
 
+#if defined(__aarch64__)
+#define HERE "adr %0, ."
+#else
+#define HERE "lea -1(%%rip), %0"
+#endif
+
 static inline __attribute__((always_inline)) uint64_t inlined(uint32_t *line)
 {
 	uint64_t at;
 
-#if defined(__aarch64__)
 	*line = __LINE__ + 1;
-	__asm__ volatile("adr %0, ." : "=r"(at));
-#else
-	*line = __LINE__ + 1;
-	__asm__ volatile("lea -1(%%rip), %0" : "=r"(at));
-#endif
+	__asm__ volatile(HERE : "=r"(at));
 	return at;
 }
 
@@ -40,6 +41,33 @@ static __attribute__((noinline)) uint64_t outer(uint32_t *line)
 {
 	call_line = __LINE__ + 1;
 	return inlined(line);
+}
+
+/* Named as CPython's own calling code is: one around an inlined call, and one within none. */
+static inline __attribute__((always_inline)) uint64_t Py_Around(uint32_t *line)
+{
+	return inlined(line);
+}
+
+static inline __attribute__((always_inline)) uint64_t Py_Within(uint32_t *line)
+{
+	uint64_t at;
+
+	*line = __LINE__ + 1;
+	__asm__ volatile(HERE : "=r"(at));
+	return at;
+}
+
+static __attribute__((noinline)) uint64_t outer_around(uint32_t *line)
+{
+	call_line = __LINE__ + 1;
+	return Py_Around(line);
+}
+
+static __attribute__((noinline)) uint64_t outer_within(uint32_t *line)
+{
+	call_line = __LINE__ + 1;
+	return Py_Within(line);
 }
 
 /* What is loaded at that address of this process, as the file has it. */
@@ -132,6 +160,39 @@ static void test_inlined(void **state)
 	assert_string_equal(strrchr(lines[1].file, '/'), "/test_profile_lines.c");
 	assert_int_equal(lines[1].line, line);
 	assert_int_equal(wtl_lines_of(&told, 1000, &lines), 0);
+}
+
+/* Time in what is left out is that of the function around it, at the line of the call. */
+static void test_calling_code_of_python(void **state)
+{
+	uint32_t line, within;
+	uint64_t around_at = outer_around(&line), within_at;
+	const uint32_t around_call = call_line;
+	const struct wtl_line *lines;
+	struct wtl_module *module;
+	size_t around, inside;
+
+	(void)state;
+	within_at = outer_within(&within);
+	module = load("/proc/self/exe", &around_at);
+	load("/proc/self/exe", &within_at);
+	around = add(module, around_at);
+	inside = add(module, within_at);
+	for (int is_python = 0; is_python < 2; is_python++) {
+		module->python.runtime = (uint64_t)is_python;
+		assert_int_equal(wtl_lines_make(&told, &modules, &tree), 0);
+		assert_int_equal(wtl_lines_of(&told, around, &lines), is_python ? 2 : 3);
+		assert_int_equal(lines[0].line, around_call);
+		assert_string_equal(lines[1].name, is_python ? "inlined" : "Py_Around");
+		assert_string_equal(lines[is_python ? 1 : 2].name, "inlined");
+		assert_int_equal(lines[is_python ? 1 : 2].line, line);
+		assert_int_equal(wtl_lines_of(&told, inside, &lines), is_python ? 1 : 2);
+		assert_int_equal(lines[0].line, call_line);
+		if (!is_python) {
+			assert_int_equal(lines[1].line, within);
+			wtl_lines_done(&told);
+		}
+	}
 }
 
 /* The file is emptied before it is asked. */
@@ -272,6 +333,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_inlined, begin, end),
+		cmocka_unit_test_setup_teardown(test_calling_code_of_python, begin, end),
 		cmocka_unit_test_setup_teardown(test_truncated, begin, end),
 		cmocka_unit_test_setup_teardown(test_ended, begin, end),
 		cmocka_unit_test_setup_teardown(test_no_process, begin, end),
