@@ -24,6 +24,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -453,9 +454,13 @@ def main(argv):
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     digest = copy_tree(root, root / "build-mutants" / "tree")
     builds = [Build(root, "plain", "gcc"), Build(root, "sanitized", "clang-14", *SANITIZE)]
-    hunt = Hunt(builds, learn(builds[0], digest, options.paths), mutants, options.n)
-    with ThreadPoolExecutor(WORKERS) as pool:
-        list(pool.map(hunt.work, range(WORKERS)))
+    # Tests that fail leave their files: those go with the folder.
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as files:
+        os.chmod(files, 0o1777)  # a child may have become somebody else
+        os.environ["TMPDIR"] = files
+        hunt = Hunt(builds, learn(builds[0], digest, options.paths), mutants, options.n)
+        with ThreadPoolExecutor(WORKERS) as pool:
+            list(pool.map(hunt.work, range(WORKERS)))
     judged = hunt.noticed + hunt.survived
     print(f"{hunt.noticed} noticed of {judged} ({hunt.redrawn} others changed nothing or did not compile), seed {options.seed}")
     return 0 if judged and 100 * hunt.noticed >= ENOUGH_PERCENT * judged else 1
