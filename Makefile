@@ -47,8 +47,8 @@ run: deps
 
 # Tests of the command and of Python wait most of the time. Builds and sanitizers run beside them, at idle priority.
 test: deps-test layers format-check test-limits
-	$(call beside,build-page/made wheel-installed test-sanitized test-threads test-nojson,test-cli-beside)
-	$(call beside,test-deb test-python-types,test-python-beside test-page)
+	$(call beside,build-page/made wheel-installed test-deb test-sanitized,test-cli-beside)
+	$(call beside,test-threads test-nojson test-python-types,test-python-beside test-page)
 	@$(MAKE) --no-print-directory TESTED=yes test-cli-alone test-python-alone
 
 # Runs the targets $(1) at idle priority and, at the same time, $(2). The output of $(1) is printed at the end.
