@@ -51,10 +51,10 @@ static void name_call(const struct wtl_modules *modules, const struct wtl_frame 
 	line->name = room;
 }
 
-/* CPython's own calling code is left out. */
+/* Calls without a name and CPython's own calling code are left out. */
 static bool is_shown(const struct wtl_module *module, const char *name)
 {
-	return name && !(module->python.runtime && wtl_python_is_calling(name));
+	return name && name[0] && !(module->python.runtime && wtl_python_is_calling(name));
 }
 
 static size_t ask(const struct wtl_modules *modules, const struct wtl_frame *frame, names_room room,
@@ -183,7 +183,7 @@ static bool take(void *to, size_t size, FILE *answers)
 	return size == 0 || fread(to, size, 1, answers) == 1;
 }
 
-/* false: incomplete or too long. A hostile file may have made the process write anything, so lengths are checked. */
+/* false: incomplete or too long. A hostile file may have made the process write anything, so lengths and names are checked. */
 static bool take_text(struct asking *asking, uint32_t n, const char **ret_text, FILE *answers)
 {
 	char *text = asking->text;
@@ -218,7 +218,7 @@ static bool take_lines(struct asking *asking, size_t frame, FILE *answers)
 
 		if (!take(&sent, sizeof(sent), answers) ||
 		    !take_text(asking, sent.n_name, &line->name, answers) ||
-		    !take_text(asking, sent.n_file, &line->file, answers))
+		    (i > 0 && !line->name) || !take_text(asking, sent.n_file, &line->file, answers))
 			return false;
 		line->begin = sent.begin;
 		line->line = sent.line;

@@ -43,7 +43,7 @@ static __attribute__((noinline)) uint64_t outer(uint32_t *line)
 	return inlined(line);
 }
 
-/* Named as CPython's own calling code is: one around an inlined call, and one within none. */
+/* Named as CPython's own calling code is: one has an inlined call in it, the other one has none. */
 static inline __attribute__((always_inline)) uint64_t Py_Around(uint32_t *line)
 {
 	return inlined(line);
@@ -188,10 +188,9 @@ static void test_calling_code_of_python(void **state)
 		assert_int_equal(lines[is_python ? 1 : 2].line, line);
 		assert_int_equal(wtl_lines_of(&told, inside, &lines), is_python ? 1 : 2);
 		assert_int_equal(lines[0].line, call_line);
-		if (!is_python) {
+		if (!is_python)
 			assert_int_equal(lines[1].line, within);
-			wtl_lines_done(&told);
-		}
+		wtl_lines_done(&told);
 	}
 }
 
@@ -279,6 +278,45 @@ static void test_ended(void **state)
 	unlink(path);
 }
 
+/* A function and an inlined call, neither of which has a name or a file. */
+static void tell_no_names(void *context, FILE *answers)
+{
+	const uint32_t n = 2, ends = 0x600d;
+	const struct {
+		uint64_t instance;
+		uint32_t begin, line, n_name, n_file;
+	} lines[2] = {{.line = 1}, {.line = 2}};
+
+	(void)context;
+	fwrite(&n, sizeof(n), 1, answers);
+	fwrite(lines, sizeof(lines), 1, answers);
+	fwrite(&ends, sizeof(ends), 1, answers);
+	fflush(answers);
+}
+
+static int64_t apart_without_names(void (*tell)(void *context, FILE *answers),
+				   void (*hear)(void *context, FILE *answers), void *context)
+{
+	(void)tell;
+	return wtl_apart(tell_no_names, hear, context);
+}
+
+/* A hostile file can make the process apart tell this. Whoever asks relies on inlined calls having names. */
+static void test_a_call_without_a_name(void **state)
+{
+	const struct wtl_line *lines;
+	uint32_t line;
+	uint64_t address = outer(&line);
+	struct wtl_module *module = load("/proc/self/exe", &address);
+	size_t frame = add(module, address);
+
+	(void)state;
+	modules.apart = apart_without_names;
+	assert_int_equal(wtl_lines_make(&told, &modules, &tree), 0);
+	assert_int_equal(wtl_lines_of(&told, frame, &lines), 0);
+	assert_true(module->has_lost_lines);
+}
+
 static int64_t apart_of_none(void (*tell)(void *context, FILE *answers),
 			     void (*hear)(void *context, FILE *answers), void *context)
 {
@@ -336,6 +374,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_calling_code_of_python, begin, end),
 		cmocka_unit_test_setup_teardown(test_truncated, begin, end),
 		cmocka_unit_test_setup_teardown(test_ended, begin, end),
+		cmocka_unit_test_setup_teardown(test_a_call_without_a_name, begin, end),
 		cmocka_unit_test_setup_teardown(test_no_process, begin, end),
 		cmocka_unit_test(test_memory),
 	};
